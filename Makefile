@@ -3,8 +3,8 @@
 
 include scripts/directory.mk
 
-# These functions turn a variable, as it was written, into a word of the shell, an option with a
-# value and an option without. An option without a value is left out if the variable is 0.
+# quoted: a text as one word of the shell. option: OPTION=VALUE if a variable is set. flag: an option
+# without a value, if a variable is set and is not 0. None of them expands the variable's value.
 quoted = '$(subst ','\'',$(1))'
 option = $(if $(value $(1)),$(2)=$(call quoted,$(value $(1))))
 flag = $(if $(filter-out 0,$(value $(1))),$(2))
@@ -13,10 +13,10 @@ name = $(if $(value K),$(1) $(call quoted,$(value K)))
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 kmarkers := scripts/kmarkers
-# What a user has set for other trees decides nothing here.
+# Ignore variables that a user may have exported for other source trees.
 unexport KMARKERS KBUILD_OUTPUT KBUILD_EXTMOD KBUILD_EXTRA_SYMBOLS ARCH CROSS_COMPILE
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
-# What "make install" heeds, given to make or in the environment.
+# Variables of "make install", from make's command line or the environment.
 export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 
 modules: ## build the modules for the running kernel, or KDIR=...
@@ -28,8 +28,9 @@ modules: ## build the modules for the running kernel, or KDIR=...
 bench: ## set up, build, measure, report (QUICK=1: short; RESUME=RUN)
 	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
-# Tests have names, which kmarkers check --list shows. What could not be set up is named, and the tests
-# that need it are skipped. Variables of the command line are options of tests.
+# "kmarkers check --list" lists the names of tests. check --setup installs tools, names those that it
+# cannot install, and skips the tests that need them. Variables on make's command line become options
+# of tests.
 given = $(if $(findstring command line,$(origin $(1))),$(call option,$(1),-o $(2)))
 options = $(call given,SECONDS,seconds) $(call given,ROOT,root) $(call given,WHO,who) \
 	$(call given,STEP,step) $(call given,QUICK,quick) $(call given,README,readme) \
@@ -37,7 +38,7 @@ options = $(call given,SECONDS,seconds) $(call given,ROOT,root) $(call given,WHO
 	$(call given,RUNS,runs)
 run = @command -v python3 >/dev/null || scripts/setup $(call name); $(kmarkers) check --setup
 
-check: ## run the short set of tests (K=6.12: there)
+check: ## run the short set of tests (K=6.12: in kernel 6.12)
 	$(run) $(kernel)
 
 check-full: ## run the full set, as continuous integration does, half an hour
@@ -60,13 +61,13 @@ bench-many-files: check-many-files
 
 force:
 
-# YES=1 answers the question, FORCE=1 goes on where scripts/host would refuse.
+# YES=1 answers the question of scripts/host, FORCE=1 continues where scripts/host would refuse.
 host = scripts/host $(call flag,YES,-y) $(call flag,FORCE,-f)
 
 load: modules ## load into the running kernel (YES=1: do not ask; BENCH=1)
 	@$(host) load $(call flag,BENCH,--bench)
 
-unload: ## unload them again (YES=1: do not ask)
+unload: ## unload the modules (YES=1: do not ask)
 	@$(host) unload
 
 bench-host: setup modules ## measure in the running kernel (YES=1: do not ask)
@@ -79,11 +80,11 @@ man: native ## write the man pages to build/man
 	@scripts/setup --packages
 	@scripts/man
 
-# Of the modules, those that "make modules" built are installed: no compiler runs as root.
+# Installs only modules that "make modules" has built, so that no compiler runs as root.
 install: ## install (DESTDIR, PREFIX, LIBDIR, KDIR, PARTS="command dev")
 	@scripts/install $(value PARTS)
 
-uninstall: ## remove it again, with the same variables
+uninstall: ## remove the installed files, with the variables of install
 	@scripts/install --remove $(value PARTS)
 
 dist: ## write build/kmarkers-VERSION.tar.xz of the last commit
@@ -96,11 +97,11 @@ deb: ## build Debian packages in build/deb
 clangd: setup ## write compile_commands.json for editors (K=...)
 	@$(kmarkers) lab compile-commands $(kernel)
 
-setup: ## install what is missing and fetch the default test kernel
+setup: ## install missing tools and fetch the default test kernel
 	@scripts/setup $(call name)
 
-# What git ignores in the directories of sources was built there by "make modules".
-clean: ## remove what was built, but no kernels and tools
+# Files in the source directories that git ignores were built there by "make modules".
+clean: ## remove built files, but keep test kernels and tools
 	find . -path ./build -prune -o -path ./.git -prune -o -type f \( -name '*.o' -o -name '*.ko' \
 		-o -name '*.mod' -o -name '*.mod.c' -o -name '*.cmd' -o -name '*.o.d' \
 		-o -name Module.symvers -o -name modules.order \) -exec rm -f {} +

@@ -4,11 +4,11 @@
 #	include $(KMARKERS)/kmarkers.mk
 #
 # with KMARKERS set to the directory of this file. This file adds the headers to the include
-# path, and the symbols that our modules export to those that modpost knows.
+# path, and passes the exported symbols of the kmarkers modules to modpost.
 #
-# What is given to make itself wins over a makefile's "+=" otherwise.
+# Append to a variable, also if it was set on make's command line, where a plain "+=" has no effect.
 kmarkers_add = $(if $(filter command,$(origin $1)),override )$1 += $2
-# A marker names its source file from the module's folder on, wherever that is.
+# Markers record __FILE__: make it relative to the module's directory.
 $(eval $(call kmarkers_add,ccflags-y,\
 	-I$$(KMARKERS)/include -fmacro-prefix-map=$$(KBUILD_EXTMOD)/=))
 KMARKERS_SYMVERS ?= $(KMARKERS)/Module.symvers

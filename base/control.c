@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands written to a module's parameter control or to its file control in debugfs. */
+/* Run commands written to a module parameter "control" or a debugfs file "control". */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -21,11 +21,11 @@ static void report_refusal(const struct patcher_control *control, const char *li
 	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
 
 	if (__ratelimit(&limit))
-		pr_info("%s: control refuses \"%.100s\"; it takes %s\n", control->module, line,
-			control->usage);
+		pr_info("%s: control refused \"%.100s\"; accepted lines: %s\n", control->module,
+			line, control->usage);
 }
 
-/* Run a command; -ENODEV before the control is opened and after it was closed. */
+/* Run a line.  Return -ENODEV before the control is opened and after it was closed. */
 static int run_control_line(struct patcher_control *control, char *line)
 {
 	char *written = kstrdup(line, GFP_KERNEL);
@@ -44,9 +44,9 @@ static int run_control_line(struct patcher_control *control, char *line)
 
 /**
  * patcher_control_write() - run a command that user space writes to a file in debugfs
- * @control: what takes it
+ * @control: the control that runs the command
  * @buf: the bytes written
- * @count: how many
+ * @count: number of bytes
  *
  * Context: may sleep.
  * Return: @count; -ENODEV before the control is opened and after it was closed; or an
@@ -67,7 +67,7 @@ EXPORT_SYMBOL_GPL(patcher_control_write);
 
 /**
  * patcher_control_set() - set operation of a parameter that PATCHER_CONTROL() defines
- * @value: the line
+ * @value: the line written to the parameter
  * @param: the parameter
  *
  * Context: may sleep.
@@ -85,13 +85,13 @@ int patcher_control_set(const char *value, const struct kernel_param *param)
 	line = kstrdup(value, GFP_KERNEL);
 	if (!line)
 		return -ENOMEM;
-	err = kmarkers_end_line(line, length) ?: run_control_line(param->arg, line);
+	err = kmarkers_strip_newline(line, length) ?: run_control_line(param->arg, line);
 	kfree(line);
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_control_set);
 
-static void set_open(struct patcher_control *control, bool open)
+static void set_control_open(struct patcher_control *control, bool open)
 {
 	mutex_lock(&control->lock);
 	control->open = open;
@@ -100,24 +100,24 @@ static void set_open(struct patcher_control *control, bool open)
 
 /**
  * patcher_control_open() - accept commands from now on
- * @control: what takes them
+ * @control: the control that runs commands
  *
  * Context: may sleep.
  */
 void patcher_control_open(struct patcher_control *control)
 {
-	set_open(control, true);
+	set_control_open(control, true);
 }
 EXPORT_SYMBOL_GPL(patcher_control_open);
 
 /**
  * patcher_control_close() - accept no more commands
- * @control: what took them
+ * @control: the control that ran commands
  *
  * Context: may sleep; on return no command is running.
  */
 void patcher_control_close(struct patcher_control *control)
 {
-	set_open(control, false);
+	set_control_open(control, false);
 }
 EXPORT_SYMBOL_GPL(patcher_control_close);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The directory kmarkers/ in debugfs, and reading lines and numbers written to its files. */
+/* Create the debugfs directory kmarkers/, and read lines and numbers written to its files. */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -11,7 +11,7 @@
 #include "debugfs.h"
 #include "words.h"
 
-/* Longest number that may be written to a file, with its newline. */
+/* Maximum number of characters of a number written to a file, its newline included. */
 #define MAX_NUMBER	31
 
 static struct dentry *kmarkers_dir;
@@ -27,9 +27,9 @@ void kmarkers_debugfs_exit(void)
 }
 
 /**
- * patcher_debugfs_dir() - the directory kmarkers/ in debugfs
+ * patcher_debugfs_dir() - return the directory kmarkers/ in debugfs
  *
- * Return: a dentry or an error pointer, either of which debugfs functions take.
+ * Return: a dentry or an error pointer; debugfs functions accept both.
  */
 struct dentry *patcher_debugfs_dir(void)
 {
@@ -40,11 +40,11 @@ EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
 /**
  * patcher_read_line() - copy a line that user space writes to a file
  * @buf: the bytes written
- * @count: how many
- * @most: how many are allowed
+ * @count: number of bytes
+ * @most: maximum number of bytes
  *
  * Context: may sleep.
- * Return: the line, without a newline at its end, for kfree(); or an error pointer:
+ * Return: the line without its newline, to be freed with kfree(); or an error pointer:
  * -EINVAL if it is empty, too long or contains a NUL, -EFAULT, -ENOMEM.
  */
 char *patcher_read_line(const char __user *buf, size_t count, size_t most)
@@ -57,7 +57,7 @@ char *patcher_read_line(const char __user *buf, size_t count, size_t most)
 	line = memdup_user_nul(buf, count);
 	if (IS_ERR(line))
 		return line;
-	err = kmarkers_end_line(line, count);
+	err = kmarkers_strip_newline(line, count);
 	if (!err)
 		return line;
 	kfree(line);
@@ -68,8 +68,8 @@ EXPORT_SYMBOL_GPL(patcher_read_line);
 /**
  * patcher_read_number() - parse a number that user space writes to a file
  * @buf: the bytes written: the number, and at most a newline after it
- * @count: how many
- * @is_signed: the number may be negative, and must fit into an s64
+ * @count: number of bytes
+ * @is_signed: true if the number may be negative, and must fit into an s64
  * @value: set to the number; an s64 if @is_signed
  *
  * Context: may sleep.

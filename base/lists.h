@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Printing of long lists in one pass with a mutex held. */
+/* Print a long list to a seq_file in one pass, with a mutex held. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 
@@ -7,10 +7,10 @@
 #include <linux/seq_file.h>
 
 /*
- * May another line be printed?  Others run in between.  What does not fit is printed once more
- * with more room, so it need not be printed now.
+ * Return true if the buffer of a seq_file has room for another line; reschedule first if needed.
+ * After an overflow, seq_file calls the show function again with a larger buffer.
  */
-static inline bool kmarkers_list_goes_on(struct seq_file *m)
+static inline bool kmarkers_can_print_line(struct seq_file *m)
 {
 	cond_resched();
 	return !seq_has_overflowed(m);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The patcher's lock.  It is held while text is changed and while tables of sites
- * are registered or forgotten.  It is also held while a kprobe is registered to ask
- * the kernel a question: a batch would be refused because of that kprobe, and two
- * such kprobes would see each other.
+ * The patcher's mutex.  It is held while text is changed and while tables of sites are
+ * registered or unregistered.  It is also held while the patcher registers kprobes of its
+ * own, to resolve a symbol or to check core text: a batch would be refused because of these
+ * kprobes, and a second check would take them for kprobes of other code.
  */
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

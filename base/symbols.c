@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Look up addresses of the kernel's symbols, exported or not. register_kprobe() stores the address
- * of the symbol that it was given, even when it refuses to probe it.
+ * Look up addresses of the kernel's symbols, exported or not.  register_kprobe() stores the address
+ * of its symbol in the kprobe, even if it refuses to probe that address.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -13,8 +13,8 @@
 #include "lock.h"
 #include "symbols.h"
 
-/* The lock keeps batches out: the kprobe registered here would make them refuse. */
-unsigned long kmarkers_resolve(const char *symbol)
+/* Register a kprobe to resolve a symbol.  A batch would be refused because of this kprobe. */
+unsigned long kmarkers_resolve_symbol(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
 	unsigned long addr;
@@ -29,19 +29,19 @@ unsigned long kmarkers_resolve(const char *symbol)
 }
 
 /**
- * kmarkers_find_extent() - the symbol that an address is in
+ * kmarkers_find_extent() - find the symbol that contains an address
  * @addr: the address
  * @extent: filled in
  *
- * Context: any that may look at kallsyms.
- * Return: 0, or -ENOENT if it is in none.
+ * Context: any in which sprint_symbol() may be called.
+ * Return: 0, or -ENOENT if no symbol contains it.
  */
 int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
 {
 	char text[KSYM_SYMBOL_LEN], *plus;
 	unsigned long offset;
 
-	/* It prints name+offset/size. */
+	/* sprint_symbol() prints name+offset/size. */
 	sprint_symbol(text, addr);
 	plus = strrchr(text, '+');
 	if (!plus || sscanf(plus, "+0x%lx/0x%lx", &offset, &extent->size) != 2)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Addresses of the kernel's symbols. */
+/* Look up symbols of the kernel by name and by address. */
 #ifndef BASE_SYMBOLS_H
 #define BASE_SYMBOLS_H
 
 #include <linux/kallsyms.h>
 
 /*
- * Address of a symbol of the kernel or of a module, or 0; for a function on IBT builds
- * 4 bytes past its start.  patcher_lock() is held.
+ * Return the address of a symbol of the kernel or of a module, or 0; on IBT builds it is 4 bytes
+ * past the start of a function.  patcher_lock() is held.
  */
-unsigned long kmarkers_resolve(const char *symbol);
+unsigned long kmarkers_resolve_symbol(const char *symbol);
 
 /**
  * struct kmarkers_extent - address and size of a symbol
@@ -23,7 +23,7 @@ struct kmarkers_extent {
 	char name[KSYM_NAME_LEN];
 };
 
-/* Ask kallsyms which symbol an address belongs to.  Return 0 or -ENOENT. */
+/* Find the symbol that contains an address, in kallsyms.  Return 0 or -ENOENT. */
 int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent);
 
 #endif /* BASE_SYMBOLS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing of lines, words and numbers written to a file; works on text in memory only. */
+/* Parse lines, words and numbers that were written to a file and are already in memory. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -10,13 +10,13 @@
 #include "words.h"
 
 /**
- * kmarkers_end_line() - remove the newline from a line that was written
+ * kmarkers_strip_newline() - remove the newline at the end of a line, and check the line
  * @text: the line, with a NUL after it; modified
- * @count: its bytes, without that NUL
+ * @count: length of the line in bytes, without that NUL
  *
- * Return: 0, or -EINVAL if nothing is left or the line contains a NUL.
+ * Return: 0, or -EINVAL if the line is empty or contains a NUL.
  */
-int kmarkers_end_line(char *text, size_t count)
+int kmarkers_strip_newline(char *text, size_t count)
 {
 	if (count && text[count - 1] == '\n')
 		text[--count] = '\0';
@@ -24,10 +24,10 @@ int kmarkers_end_line(char *text, size_t count)
 }
 
 /**
- * patcher_split_words() - split a line at its single spaces
+ * patcher_split_words() - split a line at single spaces
  * @line: the line; modified
  * @words: set to the words
- * @most: how many words are allowed
+ * @most: maximum number of words
  *
  * Return: the number of words, or -EINVAL if there are too many or one is empty.
  */
@@ -49,7 +49,7 @@ EXPORT_SYMBOL_GPL(patcher_split_words);
 /**
  * patcher_parse_number() - parse a number
  * @text: decimal, hexadecimal after 0x or octal after 0, and nothing else
- * @is_signed: the number may be negative, and must fit into an s64
+ * @is_signed: true if the number may be negative, and must fit into an s64
  * @value: set to the number; an s64 if @is_signed
  *
  * Return: 0, or -EINVAL.
@@ -58,7 +58,7 @@ int patcher_parse_number(const char *text, bool is_signed, u64 *value)
 {
 	s64 number;
 
-	/* kstrto*() accept a newline at the end. */
+	/* kstrto*() would accept a newline at the end. */
 	if (strchr(text, '\n'))
 		return -EINVAL;
 	if (!is_signed)
@@ -76,7 +76,7 @@ static bool is_letter(char c)
 }
 
 /**
- * patcher_is_identifier() - may a string be a name, and the name of a directory?
+ * patcher_is_identifier() - check that a string may be a name, and the name of a directory
  * @name: the string
  *
  * Return: true if it is not empty and has only ASCII letters, digits and underscores.

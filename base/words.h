@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parsing of a line that is in memory already. */
+/* Check of a line that is already in memory. */
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
 
 #include <linux/types.h>
 
-int kmarkers_end_line(char *text, size_t count);
+int kmarkers_strip_newline(char *text, size_t count);
 
 #endif /* BASE_WORDS_H */

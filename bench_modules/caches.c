@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Read the sizes of the caches by CPUID; Intel and AMD describe them in the same format. */
+/* Read the sizes of the caches by CPUID.  Intel and AMD use the same format. */
 #include <linux/types.h>
 
 #include "caches.h"
 
-/* One leaf describes a cache in each of its subleaves (Intel SDM vol. 2, AMD APM vol. 3, CPUID). */
+/* CPUID leaves that describe one cache per subleaf (Intel SDM vol. 2, AMD APM vol. 3, CPUID). */
 #define LEAF_INTEL	4
 #define LEAF_AMD	0x8000001d
 #define LEAF_LARGEST	0x80000000
@@ -33,8 +33,8 @@ static struct words read_cpuid(u32 leaf, u32 subleaf)
 	return words;
 }
 
-/* Bytes are ways times partitions times bytes of a line times sets, each given as one less. */
-static u64 bytes_of(const struct words *words)
+/* Return ways * partitions * line size * sets, in bytes.  CPUID reports each factor minus one. */
+static u64 compute_cache_bytes(const struct words *words)
 {
 	u64 ways = (words->b >> 22) + 1, partitions = (words->b >> 12 & 0x3ff) + 1;
 	u64 line = (words->b & 0xfff) + 1, sets = (u64)words->c + 1;
@@ -42,13 +42,13 @@ static u64 bytes_of(const struct words *words)
 	return ways * partitions * line * sets;
 }
 
-static u64 larger(u64 a, u64 b)
+static u64 pick_larger(u64 a, u64 b)
 {
 	return a > b ? a : b;
 }
 
-/* Add the caches that a leaf describes; return false if there are none. */
-static bool read_leaf(u32 leaf, struct bench_caches *caches)
+/* Store the sizes of the caches that a CPUID leaf describes.  Return false if it describes none. */
+static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
 {
 	u32 subleaf;
 
@@ -59,32 +59,32 @@ static bool read_leaf(u32 leaf, struct bench_caches *caches)
 		if (kind == KIND_END)
 			break;
 		if (kind == KIND_CODE)
-			caches->code = larger(caches->code, bytes_of(&words));
+			caches->code = pick_larger(caches->code, compute_cache_bytes(&words));
 		else if (level == 2)
-			caches->middle = bytes_of(&words);
+			caches->middle = compute_cache_bytes(&words);
 		if (kind != KIND_CODE && level >= 2)
-			caches->last = larger(caches->last, bytes_of(&words));
+			caches->last = pick_larger(caches->last, compute_cache_bytes(&words));
 	}
 	return subleaf > 0;
 }
 
 /**
  * bench_read_caches() - read the sizes of the caches
- * @caches: filled in; sizes that the CPU does not tell are guessed
+ * @caches: filled in; sizes that the CPU does not report are set to defaults
  */
 void bench_read_caches(struct bench_caches *caches)
 {
 	*caches = (struct bench_caches) { 0 };
-	if (!(read_cpuid(0, 0).a >= LEAF_INTEL && read_leaf(LEAF_INTEL, caches)) &&
+	if (!(read_cpuid(0, 0).a >= LEAF_INTEL && read_cache_leaf(LEAF_INTEL, caches)) &&
 	    read_cpuid(LEAF_LARGEST, 0).a >= LEAF_AMD)
-		read_leaf(LEAF_AMD, caches);
+		read_cache_leaf(LEAF_AMD, caches);
 	caches->code = caches->code ?: unknown.code;
 	caches->middle = caches->middle ?: unknown.middle;
 	caches->last = caches->last ?: unknown.last;
 }
 
 /* Return the exponent of the smallest power of two that is not below @bytes. */
-unsigned int bench_order_of(u64 bytes)
+unsigned int bench_find_order(u64 bytes)
 {
 	unsigned int order = 0;
 

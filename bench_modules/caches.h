@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The caches of the CPU. */
+/* Sizes of the CPU's caches. */
 #ifndef BENCH_MODULES_CACHES_H
 #define BENCH_MODULES_CACHES_H
 
@@ -7,9 +7,9 @@
 
 /**
  * struct bench_caches - sizes of the caches, in bytes
- * @code: the first-level cache of instructions
- * @middle: the second level
- * @last: the last level, the second if there is no third
+ * @code: L1 instruction cache
+ * @middle: L2 cache
+ * @last: last-level cache: L2 if there is no L3
  */
 struct bench_caches {
 	u64 code;
@@ -18,6 +18,6 @@ struct bench_caches {
 };
 
 void bench_read_caches(struct bench_caches *caches);
-unsigned int bench_order_of(u64 bytes);
+unsigned int bench_find_order(u64 bytes);
 
 #endif /* BENCH_MODULES_CACHES_H */

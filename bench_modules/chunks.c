@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* chunks.h for the kernel: vmalloc() maps small pages, and other memory is in huge ones. */
+/*
+ * Implementation of chunks.h in the kernel.  Small pages are from vmalloc(), huge pages are from
+ * the page allocator, whose memory the kernel maps by huge pages.
+ */
 #include <linux/errno.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -32,12 +35,12 @@ static int alloc_huge(u8 **chunks, unsigned int nr)
 }
 
 /**
- * bench_alloc_chunks() - allocate a buffer that is all zero, and all in memory
- * @chunks: filled in: BENCH_CHUNK bytes each
- * @nr: how many
- * @huge: whether each is to be one huge page, of as many small ones
+ * bench_alloc_chunks() - allocate a buffer of zeros whose pages are all present
+ * @chunks: filled in with the addresses of chunks of BENCH_CHUNK bytes
+ * @nr: number of chunks
+ * @huge: true to map each chunk by a huge page, false to map it by small pages
  *
- * Return: 0, -ENOMEM, or -ENODEV if there are not so many huge pages.
+ * Return: 0, -ENOMEM, or -ENODEV if there are not enough huge pages.
  */
 int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 {
@@ -62,8 +65,8 @@ void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 		vfree(chunks[0]);
 }
 
-/* Return the bytes of memory that can be allocated without reclaim. */
-u64 bench_free_memory(void)
+/* Return an estimate of the memory that can be allocated without swapping, in bytes. */
+u64 bench_read_available_memory(void)
 {
 	return (u64)si_mem_available() << PAGE_SHIFT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Large buffers in small or in huge pages, as chunks of the size of a huge page. */
+/* Buffers in small or in huge pages, divided into chunks that have the size of a huge page. */
 #ifndef BENCH_MODULES_CHUNKS_H
 #define BENCH_MODULES_CHUNKS_H
 
@@ -10,6 +10,6 @@
 
 int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge);
 void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge);
-u64 bench_free_memory(void);
+u64 bench_read_available_memory(void);
 
 #endif /* BENCH_MODULES_CHUNKS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parse commands written to bench/control. */
+/* Parse commands that are written to the debugfs file bench/control. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -17,8 +17,8 @@ static int find_group(const char *name)
 	return -EINVAL;
 }
 
-/* All groups that there are, one bit each. */
-u64 bench_all_groups(void)
+/* Return a bit mask of all groups: bit i is set if bench_groups[i] exists. */
+u64 bench_get_group_mask(void)
 {
 	unsigned int i;
 	u64 all = 0;
@@ -51,13 +51,16 @@ static int find_word(const char *word, const char *const *words, unsigned int nr
 	return -EINVAL;
 }
 
-/* Return the item of config/ that has this name, or -EINVAL. */
+/* Return the enum bench_config_item of the file in config/ with this name, or -EINVAL. */
 int bench_find_config(const char *word)
 {
 	return find_word(word, bench_config_names, BENCH_CONFIG_ITEMS);
 }
 
-/* Is this word reserved, so that no benchmark can have it as its name? */
+/*
+ * Return true if a word is a command or the name of a setting: no benchmark can have it as its
+ * name.
+ */
 bool bench_is_command(const char *word)
 {
 	return find_word(word, verbs, ARRAY_SIZE(verbs)) >= 0 || bench_find_config(word) >= 0;
@@ -75,10 +78,10 @@ static int parse_verb(const char *word, enum bench_verb *verb)
 
 /**
  * bench_parse_control() - parse a command
- * @text: "start", "stop" or "reset", then for start any names of benchmarks; or
- *	only names, which starts them.  Modified.
- * @verb: what to do
- * @groups: for start, the benchmarks, one bit each; all if none is named
+ * @text: "start", followed by any number of benchmark names; "stop"; "reset"; or only names of
+ *	benchmarks, which means "start".  The function modifies the text.
+ * @verb: set to the command
+ * @groups: for BENCH_START, set to a bit mask of the benchmarks to run: all if none is named
  *
  * Return: 0, or -EINVAL for an unknown word or for a word after "stop" or "reset".
  */
@@ -109,6 +112,6 @@ int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups)
 	if (!named)
 		return -EINVAL;
 	if (!*groups)
-		*groups = bench_all_groups();
+		*groups = bench_get_group_mask();
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parsing of commands written to bench/control. */
+/* Parser of commands that are written to the debugfs file bench/control. */
 #ifndef BENCH_MODULES_CONTROL_H
 #define BENCH_MODULES_CONTROL_H
 
@@ -11,7 +11,7 @@ enum bench_verb {
 	BENCH_RESET,
 };
 
-/* The files in config/, one for each member of struct bench_config. */
+/* Files in bench/config/, one for each member of struct bench_config. */
 enum bench_config_item {
 	BENCH_CONFIG_BLOCKS,
 	BENCH_CONFIG_CPU,

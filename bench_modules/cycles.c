@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure how many core cycles a tick of the TSC is. The TSC runs at one frequency, the core at
- * another, which changes; so the ratio is measured in every block, over a chain of additions each
- * of which needs the result of the one before. If there is a counter of cycles, it is read before
- * and after the chain; if not, an addition counts as one cycle, which holds for every x86-64 core
- * so far when both operands are registers (Agner Fog, Instruction tables). Additions of a small
- * constant cannot be used: some cores eliminate them.
+ * Measure the number of core cycles per TSC tick. The TSC runs at a fixed frequency, the core at
+ * one that changes, so the ratio is measured in every block. A chain of additions is timed, each
+ * of which needs the result of the one before. If there is a hardware counter of cycles, it is
+ * read before and after the chain. Otherwise an addition counts as one cycle, which holds for
+ * every x86-64 core so far if both operands are registers (Agner Fog, Instruction tables).
+ * Additions of a small constant cannot be used: some cores eliminate them.
  */
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -56,16 +56,16 @@ static int compare_ratios(const void *a, const void *b)
 }
 
 /**
- * bench_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT ticks
+ * bench_measure_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
  *
- * The result is the mean of the two middle ones of four measurements, since an
- * interrupt spoils one.
+ * The result is the mean of the middle two of four measurements, so that an interrupt in one of
+ * them does not change it.
  *
- * Return: the ratio, 0 if it cannot be measured here.
+ * Return: the ratio, or 0 if it cannot be measured here.
  */
-u64 bench_cycles_ratio(void)
+u64 bench_measure_cycles_ratio(void)
 {
-	enum bench_cycles source = bench_cycles_source();
+	enum bench_cycles source = bench_find_cycles_source();
 	struct window brief, longer;
 	u64 ratios[PAIRS];
 	unsigned int i;

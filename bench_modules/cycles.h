@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Measuring how many core cycles a tick of the TSC is. */
+/* Measure the number of core cycles per TSC tick. */
 #ifndef BENCH_MODULES_CYCLES_H
 #define BENCH_MODULES_CYCLES_H
 
@@ -7,6 +7,6 @@
 
 #define BENCH_CYCLES_SHIFT	20
 
-u64 bench_cycles_ratio(void);
+u64 bench_measure_cycles_ratio(void);
 
 #endif /* BENCH_MODULES_CYCLES_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Check that markers that are measured as dormant are off. */
+/* Check that the markers of measured modules are disabled, since their dormant cost is measured. */
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -9,22 +9,22 @@
 #include "dormant.h"
 #include "groups.h"
 
-/* The modules of the groups; NULL for those of this one.  */
+/* Modules that added the groups; NULL for the groups of kmarkers_bench. */
 static const struct module *owners[BENCH_MAX_GROUPS];
 
-/* Set the module of a group; NULL stands for this module. */
-void bench_dormant_own(unsigned int group, const struct module *module)
+/* Set the module that added a group; NULL for kmarkers_bench. */
+void bench_dormant_set_owner(unsigned int group, const struct module *module)
 {
 	WRITE_ONCE(owners[group], module);
 }
 
-/* Return the module that registered a group; NULL for the groups of this module. */
-const struct module *bench_dormant_owner(unsigned int group)
+/* Return the module that added a group; NULL for the groups of kmarkers_bench. */
+const struct module *bench_dormant_get_owner(unsigned int group)
 {
 	return READ_ONCE(owners[group]);
 }
 
-/* Is a module one whose markers are measured?  Its address alone is used. */
+/* Return true if a module has groups.  The pointer is compared, not dereferenced. */
 static bool is_measured(const struct module *module)
 {
 	unsigned int i;
@@ -36,11 +36,11 @@ static bool is_measured(const struct module *module)
 }
 
 /**
- * bench_dormant_check() - check that every marker of this module, and of those with groups, is off
- * @what: text for the log that says what fails because a marker is on
+ * bench_dormant_check() - check that all markers of modules with groups are disabled
+ * @what: beginning of the log line, such as "not started"
  *
  * Context: may sleep.
- * Return: 0, or -EBUSY after logging a marker that is on.
+ * Return: 0, or -EBUSY after logging the name of an enabled marker.
  */
 int bench_dormant_check(const char *what)
 {
@@ -51,7 +51,7 @@ int bench_dormant_check(const char *what)
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
 		if (!is_measured(iter.module) || !READ_ONCE(iter.marker->state__imv))
 			continue;
-		pr_warn("%s: marker %s is on\n", what, iter.marker->name);
+		pr_warn("%s: marker %s is on: disconnect its probes\n", what, iter.marker->name);
 		err = -EBUSY;
 	}
 	marker_iter_stop(&iter);

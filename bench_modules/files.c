@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of the harness in debugfs. */
+/* The debugfs files of the benchmarks, in bench/. */
 #include <linux/cpumask.h>
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
@@ -39,24 +39,27 @@ static const char *const state_names[] = {
 	[BENCH_FAILED] = "failed",
 };
 
-/* Return the name of the benchmark that is running or failed; its slot may have been reused. */
-static const char *current_name(void)
+/*
+ * Return the name of the benchmark that is running or has failed.  If that group was removed,
+ * another group may use its slot.
+ */
+static const char *get_current_name(void)
 {
 	unsigned int current_group = READ_ONCE(bench_session.current_group);
 
 	if (!(bench_session.groups & (1ULL << current_group)))
-		return "a group that has left";
+		return "a removed group";
 	return bench_groups[current_group]->name;
 }
 
-/* Print the state, the benchmark being run, and the windows done and planned. */
+/* Print the state, the benchmark that is running, and the numbers of samples taken and planned. */
 static int status_show(struct seq_file *m, void *unused)
 {
 	unsigned int i, done = 0, total = 0;
 	enum bench_state state;
 
 	mutex_lock(&bench_session.lock);
-	/* Pairs with the release at the end of a run. */
+	/* Pairs with smp_store_release() in run_thread(). */
 	state = smp_load_acquire(&bench_session.state);
 	for (i = 0; i < bench_nr_groups; i++) {
 		if (!(bench_session.groups & (1ULL << i)))
@@ -66,16 +69,16 @@ static int status_show(struct seq_file *m, void *unused)
 		total += bench_session.results[i].planned;
 	}
 	seq_printf(m, "%s %s %u/%u", state_names[state],
-		   state == BENCH_RUNNING ? current_name() : "-", done, total);
+		   state == BENCH_RUNNING ? get_current_name() : "-", done, total);
 	if (state == BENCH_FAILED)
-		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err), current_name());
+		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err), get_current_name());
 	seq_puts(m, "\n");
 	mutex_unlock(&bench_session.lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(status);
 
-/* List the requested benchmarks that cannot be measured here. */
+/* Print the benchmarks of the run that cannot be measured here, with the reasons. */
 static void show_lacking(struct seq_file *m)
 {
 	unsigned int i;
@@ -99,7 +102,7 @@ static int env_show(struct seq_file *m, void *unused)
 	seq_printf(m, "tsc_khz=%u\n", tsc_khz);
 	seq_printf(m, "hypervisor=%s\n", name[0] ? name : "none");
 	seq_printf(m, "emulated=%d\n", kmarkers_is_emulated());
-	seq_printf(m, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
+	seq_printf(m, "cycles=%s\n", bench_cycles_names[bench_find_cycles_source()]);
 	seq_printf(m, "blocks=%u\n", bench_session.config.blocks);
 	seq_printf(m, "cpu=%u\n", bench_session.config.cpu);
 	seq_printf(m, "seed=%llu\n", bench_session.config.seed);
@@ -110,16 +113,19 @@ static int env_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(env);
 
 /**
- * struct reader - who reads samples, which may be more than fit into a buffer
+ * struct reader - state of an open file "samples", which is read in several parts
  * @group: number of the group
- * @run: the run whose samples are read
+ * @run: number of the run whose samples are read
  */
 struct reader {
 	unsigned long group;
 	u64 run;
 };
 
-/* Position 0 is the header line; stop if another run has begun meanwhile. */
+/*
+ * Position 0 is the header, position n is sample n - 1.  Return -ESTALE if another run has
+ * replaced the samples since position 0 was read.
+ */
 static void *samples_start(struct seq_file *m, loff_t *pos)
 {
 	struct reader *reader = m->private;
@@ -130,14 +136,14 @@ static void *samples_start(struct seq_file *m, loff_t *pos)
 		reader->run = result->run;
 	else if (reader->run != result->run)
 		return ERR_PTR(-ESTALE);
-	return *pos ? bench_sample_at(result, *pos - 1) : SEQ_START_TOKEN;
+	return *pos ? bench_get_sample(result, *pos - 1) : SEQ_START_TOKEN;
 }
 
 static void *samples_next(struct seq_file *m, void *sample, loff_t *pos)
 {
 	struct reader *reader = m->private;
 
-	return bench_sample_at(&bench_session.results[reader->group], (*pos)++);
+	return bench_get_sample(&bench_session.results[reader->group], (*pos)++);
 }
 
 static void samples_stop(struct seq_file *m, void *sample)
@@ -150,7 +156,7 @@ static int samples_show(struct seq_file *m, void *sample)
 	struct reader *reader = m->private;
 
 	if (sample == SEQ_START_TOKEN)
-		bench_show_head(m);
+		bench_show_header(m);
 	else
 		bench_show_sample(m, bench_groups[reader->group], sample);
 	return 0;
@@ -256,7 +262,7 @@ static int write_config(enum bench_config_item item, const char *text)
 	return err;
 }
 
-/* A command, or the name of another file and what that takes. */
+/* Execute a line of bench/control: a command; or the name of another file and a value for it. */
 static int run_bench_line(char *line)
 {
 	char *value = strchr(line, ' ');
@@ -273,12 +279,12 @@ static int run_bench_line(char *line)
 			return bench_live_select(live, value + 1);
 		*value = ' ';
 	}
-	return bench_command(line);
+	return bench_run_command(line);
 }
 
 PATCHER_CONTROL(control, run_bench_line,
 		"start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N");
-MODULE_PARM_DESC(control, "takes what the files in debugfs take, also under lockdown");
+MODULE_PARM_DESC(control, "accepts the lines of bench/control in debugfs, also under lockdown");
 
 static ssize_t bench_control_write(struct file *file, const char __user *buf, size_t count,
 				   loff_t *ppos)
@@ -301,8 +307,8 @@ static int bench_control_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(bench_control);
 
-/* Is this the name of an existing file or directory in bench/? */
-bool bench_files_has(const char *name)
+/* Return true if bench/ contains a file or directory of this name. */
+bool bench_files_name_exists(const char *name)
 {
 	struct dentry *found = debugfs_lookup(name, top);
 
@@ -310,7 +316,7 @@ bool bench_files_has(const char *name)
 	return found;
 }
 
-/* Make the files of a group. */
+/* Create the directory and the files of a group. */
 void bench_files_add(unsigned long group)
 {
 	struct dentry *dir = debugfs_create_dir(bench_groups[group]->name, top);
@@ -346,7 +352,7 @@ void bench_files_init(void)
 	patcher_control_open(&control);
 }
 
-/* Remove the files, waiting for readers and writers; no run can be started afterwards. */
+/* Remove all files, waiting for their readers and writers.  No run can be started afterwards. */
 void bench_files_exit(void)
 {
 	patcher_control_close(&control);

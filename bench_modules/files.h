@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The files of the harness in debugfs. */
+/* The debugfs files of the benchmarks, in bench/. */
 #ifndef BENCH_MODULES_FILES_H
 #define BENCH_MODULES_FILES_H
 
@@ -7,7 +7,7 @@
 
 struct bench_group;
 
-bool bench_files_has(const char *name);
+bool bench_files_name_exists(const char *name);
 void bench_files_add(unsigned long group);
 void bench_files_remove(const struct bench_group *group);
 void bench_files_init(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The work that the getppid benchmarks measure. */
+/* The operation that the getppid benchmarks measure. */
 #ifndef BENCH_MODULES_GETPPID_H
 #define BENCH_MODULES_GETPPID_H
 
@@ -10,7 +10,7 @@
 
 #define GETPPID_NAME	"getppid-copy"
 
-/* The work of getppid(2), as in kernel/sys.c. */
+/* Do the work of getppid(2); copied from kernel/sys.c. */
 static noinline long getppid_work(void)
 {
 	long pid;
@@ -26,9 +26,9 @@ static noinline long getppid_work(void)
 #define GETPPID_NAME	"getppid"
 
 /*
- * As libc does, all variants call the system call at one place.  A loop around a system call of
- * its own takes 300 or 400 TSC cycles on an AMD EPYC (family 25, model 17), according to where it
- * is in memory and to what ran before.
+ * Call getppid(2).  All variants share this syscall instruction, as callers of libc do.  If a loop
+ * has a syscall instruction of its own, an iteration takes 300 or 400 TSC cycles on an AMD EPYC
+ * (family 25, model 17), depending on its address and on the code that ran before.
  */
 static noinline long getppid_work(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of benchmarks. */
+/* Table of the built-in benchmark groups. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -58,7 +58,7 @@ static const struct bench_group *const own[] = {
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;
 
-/* Register this module's own groups; called before any other use of groups. */
+/* Enter the built-in groups into bench_groups[], before any other use of groups. */
 void bench_groups_init(void)
 {
 	memcpy(bench_groups, own, sizeof(own));

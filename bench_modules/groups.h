@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The list of all groups. */
+/* Table of all benchmark groups. */
 #ifndef BENCH_MODULES_GROUPS_H
 #define BENCH_MODULES_GROUPS_H
 
@@ -8,14 +8,14 @@
 #define BENCH_MAX_GROUPS	64
 
 /*
- * In a program of others, the groups that it registered before main(). In the kernel, groups of
- * other modules follow the own ones; the slot of a removed group is NULL.
+ * In the kernel: the built-in groups, then those of other modules; the slot of a removed group is
+ * NULL.  In a program that links with libkmbench.a: the groups that it registered before main().
  */
 extern const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 extern unsigned int bench_nr_groups;
 
 void bench_groups_init(void);
-u64 bench_all_groups(void);
-const char *bench_why_not(const struct bench_group *group);
+u64 bench_get_group_mask(void);
+const char *bench_find_group_error(const struct bench_group *group);
 
 #endif /* BENCH_MODULES_GROUPS_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Switch code of the running kernel between variants: each switchable place is a file in bench/, to
- * which the name of a variant, or "original" for the kernel's own code, can be written. The program
- * kmlive switches and measures.
+ * Switch places of the running kernel between variants of their code. Each place is a debugfs file
+ * in bench/: writing the name of a variant selects it; "original" selects the kernel's own code.
+ * The program kmlive selects variants and measures them.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -37,7 +37,7 @@ static int select_variant(struct bench_live *live, unsigned int variant)
 	return err;
 }
 
-/* Find a place by its name; NULL if there is none. */
+/* Return the place with this name, or NULL. */
 struct bench_live *bench_live_find(const char *name)
 {
 	unsigned int i;
@@ -54,7 +54,7 @@ struct bench_live *bench_live_find(const char *name)
  * @name: name of the variant
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for an unknown name; or an error of what begins or ends a variant.
+ * Return: 0; -EINVAL for an unknown name; or an error of @live->begin() or @live->end().
  */
 int bench_live_select(struct bench_live *live, const char *name)
 {
@@ -94,7 +94,7 @@ static int live_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
-/* How often the code of each variant ran, where that is counted. */
+/* Print how many times the code of each variant was executed, for places that count it. */
 static int hits_show(struct seq_file *m, void *unused)
 {
 	const struct bench_live *live;
@@ -109,7 +109,7 @@ static int hits_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(hits);
 
-/* Show the commands. */
+/* Print the usage of the commands that select variants. */
 void bench_live_help(struct seq_file *m)
 {
 	unsigned int i;
@@ -120,7 +120,7 @@ void bench_live_help(struct seq_file *m)
 }
 
 /**
- * bench_live_init() - create the files
+ * bench_live_init() - create the debugfs files of all places
  * @dir: the directory bench/
  */
 void bench_live_init(struct dentry *dir)
@@ -133,13 +133,13 @@ void bench_live_init(struct dentry *dir)
 	debugfs_create_file("hits", 0400, dir, NULL, &hits_fops);
 }
 
-/* Restore the kernel's own code, after variants can no longer be selected. */
+/* Select the kernel's own code at all places, after the files were removed. */
 void bench_live_exit(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(places); i++)
 		bench_live_select(places[i], places[i]->variants[0]);
-	/* Wait for other CPUs: a hook that was removed may still be running there. */
+	/* Wait for a grace period: a removed hook may still be running on another CPU. */
 	synchronize_rcu();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Switching code of the running kernel between variants, while a program is measured. */
+/* Switch places of the running kernel between variants of their code, for kmlive. */
 #ifndef BENCH_MODULES_LIVE_H
 #define BENCH_MODULES_LIVE_H
 
@@ -8,14 +8,14 @@
 struct dentry;
 
 /**
- * struct bench_live - a place in the kernel that has variants
+ * struct bench_live - a place in the kernel that has variants of its code
  * @name: name of its file in bench/, and of its command
- * @variants: the names of the variants; the first is "original", the kernel's own code
- * @nr_variants: how many
- * @now: the selected one, a number
- * @begin: begins a variant other than the first; returns 0 or an error
- * @end: ends it; returns 0, or an error if it goes on
- * @hits: says how often the code of a variant ran so far; may be NULL
+ * @variants: names of the variants; the first is "original", the kernel's own code
+ * @nr_variants: number of variants
+ * @now: number of the selected variant
+ * @begin: installs a variant other than the first; returns 0 or an error
+ * @end: removes it; returns 0, or an error if it is still installed
+ * @hits: returns the number of executions of a variant's code; may be NULL
  */
 struct bench_live {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Redirect the call in the running kernel's getppid(2) that looks up the pid to implementations of
- * the same work, with two markers or none, as measured for immediate values in 2008.
+ * Redirect the call of __task_pid_nr_ns() in getppid(2) of the running kernel to functions that do
+ * the same, with two markers or none, as measured for immediate values in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -13,7 +13,7 @@
 
 #include "live.h"
 
-/* A replacement for the function that getppid calls; it calls that function itself. */
+/* Define a replacement for __task_pid_nr_ns(), which calls that function itself. */
 #define LIVE(id, before, after)						\
 static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
 			 struct pid_namespace *ns)			\

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hook IPv4 packets that this machine sends and receives by netfilter: the hook has a dormant site,
- * a marker with a probe, or neither. A variant differs from "absent" by its site alone. Every hook
- * accepts all packets and counts them.
+ * Netfilter hooks on the IPv4 packets that this machine sends and receives. A hook contains a
+ * dormant marker, a nop, a marker with a probe, or ("absent") none of these, which is the only
+ * difference between variants. Every hook accepts all packets and counts them.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -15,7 +15,7 @@
 #define PACKET(flavour, name)						\
 	trace_mark_flavour(flavour, name, NULL, "length %u", skb->len)
 
-/* X(id, name, site) for each variant but the first. */
+/* VARIANTS expands X(id, name, site) for each variant except "original", which has no hook. */
 #define NOP_VARIANT(id, label, code, clobber)				\
 	X(id, label, asm volatile(code : : : clobber))
 #define VARIANTS							\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The locks that the lock-pair benchmarks take: those of the kernel, or of POSIX threads. */
+/* Locks of the lock-pair benchmarks: of the kernel in a module, of POSIX threads in a program. */
 #ifndef BENCH_MODULES_LOCKS_H
 #define BENCH_MODULES_LOCKS_H
 

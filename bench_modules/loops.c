@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Choose the loop counts of windows, so that a window takes 10 to 30 microseconds. That is long
- * against reading the clock and against a step of it, and short against the time between two
- * interrupts. What that is depends on the machine and on the variant.
+ * Choose loop counts for each variant on this machine, so that a timed window takes 10 to 30
+ * microseconds.  That is long compared to a clock reading and to a step of the clock, and short
+ * compared to the time between two interrupts.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -16,18 +16,18 @@
 #define SHORTEST_NS	10000ULL
 /* Upper bound of loop counts; no machine needs more. */
 #define MOST_PASSES	(1U << 26)
-/* The counts are 5, 8 and 12 fifths of the shortest, so that the longest is below 30 us. */
+/* Loop counts are 5, 8 and 12 fifths of the smallest, so the longest window is below 30 us. */
 #define FIFTHS		{ 5, 8, 12 }
-/* Significant bits of loop counts: few, so that most processes choose the same count. */
+/* Number of significant bits of loop counts: few, so that most processes choose the same counts. */
 #define BITS		4
-/* The longest window, because interrupts may be off in it. */
+/* Maximum duration of a window in ns, because interrupts may be off in it. */
 #define LONGEST_NS	1000000000ULL
 
 /*
- * Return the time that so many passes take: the shortest of all layouts, since what
- * disturbs a window makes it longer.
+ * Return the time of @passes loop iterations in ns: the minimum over all layouts, because a
+ * disturbance only lengthens a window.
  */
-static u64 time_of(const struct bench_variant *variant, u32 passes)
+static u64 measure_shortest_ns(const struct bench_variant *variant, u32 passes)
 {
 	u64 shortest = ~0ULL;
 	unsigned int layout;
@@ -53,7 +53,7 @@ static u32 round_up_to_bits(u32 number)
 	return (number + unit - 1) / unit * unit;
 }
 
-static void spread(u32 least, u32 loops[BENCH_LOOP_COUNTS])
+static void choose_loop_counts(u32 least, u32 loops[BENCH_LOOP_COUNTS])
 {
 	static const u32 fifths[BENCH_LOOP_COUNTS] = FIFTHS;
 	unsigned int i;
@@ -65,40 +65,41 @@ static void spread(u32 least, u32 loops[BENCH_LOOP_COUNTS])
 	}
 }
 
-/* Check that windows of so many passes are short enough; one pass of each layout says so. */
-static int check_length(const struct bench_group *group, const struct bench_variant *variant,
-			u32 passes)
+/* Check the duration of a window of @passes iterations, estimated from a single iteration. */
+static int check_window_length(const struct bench_group *group, const struct bench_variant *variant,
+			       u32 passes)
 {
-	u64 pass = time_of(variant, 1), most = div64_u64(LONGEST_NS, pass ?: 1);
+	u64 pass = measure_shortest_ns(variant, 1), most = div64_u64(LONGEST_NS, pass ?: 1);
 
 	if (passes <= most)
 		return 0;
-	pr_err("%s/%s: %u passes may hold interrupts off for more than %llu ms; the maximum is %llu\n",
+	pr_err("%s/%s: loop count %u may keep interrupts off for over %llu ms: maximum is %llu\n",
 	       group->name, variant->name, passes, LONGEST_NS / 1000000, most);
 	return -E2BIG;
 }
 
 /**
- * bench_find_loops() - the loop counts of a variant on this machine
- * @group: the group; its own counts are taken if it has any
- * @variant: the variant, which the group has selected
- * @loops: the counts, ascending
+ * bench_find_loop_counts() - choose the loop counts of a variant on this machine
+ * @group: the group; if it has fixed loop counts, these are used
+ * @variant: number of the variant, which @group->select has selected
+ * @loops: filled in with the loop counts, ascending
  *
  * Context: may sleep.
- * Return: 0, -ETIME if the clock does not advance, -ERANGE if the TSC does not, or -E2BIG
- * if the group's own counts hold interrupts off too long.
+ * Return: 0, -ETIME if the clock does not advance, -ERANGE if the TSC does not, or -E2BIG if fixed
+ * loop counts would keep interrupts off too long.
  */
-int bench_find_loops(const struct bench_group *group, unsigned int variant,
-		     u32 loops[BENCH_LOOP_COUNTS])
+int bench_find_loop_counts(const struct bench_group *group, unsigned int variant,
+			   u32 loops[BENCH_LOOP_COUNTS])
 {
 	u32 passes = 1;
 	u64 ns;
 
 	if (group->loops[0]) {
 		memcpy(loops, group->loops, sizeof(group->loops));
-		return check_length(group, &group->variants[variant], loops[BENCH_LOOP_COUNTS - 1]);
+		return check_window_length(group, &group->variants[variant],
+					   loops[BENCH_LOOP_COUNTS - 1]);
 	}
-	while ((ns = time_of(&group->variants[variant], passes)) < SHORTEST_NS) {
+	while ((ns = measure_shortest_ns(&group->variants[variant], passes)) < SHORTEST_NS) {
 		if (passes == MOST_PASSES) {
 			pr_err("%s: the clock is not advancing\n", group->name);
 			return -ETIME;
@@ -109,11 +110,11 @@ int bench_find_loops(const struct bench_group *group, unsigned int variant,
 		pr_err("%s: TSC is not advancing\n", group->name);
 		return -ERANGE;
 	}
-	spread(round_up_to_bits(div64_u64(passes * SHORTEST_NS + ns - 1, ns)), loops);
+	choose_loop_counts(round_up_to_bits(div64_u64(passes * SHORTEST_NS + ns - 1, ns)), loops);
 	return 0;
 }
 
-/* An empty loop, whose passes take a cycle each, and which no clock times. */
+/* Run an empty loop outside of timed windows; each turn takes a cycle. */
 void bench_dither(u32 turns)
 {
 	while (turns--)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module kmarkers_bench. */
+/* kmarkers_bench: the module that runs benchmarks inside the kernel. */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@
 
 static unsigned int blocks = 100;
 module_param(blocks, uint, 0400);
-MODULE_PARM_DESC(blocks, "blocks of a run at first, 1 to 100000 (default 100)");
+MODULE_PARM_DESC(blocks, "initial value of bench/config/blocks, 1 to 100000 (default 100)");
 
 static int __init bench_init(void)
 {
@@ -26,7 +26,7 @@ static int __init bench_init(void)
 		return err;
 	bench_session.config.blocks = blocks;
 	if (bench_check_config(&bench_session.config, nr_cpu_ids)) {
-		pr_err("blocks=%u is not 1 to %u\n", blocks, BENCH_MAX_BLOCKS);
+		pr_err("parameter blocks=%u is out of range, 1 to %u\n", blocks, BENCH_MAX_BLOCKS);
 		return -EINVAL;
 	}
 	bench_groups_init();

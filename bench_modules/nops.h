@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Nops and jumps that were tried for code that is off, from 2006 to 2015: five bytes in
- * all, which a call or a jump could replace.
+ * Nops and jumps that tracers put at disabled sites from 2006 to 2015.  Each form is five bytes
+ * long, so that a call or a jump can replace it.
  *
- * X(id, label, instructions, clobber) for each form: instructions as the assembler takes
- * them, and the register whose upper half they change, though they were meant as nops.
+ * NOPS(X) expands X(id, label, instructions, clobber) for each form.  The clobber is the register
+ * whose upper half the instructions change on x86-64 (they are nops on 32-bit x86 only), or
+ * "memory".
  */
 #ifndef BENCH_MODULES_NOPS_H
 #define BENCH_MODULES_NOPS_H

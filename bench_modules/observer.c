@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The loop of the observer thread. It answers a request for its longest gap after its next clock
- * reading, so that a gap in progress is counted, too.
+ * Functions of the observer thread, which reads the clock in a loop, and of the thread that
+ * requests its longest gap between two readings.  A request is answered after the next reading, so
+ * that a gap in progress is included.
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>
@@ -13,24 +14,24 @@
 #include "platform.h"
 
 static struct {
-	u32 asked;	/* written by the caller of bench_observer_gap() */
-	u32 answered;	/* the thread writes this, @gap and @cpu, this last */
+	u32 asked;	/* number of requests; written by bench_observer_read_gap() */
+	u32 answered;	/* number of requests that were answered; written after @gap and @cpu */
 	u64 gap;
 	unsigned int cpu;
 	void (*work)(void);
 } state;
 
-void bench_observer_work(void (*work)(void))
+void bench_observer_set_work(void (*work)(void))
 {
 	state.work = work;
 }
 
-u64 bench_observer_gap(void)
+u64 bench_observer_read_gap(void)
 {
 	u32 number = state.asked + 1;
 
 	WRITE_ONCE(state.asked, number);
-	/* Pairs with the release in bench_watch_look(). */
+	/* Pairs with the release in bench_watch_record_gap(). */
 	while (smp_load_acquire(&state.answered) != number) {
 		cpu_relax();
 		bench_pause();
@@ -38,20 +39,21 @@ u64 bench_observer_gap(void)
 	return state.gap;
 }
 
-unsigned int bench_observer_cpu(void)
+unsigned int bench_observer_get_cpu(void)
 {
 	return state.cpu;
 }
 
-/* Calibration time: how long the thread measures the gaps that timer interrupts alone cause. */
+/* Duration of the calibration: the thread measures the gaps that timer interrupts alone cause. */
 #define CALIBRATION_NS	100000000
 
 /*
- * The length of a gap if it counts, else 0.  A gap without a timer interrupt counts.  A
- * gap with one counts if it is longer than twice the longest gap that a timer interrupt
- * made by itself.  A gap longer than the timer's period always contains an interrupt.
+ * Return the length of a gap, or 0 for one that a timer interrupt alone may explain.  A gap
+ * without a timer interrupt is returned.  A gap with one is returned only after the calibration,
+ * and if it is longer than twice @own, the longest such gap of the calibration.  A gap longer than
+ * the period of the timer always contains an interrupt.
  */
-static u64 gap_that_counts(u64 gap, bool interrupted, bool calibrated, u64 *own)
+static u64 filter_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
 {
 	if (!interrupted)
 		return gap;
@@ -69,7 +71,7 @@ void bench_watch_begin(struct bench_watch *watch, unsigned int irqs)
 	};
 }
 
-void bench_watch_clock(struct bench_watch *watch)
+void bench_watch_read_clock(struct bench_watch *watch)
 {
 	if (state.work)
 		state.work();
@@ -77,13 +79,13 @@ void bench_watch_clock(struct bench_watch *watch)
 	watch->now = bench_tsc();
 }
 
-void bench_watch_look(struct bench_watch *watch, unsigned int irqs)
+void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs)
 {
 	bool interrupted = irqs != watch->irqs;
 	u64 gap;
 
-	gap = gap_that_counts(watch->now - watch->last, interrupted || watch->disturbed,
-			      watch->calibrated, &watch->own);
+	gap = filter_gap(watch->now - watch->last, interrupted || watch->disturbed,
+			 watch->calibrated, &watch->own);
 	if (gap > watch->longest)
 		watch->longest = gap;
 	watch->disturbed = interrupted;
@@ -95,7 +97,7 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs)
 		state.gap = watch->longest;
 		state.cpu = raw_smp_processor_id();
 		watch->longest = 0;
-		/* Pairs with the acquire in bench_observer_gap(): the gap is written. */
+		/* Pairs with the acquire in bench_observer_read_gap(), which then reads the gap. */
 		smp_store_release(&state.answered, watch->asked);
 	}
 }

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The observer CPU: it executes no site, reads the clock in a loop and measures gaps. */
+/*
+ * The observer CPU: its thread executes no patch site, reads the clock in a loop, and measures the
+ * gaps between two readings, in which the CPU was held up.
+ */
 #ifndef BENCH_MODULES_OBSERVER_H
 #define BENCH_MODULES_OBSERVER_H
 
 #include <linux/types.h>
 
 /**
- * struct bench_watch - the state of the observer's thread
- * @calibrating_until: time in ns until which it measures the gaps of its timer's interrupts
- * @last: the last but one reading of the clock
- * @now: the last reading
- * @longest: the longest gap since the thread was last asked
- * @own: the longest gap that an interrupt of its timer made
- * @irqs: number of its timer's interrupts at the reading @last
- * @asked: how often it had been asked before the last reading
- * @disturbed: an interrupt of its timer was counted at the reading @last
- * @calibrated: the time @calibrating_until has passed
+ * struct bench_watch - the state of the observer thread
+ * @calibrating_until: ktime_get_ns() at the end of the calibration
+ * @last: previous reading of the clock, in TSC ticks
+ * @now: latest reading of the clock, in TSC ticks
+ * @longest: longest gap since the last request, in TSC ticks
+ * @own: longest gap of the calibration that contained a timer interrupt, in TSC ticks
+ * @irqs: number of timer interrupts of the CPU, read after @last
+ * @asked: number of requests, read before @now
+ * @disturbed: a timer interrupt occurred between the last two readings of @irqs
+ * @calibrated: the calibration is complete
  */
 struct bench_watch {
 	u64 calibrating_until;
@@ -30,25 +33,28 @@ struct bench_watch {
 };
 
 /*
- * Steps of the thread: begin, then read the clock and look at the gap in turns.
- * It counts the interrupts of its CPU's timer after reading the clock: an interrupt
- * between the two lengthens the gap of the next pass.
+ * Steps of the thread: bench_watch_begin(), then bench_watch_read_clock() and
+ * bench_watch_record_gap() alternately.  @irqs is the number of timer interrupts of the CPU, read
+ * after the clock: an interrupt between these two readings lengthens the next gap.
  */
 void bench_watch_begin(struct bench_watch *watch, unsigned int irqs);
-void bench_watch_clock(struct bench_watch *watch);
-void bench_watch_look(struct bench_watch *watch, unsigned int irqs);
+void bench_watch_read_clock(struct bench_watch *watch);
+void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs);
 
 /*
- * Return the longest gap between two readings, in ticks, since the last call.  Gaps that
- * an interrupt of that CPU's timer makes by itself are left out, since they always occur.
- * The first call takes a tenth of a second, in which such gaps are measured.
+ * Return the longest gap between two readings of the clock since the last call, in TSC ticks.
+ * Gaps that the CPU's timer interrupt alone causes are left out, since they always occur.  The
+ * first call waits a tenth of a second for the calibration, which measures such gaps.
  */
-u64 bench_observer_gap(void);
+u64 bench_observer_read_gap(void);
 
-/* Return the CPU that had the gap which the last call returned. */
-unsigned int bench_observer_cpu(void);
+/* Return the CPU of the gap that bench_observer_read_gap() returned last. */
+unsigned int bench_observer_get_cpu(void);
 
-/* Set work for the thread to do between two readings; NULL for none. The thread is not running. */
-void bench_observer_work(void (*work)(void));
+/*
+ * Set a function that the thread calls before each reading, or NULL.  The thread must not be
+ * running.
+ */
+void bench_observer_set_work(void (*work)(void));
 
 #endif /* BENCH_MODULES_OBSERVER_H */

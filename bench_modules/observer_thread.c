@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The observer thread, in the kernel. */
+/* The observer thread as a kernel thread. */
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -18,8 +18,8 @@ static int run_observer(void *unused)
 
 	bench_watch_begin(&watch, compat_timer_irqs());
 	while (!kthread_should_stop()) {
-		bench_watch_clock(&watch);
-		bench_watch_look(&watch, compat_timer_irqs());
+		bench_watch_read_clock(&watch);
+		bench_watch_record_gap(&watch, compat_timer_irqs());
 		/* cond_resched() also lets stop_machine() take the CPU. */
 		cond_resched();
 	}
@@ -36,7 +36,7 @@ int bench_observer_start(bool first)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	/* With PREEMPT_RT the thread would also have priority over those of timers and RCU. */
+	/* With PREEMPT_RT the thread would also take precedence over those of timers and RCU. */
 	if (first && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);
 	wake_up_process(thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The groups that the files ops_*.c define. */
+/* Benchmark groups, each defined in a file ops_*.c. */
 #ifndef BENCH_MODULES_OPS_H
 #define BENCH_MODULES_OPS_H
 
@@ -48,7 +48,7 @@ extern const struct bench_group bench_peer_bpf_kprobe;
 #endif
 
 #ifndef __KERNEL__
-/* The variants of this group depend on what is installed. */
+/* Defined in native/peers.c.  Not const: its variants depend on the installed tracers. */
 extern struct bench_group bench_empty_loop_peers;
 #endif
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * arm-scaling: the time to switch sites, by their number and by the way of switching;
- * for sites of ours in one batch also the parts of that time.  arm-stall: the longest
- * gap that another CPU, which executes no site, sees while many sites are switched.
+ * arm-scaling: the time to switch patch sites on or off, by method and number of sites; for a
+ * single batch of the patcher also the phases of that time.  arm-stall: the longest gap on another
+ * CPU, which executes no site, while many sites are switched.
  *
- * A sample is of one switch, and its size is the number of sites.  Variants that
- * end in -stall hold the longest gap.
+ * A sample is a measurement of one switch, and its size is the number of sites.  Values of the
+ * variants named *-stall are the longest gap on the observer CPU.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -28,11 +28,11 @@
 #define MOST_BLOCKS	8
 #else
 #define MOST_ONE_BY_ONE	1000
-/* In a program, blocks are spread over many processes. */
+/* In user space, blocks are distributed over many processes. */
 #define MOST_BLOCKS	2
 #endif
 
-/* The batch size of most interest in user space, as ten thousand is in the kernel. */
+/* Additional size of batches: the most interesting one in user space, as 10000 is in the kernel. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
 #define LARGE		100000
@@ -85,16 +85,16 @@ static const struct bench_variant scaling_variants[] = {
 	[ROUND_COUNT] = { .name = "batched-round-count", .measured = BENCH_ROUNDS },
 };
 
-#define PARTS	4	/* VALIDATE to ROUND_COUNT */
+#define PARTS	4	/* number of samples of phases: VALIDATE to ROUND_COUNT */
 #define NONE	0xff
 /**
- * struct way - how one way is measured
- * @way: the way
- * @most: its largest size: ways that take seconds are not measured at the largest sizes
+ * struct way - a method to switch sites, and the variants that it is measured as
+ * @way: the method
+ * @most: largest number of sites: methods that take seconds are not measured beyond it
  * @on: variant of the time to switch sites on
- * @off: that of the time to switch them off again, or NONE
- * @gap: that of the longest gap while they are switched on, or NONE
- * @turns: sites are switched on in one block and off in the next, because it takes long
+ * @off: variant of the time to switch them off again, or NONE
+ * @gap: variant of the longest gap while they are switched on, or NONE
+ * @turns: switch sites on in even blocks and off in odd blocks, because a switch takes long
  */
 struct way {
 	enum sites_way way;
@@ -136,8 +136,8 @@ static const struct bench_variant stall_variants[] = {
 /**
  * struct window - the measurement of one switch
  * @ticks: duration of the switch in TSC ticks
- * @ns: its duration in nanoseconds, to convert the patcher's counters, which are in ns
- * @gap: the observer's longest gap, in ticks
+ * @ns: duration of the switch in ns, to convert the patcher's counters from ns to ticks
+ * @gap: longest gap on the observer CPU, in TSC ticks
  */
 struct window {
 	u64 ticks;
@@ -148,8 +148,8 @@ struct window {
 static const struct bench_sites *sites;
 
 /*
- * Set up the sites, then start the observer: nothing may wait for RCU beside the
- * observer, which may keep RCU from making progress.
+ * Set up the sites before the observer thread starts: the setup may wait for an RCU grace period,
+ * and the observer thread may delay its end.
  */
 static int setup_arm(bool first)
 {
@@ -195,29 +195,29 @@ static int take_window(enum sites_way way, u32 nr, bool on, struct window *windo
 	u64 ns, start;
 	int err;
 
-	bench_observer_gap();
+	bench_observer_read_gap();
 	ns = ktime_get_ns();
 	start = bench_tsc();
 	err = sites->set(way, nr, on);
 	window->ticks = bench_tsc() - start;
 	window->ns = ktime_get_ns() - ns;
-	window->gap = bench_observer_gap();
+	window->gap = bench_observer_read_gap();
 	return err;
 }
 
-/* Measure the observer's gap while nothing is switched, for a given number of ticks. */
+/* Measure the longest gap on the observer CPU for @ticks TSC ticks in which nothing is switched. */
 static void take_idle_window(u64 ticks, struct window *window)
 {
 	u64 start;
 
-	bench_observer_gap();
+	bench_observer_read_gap();
 	start = bench_tsc();
 	while (bench_tsc() - start < ticks)
 		cpu_relax();
-	window->gap = bench_observer_gap();
+	window->gap = bench_observer_read_gap();
 }
 
-/* The next sample of a block, and the fields common to all. A gap's CPU waited. */
+/* Destination of the samples of a block, and the fields that all of them share. */
 struct sink {
 	struct bench_sample *next;
 	const struct bench_variant *variants;
@@ -225,6 +225,7 @@ struct sink {
 	u8 position;
 };
 
+/* Store a sample.  The CPU of a gap is the observer CPU. */
 static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
 	bool gap = sink->variants[variant].measured == BENCH_GAP;
@@ -232,7 +233,7 @@ static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 	*sink->next++ = (struct bench_sample) {
 		.block = sink->block, .position = sink->position, .variant = variant,
 		.size = nr, .value = value,
-		.cpu = gap ? bench_observer_cpu() : raw_smp_processor_id(),
+		.cpu = gap ? bench_observer_get_cpu() : raw_smp_processor_id(),
 	};
 }
 
@@ -254,8 +255,8 @@ static bool has_size(const struct way *way, u32 nr)
 	return nr <= way->most && (nr != EXTRA_SIZE || way->way == SITES_BATCHED);
 }
 
-/* Number of samples of a size. */
-static unsigned int samples_of(const struct way *way)
+/* Return the number of samples that a method has for each size. */
+static unsigned int count_way_samples(const struct way *way)
 {
 	return 1 + (way->off != NONE) + (way->gap != NONE) + (way->way == SITES_BATCHED) * PARTS;
 }
@@ -293,7 +294,7 @@ static int measure_off(struct sink *sink, const struct way *way, u32 nr)
 	return err;
 }
 
-/* The cases that a block measures, each a way and a size: list them, and return their number. */
+/* List the cases of a block, which are pairs of a method and a size.  Return their number. */
 static unsigned int list_cases(u8 *cases)
 {
 	unsigned int i, nr = 0;
@@ -304,21 +305,22 @@ static unsigned int list_cases(u8 *cases)
 	return nr;
 }
 
-static unsigned int scaling_samples(void)
+static unsigned int count_scaling_samples(void)
 {
 	unsigned int nr, sum = 0;
 	u8 cases[MOST_CASES];
 
 	for (nr = list_cases(cases); nr; nr--)
-		sum += samples_of(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
+		sum += count_way_samples(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
 	return sum;
 }
 
 /*
- * Measure every size of every way, in random order: each finds what another one left in the
- * caches.  Before the first block all sites are switched on and off unseen.
+ * Measure every size with every method, in random order, because each case finds the caches as the
+ * one before has left them.  Before the first block, all sites are switched on and off once
+ * without a measurement.
  */
-static int scaling_block(u32 block, struct bench_sample *samples)
+static int measure_scaling_block(u32 block, struct bench_sample *samples)
 {
 	struct sink sink = { .next = samples, .variants = scaling_variants, .block = block };
 	u8 cases[MOST_CASES];
@@ -346,13 +348,13 @@ const struct bench_group bench_arm_scaling = {
 	.setup = setup_scaling,
 	.lacks = SITES_LACKING "no second CPU can be had for its observer thread",
 	.teardown = teardown_arm,
-	.block = scaling_block,
-	.block_samples = scaling_samples,
+	.block = measure_scaling_block,
+	.block_samples = count_scaling_samples,
 	.most_blocks = MOST_BLOCKS,
 	.most_seconds = 40,
 };
 
-static unsigned int stall_samples(void)
+static unsigned int count_stall_samples(void)
 {
 	return ARRAY_SIZE(stall_variants);
 }
@@ -375,7 +377,7 @@ static int measure_stall(struct sink *sink, unsigned int variant, bool on)
 	return err;
 }
 
-static int stall_block(u32 block, struct bench_sample *samples)
+static int measure_stall_block(u32 block, struct bench_sample *samples)
 {
 	struct sink sink = { .next = samples, .variants = stall_variants, .block = block };
 	unsigned int n = ARRAY_SIZE(stall_variants);
@@ -393,8 +395,8 @@ const struct bench_group bench_arm_stall = {
 	.setup = setup_stall,
 	.lacks = SITES_LACKING "no second CPU can be had for its observer thread",
 	.teardown = teardown_arm,
-	.block = stall_block,
-	.block_samples = stall_samples,
+	.block = measure_stall_block,
+	.block_samples = count_stall_samples,
 	.most_blocks = 40,
 	.most_seconds = 20,
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * peer-fprobe and peer-bpf-*: what the kernel calls where a function begins or at a
- * tracepoint, and which not every kernel has; off, and on with something that does
- * nothing.  Off, a function begins with a nop, which that of the baseline does not.
+ * peer-fprobe and peer-bpf-*: the cost of an empty fprobe or BPF program at a function's entry or
+ * at a tracepoint, and of the same place without it.  Not every kernel has these mechanisms.  A
+ * function that can be probed begins with a nop of ftrace; the baseline function has none
+ * (notrace).
  *
- * BPF programs are loaded by system calls alone, so "kmlive attach" attaches them before
- * the benchmarks run.  Those that are not attached then are skipped.  They go when that
- * program ends, so none can stay.
+ * BPF programs can be loaded only by system calls, so "kmlive attach" attaches them before the
+ * benchmarks run.  A benchmark whose program is not attached is skipped.  The kernel detaches the
+ * programs when kmlive ends.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -21,8 +22,8 @@
 #endif
 
 /*
- * Functions like those of ops_peers.c.  No copies are made of them: a kprobe for BPF has
- * the name of one, and what is attached to a function does not see calls of its copy.
+ * Empty functions, like those of ops_peers.c.  __noclone: a kprobe finds its function by name, and
+ * a probe of a function does not see calls of a clone.
  */
 #define CALLED_BACK(name, ...)						\
 static noinline __noclone __maybe_unused __VA_ARGS__ void name(int number, void *pointer) \
@@ -58,13 +59,13 @@ const struct bench_group bench_peer_##id = {				\
 }
 
 #ifdef COMPAT_FPROBE
-static int on_entry(struct fprobe *fprobe, unsigned long ip, unsigned long parent,
-		    struct compat_fprobe_regs *regs, void *data)
+static int empty_fprobe_handler(struct fprobe *fprobe, unsigned long ip, unsigned long parent,
+				struct compat_fprobe_regs *regs, void *data)
 {
 	return 0;
 }
 
-static struct fprobe peer_fprobe = { .entry_handler = on_entry };
+static struct fprobe peer_fprobe = { .entry_handler = empty_fprobe_handler };
 
 static int setup_fprobe(void)
 {
@@ -94,14 +95,17 @@ CALLER(fprobe, "fprobe", "call", alone, entry_off,
 
 #define LACKS_BPF	"no BPF program is attached to it"
 
-/* Does a function begin with something other than the nop that calls back? */
+/* Return true if something is attached to a function: it begins with a call, a jump or an int3. */
 static bool is_attached(const void *function)
 {
 	const u8 *code = function;
 
-	/* The compiler must not know that this is a function and look into it. */
+	/*
+	 * Hide the address, or the compiler would replace the loads by what it knows of the
+	 * function.
+	 */
 	OPTIMIZER_HIDE_VAR(code);
-	/* endbr64 */
+	/* Skip ENDBR64. */
 	if (READ_ONCE(*(const u32 *)code) == 0xfa1e0ff3)
 		code += 4;
 	return READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0xe9 || READ_ONCE(*code) == 0xcc;
@@ -115,9 +119,9 @@ static int setup_bpf_kprobe(void)
 CALLER(bpf_kprobe, "bpf-kprobe", "call", alone, entry_off, .lacks = LACKS_BPF);
 
 /*
- * A program is attached to a function of the kernel, because modules that are built with
- * headers alone have no types for it.  This one is exported, seldom used, and with 1 it
- * returns at once, as the copies do that it is compared with.
+ * The BPF program is attached to int_sqrt() of the kernel, because a module that is built against
+ * kernel headers alone has no BTF.  int_sqrt() is exported and seldom used, and for 1 it returns 1
+ * at once, as the functions below do, with which it is compared.
  */
 #define ROOT(name, ...)							\
 static noinline __noclone __VA_ARGS__ unsigned long name(unsigned long x) \

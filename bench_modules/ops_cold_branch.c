@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cold-branch: a branch that is never taken and depends on an immediate value, read or
- * as a jump, on a byte that is always in L1, or on a random byte of a buffer eight times
- * as large as the last cache, as measured for immediate values in 2008.
+ * cold-branch: the cost of a branch that is never taken.  Its condition is an immediate value (a
+ * constant in the code, or patched as a jump), a byte that is always in L1, or a random byte of a
+ * buffer eight times as large as the last-level cache, as measured for immediate values in 2008.
  *
- * In cold-branch a fence in every pass, base included, keeps out-of-order
- * execution from hiding the wait; cold-branch-overlapped has no fence and shows how
- * much of the wait stays hidden.
+ * In cold-branch, a fence in every iteration, also of the baseline, prevents out-of-order
+ * execution from hiding the latency of the load.  cold-branch-overlapped has no fence: the
+ * difference is the latency that out-of-order execution hides.
  *
- * cold-branch-pages has such a buffer in pages of 4 KiB and one in pages of 2 MiB.  The
- * difference of the two is what it costs to find the page of a byte.
+ * cold-branch-pages has one such buffer in pages of 4 KiB and one in pages of 2 MiB.  The
+ * difference is the cost of address translation (TLB misses).
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -22,7 +22,10 @@
 #include "ops.h"
 #include "walk.h"
 
-/* A buffer has 16 MiB to 512 MiB, and at most a quarter of the free memory. */
+/*
+ * log2 of buffer sizes: 16 MiB to 512 MiB, but above 16 MiB at most a quarter of the available
+ * memory.
+ */
 #define LEAST_ORDER	24
 #define MOST_ORDER	29
 #define MOST_CHUNKS	(1 << (MOST_ORDER - BENCH_CHUNK_ORDER))
@@ -35,20 +38,23 @@ static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
 
-/* The start of a random cache line of a buffer. */
-static __always_inline u8 *cold_line(u8 **chunks, u64 state)
+/* Return the address of the cache line of a buffer that @state selects. */
+static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 {
 	u64 at = state >> (64 - cold_order);
 
 	return chunks[at >> BENCH_CHUNK_ORDER] + (at & (BENCH_CHUNK - 64));
 }
 
-/* Every variant computes the pointer, even if it does not use it. */
+/*
+ * The body of a variant.  Each variant computes the pointer, even if its condition does not use
+ * it.
+ */
 #define PASS_IN(chunks, fence, condition)				\
 	u8 *line;							\
 									\
 	cold_walk = walk_next(cold_walk);				\
-	line = cold_line(chunks, cold_walk);				\
+	line = pick_cold_line(chunks, cold_walk);			\
 	asm volatile(fence : "+r" (line) : : "memory");			\
 	if (unlikely(condition))					\
 		taken++
@@ -87,8 +93,11 @@ static const struct bench_variant pages_variants[] = {
 	BENCH_ROW("memory-2m", pages_huge),
 };
 
-/* An emulator has no caches, and writing a large buffer takes it long. */
-static unsigned int choose_order(void)
+/*
+ * Return log2 of the buffer size: the minimum under an emulator, which has no caches and writes a
+ * large buffer slowly.
+ */
+static unsigned int choose_buffer_order(void)
 {
 	struct bench_caches caches;
 	unsigned int order;
@@ -96,28 +105,28 @@ static unsigned int choose_order(void)
 	if (kmarkers_is_emulated())
 		return LEAST_ORDER;
 	bench_read_caches(&caches);
-	order = bench_order_of(TIMES * caches.last);
+	order = bench_find_order(TIMES * caches.last);
 	if (order > MOST_ORDER)
 		order = MOST_ORDER;
-	while (order > LEAST_ORDER && 4ULL << order > bench_free_memory())
+	while (order > LEAST_ORDER && 4ULL << order > bench_read_available_memory())
 		order--;
 	return order > LEAST_ORDER ? order : LEAST_ORDER;
 }
 
-static unsigned int nr_chunks(void)
+static unsigned int count_buffer_chunks(void)
 {
 	return 1U << (cold_order - BENCH_CHUNK_ORDER);
 }
 
 static int setup_cold(void)
 {
-	cold_order = choose_order();
-	return bench_alloc_chunks(small_pages, nr_chunks(), false);
+	cold_order = choose_buffer_order();
+	return bench_alloc_chunks(small_pages, count_buffer_chunks(), false);
 }
 
 static void teardown_cold(void)
 {
-	bench_free_chunks(small_pages, nr_chunks(), false);
+	bench_free_chunks(small_pages, count_buffer_chunks(), false);
 }
 
 static int setup_pages(void)
@@ -129,7 +138,7 @@ static int setup_pages(void)
 	err = setup_cold();
 	if (err)
 		return err;
-	err = bench_alloc_chunks(huge_pages, nr_chunks(), true);
+	err = bench_alloc_chunks(huge_pages, count_buffer_chunks(), true);
 	if (!err)
 		return 0;
 	teardown_cold();
@@ -138,7 +147,7 @@ static int setup_pages(void)
 
 static void teardown_pages(void)
 {
-	bench_free_chunks(huge_pages, nr_chunks(), true);
+	bench_free_chunks(huge_pages, count_buffer_chunks(), true);
 	teardown_cold();
 }
 
@@ -158,4 +167,4 @@ const struct bench_group bench_cold_branch_overlapped =
 	GROUP("cold-branch-overlapped", overlapped, setup_cold, teardown_cold);
 const struct bench_group bench_cold_branch_pages =
 	GROUP("cold-branch-pages", pages, setup_pages, teardown_pages,
-	      .lacks = "no huge pages for its buffer, or no real CPU");
+	      .lacks = "no huge pages for its buffer, or the CPU is emulated");

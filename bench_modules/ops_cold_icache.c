@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cold-icache-*: 64 dormant markers in a piece of code that is executed once, with the
- * code in the first-level cache of instructions (l1), in the second level (l2), beyond
- * it (l3) or in memory.  In cold code a marker costs the lines that its bytes fill.
+ * cold-icache-*: the cost of 64 dormant markers in code that is executed once per window, with the
+ * code in the L1 instruction cache (l1), in L2 (l2), beyond L2 (l3) or in memory.  In cold code a
+ * marker costs the cache lines that its instructions occupy.
  *
- * The lines of the code are flushed, whatever the sizes of the caches are; for l2 and l3
- * they are then read as data, and for l3 a random walk, sized from the CPU's caches,
- * evicts the second level, with the bytes that the flavour generic reads.  Otherwise data
- * and TLB stay warm.
+ * CLFLUSH evicts the code from all caches.  For l2 and l3 the code is then read as data.  For l3 a
+ * random walk through a buffer evicts L2 afterwards, including the variables of the flavour
+ * generic; the buffer is sized by the CPU's caches.  Apart from that, data and TLB stay warm.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -23,11 +22,15 @@
 
 #define LINE		64
 /*
- * More than the code of any variant, so that each flushes and reads as many lines.  Those
- * beyond it are of the next variants, or of the benchmarks that are linked after these.
+ * Number of bytes that are flushed and read: more than the code of any variant, so that it is the
+ * same for all.  The bytes behind a variant belong to the next variants, or to benchmarks that are
+ * linked after this file.
  */
 #define CODE_BYTES	(16 << 10)
-/* A walk of so many times the lines of a buffer of so many times the cache leaves 2 % of it. */
+/*
+ * The walk has TIMES steps for each line of L2, in a buffer TIMES as large as L2 (rounded up to a
+ * power of two).  About 2 % of L2 is not evicted.
+ */
 #define TIMES		4
 #define LARGEST_ORDER	26
 
@@ -54,8 +57,8 @@ static void read_code(const u8 *code)
 		(void)READ_ONCE(code[i]);
 }
 
-/* Move the code that follows the caller into the cache level that the group measures. */
-static noinline void prepare(const u8 *code)
+/* Move the CODE_BYTES at @code into the cache level that the group measures. */
+static noinline void place_code(const u8 *code)
 {
 	if (place == IN_L1)
 		return;
@@ -66,16 +69,19 @@ static noinline void prepare(const u8 *code)
 		walk_evict(walk_buffer, walk_order, TIMES << (walk_order - 8), &walk_state);
 }
 
-/* The address is that of the instruction behind this one. */
+/* Call place_code() with the address of the code that follows. */
 #define PREPARE()							\
 do {									\
 	const u8 *code;							\
 									\
 	asm volatile("lea 0(%%rip), %0" : "=r" (code));			\
-	prepare(code);							\
+	place_code(code);						\
 } while (0)
 
-/* A piece of code: some instructions, and a jump over others, as branches skip rare cases. */
+/*
+ * The code between two markers: 12 instructions, and a jump over unused bytes, like the branches
+ * that skip rare cases in programs.
+ */
 #define PIECE()								\
 	asm volatile(".rept 2\n\t"					\
 		     "add %%ecx, %%ecx\n\t"				\
@@ -120,8 +126,10 @@ static int setup_l1(void)
 	return 0;
 }
 
-/* Move code into a cache level; does nothing under an emulator, which has no caches. */
-static int put_code(int where)
+/*
+ * Select the cache level for place_code().  Return -ENODEV under an emulator, which has no caches.
+ */
+static int select_code_place(int where)
 {
 	if (kmarkers_is_emulated())
 		return -ENODEV;
@@ -131,17 +139,17 @@ static int put_code(int where)
 
 static int setup_l2(void)
 {
-	return put_code(IN_L2);
+	return select_code_place(IN_L2);
 }
 
 static int setup_l3(void)
 {
 	struct bench_caches caches;
 
-	if (put_code(IN_L3))
+	if (select_code_place(IN_L3))
 		return -ENODEV;
 	bench_read_caches(&caches);
-	walk_order = bench_order_of(TIMES * caches.middle);
+	walk_order = bench_find_order(TIMES * caches.middle);
 	if (walk_order > LARGEST_ORDER)
 		walk_order = LARGEST_ORDER;
 	walk_buffer = vmalloc(1UL << walk_order);
@@ -158,7 +166,7 @@ static void teardown_l3(void)
 
 static int setup_memory(void)
 {
-	return put_code(IN_MEMORY);
+	return select_code_place(IN_MEMORY);
 }
 
 #define GROUP(label, where, ...)					\
@@ -167,13 +175,14 @@ static int setup_memory(void)
 	.variants = cold_variants,					\
 	.nr_variants = ARRAY_SIZE(cold_variants),			\
 	.setup = where,							\
-	.lacks = "no real CPU, so no caches",				\
+	.lacks = "the CPU is emulated and has no caches",		\
 	__VA_ARGS__							\
 }
 
 /*
- * In the first level a pass takes no preparation.  An eviction takes a millisecond, so there
- * are fewer passes and blocks of them.
+ * In l1, iterations need no preparation, so loop counts are chosen at run time.  In the others
+ * they are fixed.  The eviction for l3 takes a millisecond, so it has the fewest iterations and
+ * blocks.
  */
 const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_l1);
 const struct bench_group bench_cold_icache_l2 =

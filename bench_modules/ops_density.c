@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * density-*: 1, 4 and 16 dormant markers in each pass of a loop.  A wide core executes a
- * single marker in slots that are idle anyway.  The cost of a marker is therefore the
- * slope of a pass over the number of markers in it.
+ * density-*: the cost of 1, 4 and 16 dormant markers in each iteration of a loop.  A wide core
+ * executes a single marker in issue slots that would be idle anyway.  So the cost of a marker is
+ * the slope of an iteration's time over its number of markers.
  *
- * What a marker costs also depends on what stands beside it: some cores fuse a nop with the
- * instruction before it, and then it needs no slot.  So the loop that leaves no slot idle
- * comes in three arrangements:
- * - density-spread: the markers stand among the instructions, as programs have them, and
- *   none is the first of the loop;
- * - density-full: they stand side by side at the head of the loop, behind its taken branch;
+ * The cost also depends on the neighbouring instructions: some cores fuse a nop with the
+ * instruction before it, so that it needs no issue slot.  So the loop that leaves no slot idle
+ * exists in three arrangements:
+ * - density-spread: the markers are spread among the instructions, as in programs, and none is the
+ *   first of the loop;
+ * - density-full: the markers are adjacent at the head of the loop, after its taken branch;
  * - density-one: a single marker in the middle, first in the loop, or after a call.
- * density-empty has nothing but the markers, side by side.
+ * The loop of density-empty contains only adjacent markers.
  */
 #include <linux/kernel.h>
 
@@ -21,10 +21,10 @@
 #include "repeat.h"
 
 /*
- * 54 instructions that use every issue slot: two additions for each load, which is what
- * cores of four to eight slots have units for.  An addition depends on none of the 5
- * before it, and no register is used that a marker needs.  They are RUN() in pieces of
- * three, between which a marker may stand.
+ * FULL() is 54 instructions that use every issue slot: two additions for each load, which suits
+ * the execution units of cores with four to eight slots.  An addition depends on none of the 5
+ * before it, and no register is used that a marker needs.  RUN() takes them in groups of three,
+ * between which markers can be inserted.
  */
 #define T1		"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
 #define T2		"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"
@@ -36,7 +36,7 @@
 
 #define EMPTY()		(void)0
 #define NO_MARK()	(void)0
-/* Macro arguments below are names of markers: their expansion contains commas. */
+/* The macros below take the name of a marker macro such as JUMP: its expansion contains commas. */
 #define MARK_OF(flavour)						\
 	trace_mark_flavour(flavour, bench_density, NULL, "%d %p", 1, NULL)
 #define GENERIC()	MARK_OF(generic)
@@ -45,13 +45,16 @@
 #define CMP_FLIP()	MARK_OF(cmp_flip)
 #define XOR_FLIP()	MARK_OF(xor_flip)
 
-/* The variants of one flavour: three numbers of markers, side by side before the rest. */
+/* Variants of a flavour with 1, 4 and 16 adjacent markers before the instructions of body(). */
 #define TOGETHER(id, body, m)						\
 BENCH_OPS(id##_1, m(); body())						\
 BENCH_OPS(id##_4, REPEAT_4(m()); body())				\
 BENCH_OPS(id##_16, REPEAT_16(m()); body())
 
-/* The same in the middle; behind 12, 24, 36 and 48 instructions; behind every three but two. */
+/*
+ * The same with spread markers: 1 in the middle; 4, after 12, 24, 36 and 48 instructions; 16, each
+ * after three more instructions.
+ */
 #define SPREAD(id, body, m)						\
 BENCH_OPS(id##_1, RUN(NINE NINE NINE); m(); RUN(NINE NINE NINE))	\
 BENCH_OPS(id##_4,							\
@@ -112,15 +115,17 @@ const struct bench_group bench_density_spread = {
 	.nr_variants = ARRAY_SIZE(spread_variants),
 };
 
-/* A function that does nothing, called by all variants of density-one. */
-static noinline void called(void)
+/* An empty function, called by all variants of density-one. */
+static noinline void empty_function(void)
 {
 	barrier();
 }
 
-/* The 54 instructions with a call in the middle, and three places for a marker. */
+/*
+ * The 54 instructions with a call in the middle, and three places where a marker can be inserted.
+ */
 #define CALLING(first, middle, after)					\
-	first(); RUN(NINE NINE NINE); called(); after();		\
+	first(); RUN(NINE NINE NINE); empty_function(); after();	\
 	RUN(NINE T1 T2); middle(); RUN(T3 NINE)
 
 #define PLACES(id, m)							\

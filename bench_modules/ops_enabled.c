@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * marker-enabled: the cost of a marker while probes are connected, as measured
- * for Markers 0.20 in 2006.
+ * marker-enabled: the cost of a marker while probes are connected, as measured for Markers 0.20 in
+ * 2006.
  *
- * Variants with the names of 2006 are a marker that calls one probe through a pointer,
- * as markers did then, with two arguments.  The variant function-pointer is that call
- * alone, without a marker.  The variants after it are the markers of today, with one,
- * two and eight probes that do nothing; and in the kernel tracepoints with as many such
- * probes, and a typed marker and a tracepoint whose trace events are on; and a kprobe on
- * a probe that copies its arguments.
+ * - The variants register-args-*, varargs-* and stack-args-* are those of 2006: a marker that calls
+ *   one probe through a pointer, with two arguments.
+ * - kprobe-on-probe is such a marker with a kprobe on its probe, which copies its arguments.
+ * - function-pointer is that call through a pointer, without a marker.
+ * - marker-*-probe* and typed-direct-call* are the present markers with 1, 2 and 8 empty probes.
+ * - tracepoint* (kernel only) are tracepoints with as many empty probes.
+ * - marker-event and trace-event (kernel only) are a typed marker and a tracepoint whose trace
+ *   events are enabled.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -41,7 +43,7 @@ DEFINE_MARKER(bench_typed_event);
 
 static DEFINE_IMV(bool, enabled_2006);
 
-/* The variables into which probes copy their arguments. */
+/* Variables to which probes copy their arguments. */
 static struct {
 	int number;
 	void *pointer;
@@ -83,25 +85,26 @@ static void copy_varargs(const char *fmt, ...)
 }
 
 #ifdef WITH_KPROBES
-/* The same with a kprobe on it, which is not one of ftrace's. */
+/* copy_varargs() with a kprobe on it.  notrace: the kprobe must not use an ftrace nop. */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {
 	COPY_VARARGS(fmt);
 }
 
-static int before_copy(struct kprobe *kprobe, struct pt_regs *regs)
+static int empty_copy_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	return 0;
 }
 
-/* A kprobe that has this is not replaced by a jump. */
-static void after_copy(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+/* The kernel does not optimise a kprobe with a post handler to a jump. */
+static void empty_copy_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
+				    unsigned long flags)
 {
 }
 
 static struct kprobe copy_kprobe = {
-	.pre_handler = before_copy,
-	.post_handler = after_copy,
+	.pre_handler = empty_copy_pre_handler,
+	.post_handler = empty_copy_post_handler,
 };
 
 static bool kprobe_is_on;
@@ -134,7 +137,7 @@ static void del_kprobe(void)
 }
 #endif
 
-/* A probe that reads its arguments as the format says: %d and %p. */
+/* Probe that reads its arguments as the format string specifies them: %d and %p. */
 static void decode_format(const char *fmt, ...)
 {
 	va_list args;
@@ -171,15 +174,15 @@ static varargs_func *call_kprobed = copy_varargs_kprobed;
 do {									\
 	if (unlikely(imv_branch(enabled_2006))) {			\
 		preempt_disable_notrace();				\
-		READ_ONCE(probe)("%d %p", 1, NULL);			\
+		READ_ONCE(probe)("%d %p", 1, NULL);		\
 		preempt_enable_notrace();				\
 	}								\
 } while (0)
 
-#define CALL_2006_PREEMPTIBLE(probe)					\
+#define CALL_2006_PREEMPTIBLE(probe)				\
 do {									\
 	if (unlikely(imv_branch(enabled_2006)))				\
-		READ_ONCE(probe)("%d %p", 1, NULL);			\
+		READ_ONCE(probe)("%d %p", 1, NULL);		\
 } while (0)
 
 BENCH_OPS(enabled_none, (void)0)
@@ -236,11 +239,11 @@ static const struct bench_variant enabled_variants[] = {
 #endif
 };
 
-static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void empty_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
-static void typed_probe(void *private, int number, void *pointer)
+static void empty_typed_probe(void *private, int number, void *pointer)
 {
 }
 
@@ -251,8 +254,8 @@ static u8 tags[MOST_PROBES];
 #ifdef WITH_TRACEPOINTS
 static struct {
 	struct tracepoint *tracepoint;
-	unsigned int most;	/* number of probes while the group runs */
-	unsigned int nr;	/* number of probes now */
+	unsigned int most;	/* number of probes to register */
+	unsigned int nr;	/* number of registered probes */
 } connected[] = {
 	{ &__tracepoint_kmarkers_bench_1, 1 },
 	{ &__tracepoint_kmarkers_bench_2, 2 },
@@ -267,7 +270,10 @@ static int switch_events(bool on)
 	return marker ?: event;
 }
 
-/* Markers of this module may become trace events some time after it was loaded. */
+/*
+ * Enable the trace events.  Retry for 2 seconds: the trace events of this module's markers may be
+ * created some time after it was loaded.
+ */
 static int switch_events_on(void)
 {
 	unsigned int tries = 100;
@@ -287,7 +293,7 @@ static int add_tracepoints(void)
 
 	for (i = 0; i < ARRAY_SIZE(connected) && !err; i++) {
 		while (!err && connected[i].nr < connected[i].most) {
-			err = tracepoint_probe_register(connected[i].tracepoint, typed_probe,
+			err = tracepoint_probe_register(connected[i].tracepoint, empty_typed_probe,
 							&tags[connected[i].nr]);
 			connected[i].nr += !err;
 		}
@@ -302,7 +308,7 @@ static void del_tracepoints(void)
 	switch_events(false);
 	for (i = 0; i < ARRAY_SIZE(connected); i++)
 		while (connected[i].nr)
-			tracepoint_probe_unregister(connected[i].tracepoint, typed_probe,
+			tracepoint_probe_unregister(connected[i].tracepoint, empty_typed_probe,
 						    &tags[--connected[i].nr]);
 	tracepoint_synchronize_unregister();
 }
@@ -320,30 +326,30 @@ static void del_tracepoints(void)
 /* Register the nth probe with each marker that has more than n probes. */
 static int add_probe(unsigned int n)
 {
-	int err = marker_probe_register("bench_classic_8", NULL, probe, &tags[n]);
+	int err = marker_probe_register("bench_classic_8", NULL, empty_probe, &tags[n]);
 
 	if (!err)
-		err = marker_register_bench_typed_8(typed_probe, &tags[n]);
+		err = marker_register_bench_typed_8(empty_typed_probe, &tags[n]);
 	if (!err && n < 2)
-		err = marker_probe_register("bench_classic_2", NULL, probe, &tags[n]);
+		err = marker_probe_register("bench_classic_2", NULL, empty_probe, &tags[n]);
 	if (!err && n < 2)
-		err = marker_register_bench_typed_2(typed_probe, &tags[n]);
+		err = marker_register_bench_typed_2(empty_typed_probe, &tags[n]);
 	if (!err && n < 1)
-		err = marker_probe_register("bench_classic_1", NULL, probe, &tags[n]);
+		err = marker_probe_register("bench_classic_1", NULL, empty_probe, &tags[n]);
 	if (!err && n < 1)
-		err = marker_register_bench_typed_1(typed_probe, &tags[n]);
+		err = marker_register_bench_typed_1(empty_typed_probe, &tags[n]);
 	return err;
 }
 
-/* Unregister the nth probe.  Registrations that do not exist are not found, which is no error. */
+/* Unregister the nth probe from all markers, ignoring errors for markers that do not have it. */
 static void del_probe(unsigned int n)
 {
-	marker_probe_unregister("bench_classic_1", probe, &tags[n]);
-	marker_probe_unregister("bench_classic_2", probe, &tags[n]);
-	marker_probe_unregister("bench_classic_8", probe, &tags[n]);
-	marker_unregister_bench_typed_1(typed_probe, &tags[n]);
-	marker_unregister_bench_typed_2(typed_probe, &tags[n]);
-	marker_unregister_bench_typed_8(typed_probe, &tags[n]);
+	marker_probe_unregister("bench_classic_1", empty_probe, &tags[n]);
+	marker_probe_unregister("bench_classic_2", empty_probe, &tags[n]);
+	marker_probe_unregister("bench_classic_8", empty_probe, &tags[n]);
+	marker_unregister_bench_typed_1(empty_typed_probe, &tags[n]);
+	marker_unregister_bench_typed_2(empty_typed_probe, &tags[n]);
+	marker_unregister_bench_typed_8(empty_typed_probe, &tags[n]);
 }
 
 static void del_probes(void)

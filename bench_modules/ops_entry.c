@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * function-entry: calling a small function, with nothing at its entry, with a nop that
- * could become a call, and with the hooks that profilers and tracers of 2008 and 2015
- * called there always.
+ * function-entry: the cost of a call of a small function: with nothing at its entry, with a nop
+ * that could be patched to a call, and with the hooks of profilers and tracers of 2008 and 2015,
+ * which were called at every entry.
  *
- * Hooks that compilers call at an entry keep all registers, so theirs have the attribute
- * no_caller_saved_registers.  Those of -finstrument-functions are ordinary functions, with
- * two arguments; their calls stand here as the compiler would make them.
+ * A hook whose call the compiler inserts at an entry preserves all registers, so these hooks have
+ * the attribute no_caller_saved_registers.  The hooks of -finstrument-functions are ordinary
+ * functions with two arguments; their calls are written here as the compiler would insert them.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -14,7 +14,7 @@
 #include "nops.h"
 #include "ops.h"
 
-/* The kernel's code uses no other registers anyway. */
+/* GENERAL limits a function to general-purpose registers.  Kernel code uses no others. */
 #ifdef __KERNEL__
 #define GENERAL
 #else
@@ -33,7 +33,7 @@ static HOOK void hook_nop_ret(void)
 	asm volatile("nop");
 }
 
-/* What a profiler counts: calls by caller, in a table; and ticks from entry to exit. */
+/* Data of a profiler: number of calls by call site, and TSC ticks from entry to exit. */
 #define ARCS	64
 
 static struct {
@@ -102,7 +102,7 @@ static HOOK void hook_exit_smp(void)
 	profile_unlock();
 }
 
-/* The names begin as those that -finstrument-functions calls. */
+/* Equivalents of __cyg_profile_func_enter() and _exit(), which -finstrument-functions calls. */
 static noinline notrace void cyg_enter(void *function, void *caller)
 {
 	barrier();
@@ -117,7 +117,7 @@ static u32 result;
 
 #define BODY()		WRITE_ONCE(result, number * 3)
 
-/* A function with something before and after its body. */
+/* Define a function with code before and after its body, and the variant that calls it. */
 #define FUNCTION(id, before, after)					\
 static noinline notrace void function_##id(u32 number)			\
 {									\
@@ -149,7 +149,7 @@ FUNCTION(instrument, cyg_enter(function_instrument, CALLER()),
 	 cyg_exit(function_instrument, CALLER()))
 
 #ifndef __KERNEL__
-/* A return that takes no bytes off the stack; the kernel returns through thunks. */
+/* Return by "ret 0", which pops no bytes.  Kernel functions return through thunks instead. */
 static HOOK void hook_ret_0(void)
 {
 	asm volatile(".byte 0xc2, 0, 0");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * getppid(2) between two markers, with warm caches (quiet) and with L1 and L2 evicted
- * before each call by a random walk (pressure), as measured for immediate values in 2008.
+ * getppid-*: the cost of two dormant markers around getppid(2), with warm caches (quiet) and with
+ * L1 and L2 evicted by a random walk before each call (pressure), as measured for immediate values
+ * in 2008.
  *
- * In the kernel the measured work is a copy of the system call's work, called from
- * inside; in user space it is the machine's real system call with the markers around.
+ * In the kernel, the markers are around a copy of the system call's work, without a system call.
+ * In user space, they are around the real system call.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -19,7 +20,7 @@
 static u8 *pressure_buffer;
 static u64 pressure_walk = 1;
 
-static void evict(void)
+static void evict_caches(void)
 {
 	walk_evict(pressure_buffer, EVICT_ORDER, EVICT_STEPS, &pressure_walk);
 }
@@ -52,13 +53,13 @@ const struct bench_group bench_getppid_quiet = {
 	.nr_variants = ARRAY_SIZE(quiet_variants),
 };
 
-BENCH_OPS_EACH(pressure_out, evict(), getppid_work())
-BENCH_OPS_EACH(pressure_out_clone, evict(), getppid_work())
-BENCH_OPS_EACH(pressure_generic, evict(), CALL(generic))
-BENCH_OPS_EACH(pressure_immediate, evict(), CALL(immediate))
-BENCH_OPS_EACH(pressure_jump, evict(), CALL(jump))
-/* Reading the clock takes part of each window here, since each has one pass. */
-BENCH_OPS_EACH(pressure_clock, evict(), (void)0)
+BENCH_OPS_EACH(pressure_out, evict_caches(), getppid_work())
+BENCH_OPS_EACH(pressure_out_clone, evict_caches(), getppid_work())
+BENCH_OPS_EACH(pressure_generic, evict_caches(), CALL(generic))
+BENCH_OPS_EACH(pressure_immediate, evict_caches(), CALL(immediate))
+BENCH_OPS_EACH(pressure_jump, evict_caches(), CALL(jump))
+/* Measures a clock reading alone, which is part of each window here, since a window is one pass. */
+BENCH_OPS_EACH(pressure_clock, evict_caches(), (void)0)
 
 static const struct bench_variant pressure_variants[] = {
 	BENCH_ROW("compiled-out", pressure_out),

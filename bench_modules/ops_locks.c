@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lock-pair-*: taking a lock that nobody holds and releasing it, with a dormant probe
- * after each of the two, as measured for the SDT probes of FreeBSD in 2015.
+ * lock-pair-*: the cost of a dormant probe after taking and after releasing an uncontended lock,
+ * as measured for the SDT probes of FreeBSD in 2015.
  *
- * sdt-func-ptr is what those probes were before 2015: the id of the probe, which is 0
- * while it is off, and a call through a pointer.  sdt-breakpoint is what they became:
- * a nop, and arguments where a call would have them.
+ * sdt-func-ptr is the implementation of those probes before 2015: a test of the probe's id, which
+ * is 0 while it is disabled, and a call through a pointer.  sdt-breakpoint is the implementation
+ * since then: a nop, with the arguments in the registers of a call.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -36,7 +36,10 @@ static struct form_probe acquire, release;
 	LOCK##_UNLOCK();						\
 	probe(release, lock)
 
-/* The windows are open: mutexes may sleep, and with PREEMPT_RT spinlocks may. */
+/*
+ * BENCH_OPS_OPEN() leaves interrupts on: mutexes may sleep, and with PREEMPT_RT spinlocks may,
+ * too.
+ */
 #define LOCK_GROUP(id, label, lock, LOCK)				\
 BENCH_OPS_OPEN(id##_none, PAIR(NO_PROBE, lock, LOCK))			\
 BENCH_OPS_OPEN(id##_clone, PAIR(NO_PROBE, lock, LOCK))			\

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * empty-loop and memcpy-4096: the cost that a dormant marker, a nop or a jump adds to an
- * empty loop and to a loop that copies 4096 bytes, as measured for Markers 0.20 in 2006.
- * nop-encodings: what nops and jumps add to a loop that reads memory and does arithmetic,
- * as measured for ftrace in 2008.
+ * empty-loop and memcpy-4096: the cost that a dormant marker, a nop or a jump adds to an empty
+ * loop and to a loop that copies 4096 bytes, as measured for Markers 0.20 in 2006.  nop-encodings:
+ * the cost that a nop or a jump adds to a loop that reads memory and does arithmetic, as measured
+ * for ftrace in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -48,7 +48,7 @@ const struct bench_group bench_empty_loop = {
 
 static u8 copy_from[4096] __aligned(4096), copy_to[4096] __aligned(4096);
 
-/* The asm might read the copy, as far as the compiler knows, so the copy is made each time. */
+/* The asm has the copy as an input, so that the compiler does not omit memcpy(). */
 #define COPY()								\
 do {									\
 	memcpy(copy_to, copy_from, sizeof(copy_to));			\
@@ -89,7 +89,7 @@ const struct bench_group bench_memcpy_4096 = {
 	.nr_variants = ARRAY_SIZE(memcpy_variants),
 };
 
-/* Memory is read, and the sum goes through it, so that passes wait for one another. */
+/* Each WORK() loads the result of the one before, so that iterations depend on each other. */
 static u32 numbers[2];
 
 #define WORK()								\

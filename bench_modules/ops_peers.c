@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * peers-dormant, peers-enabled and peer-kprobe-optimised: the kernel's own ways to have
- * code that is off, or to be called where a function begins, in an empty loop.
+ * peers-dormant, peers-enabled and peer-kprobe-optimised: the cost, in an empty loop, of the
+ * kernel's mechanisms for code that can be disabled (static keys, static calls, tracepoints) and
+ * for callbacks at the entry of a function (kprobes, ftrace).
  *
- * What is enabled ends in an empty function or handler; what is called is the function of
- * the variant "call" in other places, so that variant is what the call alone costs.
+ * When enabled, each mechanism calls an empty function or an empty callback.  All these functions
+ * have the same code as the one of the variant "call", which is therefore the cost of the call
+ * alone.
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -22,8 +24,8 @@
 #endif
 
 /*
- * The nop leaves room for the jump of a kprobe.  The comment behind it keeps the compiler
- * from making one function of several.
+ * An empty function.  Its nop leaves room for the jump of an optimised kprobe.  The comment in the
+ * assembly makes each of these functions different, so that the compiler does not merge them.
  */
 #define CALLED(id, ...)							\
 static noinline __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
@@ -116,13 +118,13 @@ static const struct bench_variant armed_variants[] = {
 };
 
 #ifdef CONFIG_KPROBES
-static int before(struct kprobe *kprobe, struct pt_regs *regs)
+static int empty_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	return 0;
 }
 
-/* A kprobe that has this is not replaced by a jump. */
-static void after(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+/* The kernel does not optimise a kprobe with a post handler to a jump. */
+static void empty_post_handler(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
 {
 }
 
@@ -134,7 +136,7 @@ static int set_peer_kprobe(unsigned int nr, void *function, kprobe_post_handler_
 	int err;
 
 	kprobes[nr] = (struct kprobe) {
-		.addr = function, .pre_handler = before, .post_handler = post,
+		.addr = function, .pre_handler = empty_pre_handler, .post_handler = post,
 	};
 	err = register_kprobe(&kprobes[nr]);
 	is_registered[nr] = !err;
@@ -150,22 +152,22 @@ static void drop_peer_kprobe(unsigned int nr)
 #else
 #define set_peer_kprobe(nr, function, post)	((void)(function), 0)
 #define drop_peer_kprobe(nr)			((void)0)
-#define after				NULL
+#define empty_post_handler		NULL
 #endif
 
 #ifdef CONFIG_DYNAMIC_FTRACE
-static void hook(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
-		 struct compat_ftrace_regs *regs)
+static void empty_ftrace_hook(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+			      struct compat_ftrace_regs *regs)
 {
 }
 
 static struct ftrace_ops hook_ops = {
-	.func = hook,
+	.func = empty_ftrace_hook,
 };
 
 static bool hook_is_on;
 
-static int add_hook(void)
+static int add_ftrace_hook(void)
 {
 	int err = ftrace_set_filter_ip(&hook_ops, (unsigned long)called_ftrace, 0, 0);
 
@@ -175,30 +177,30 @@ static int add_hook(void)
 	return err;
 }
 
-static void del_hook(void)
+static void del_ftrace_hook(void)
 {
 	if (hook_is_on)
 		unregister_ftrace_function(&hook_ops);
 	hook_is_on = false;
 }
 #else
-static int add_hook(void)
+static int add_ftrace_hook(void)
 {
 	return 0;
 }
 
-static void del_hook(void)
+static void del_ftrace_hook(void)
 {
 }
 #endif
 
 static void teardown_peers(void)
 {
-	del_hook();
+	del_ftrace_hook();
 	drop_peer_kprobe(0);
 	drop_peer_kprobe(1);
 	static_branch_disable(&key_on);
-	/* The type is that of the call: 5.10 compares them. */
+	/* Linux 5.10 checks at compile time that NULL has the type of the static call. */
 	static_call_update(bench_call_on, (typeof(&called_plain))NULL);
 }
 
@@ -208,11 +210,11 @@ static int setup_peers(void)
 
 	static_branch_enable(&key_on);
 	static_call_update(bench_call_on, called_plain);
-	err = set_peer_kprobe(0, called_int3, after);
+	err = set_peer_kprobe(0, called_int3, empty_post_handler);
 	if (!err && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		err = set_peer_kprobe(1, called_kprobe_ftrace, NULL);
 	if (!err)
-		err = add_hook();
+		err = add_ftrace_hook();
 	if (err)
 		teardown_peers();
 	return err;
@@ -248,7 +250,10 @@ static void teardown_optimised(void)
 	drop_peer_kprobe(0);
 }
 
-/* Kprobes replace a breakpoint by a jump some time after it was set, or never. */
+/*
+ * Register a kprobe, and wait until the kernel has optimised it, that is, has replaced its
+ * breakpoint by a jump.  Return -ENODEV if that does not happen in WAIT_MS.
+ */
 static int setup_optimised(void)
 {
 	int err = set_peer_kprobe(0, called_optimised, NULL);
@@ -271,6 +276,6 @@ const struct bench_group bench_peer_kprobe_optimised = {
 	.nr_variants = ARRAY_SIZE(optimised_variants),
 	.setup = setup_optimised,
 	.teardown = teardown_optimised,
-	.lacks = "kprobes are not replaced by jumps",
+	.lacks = "this kernel does not optimise kprobes to jumps",
 };
 #endif

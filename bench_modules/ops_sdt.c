@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sdt-dormant and sdt-enabled: a probe with two arguments in an empty loop, in the
- * flavours of <kmarkers/sdt.h> and in other forms that were discussed in 2015; off, and
- * with a handler that does nothing.  A note is only measured while it is off: in a program
- * another program arms it, and in the kernel a kprobe, which peer-kprobe-optimised measures.
+ * sdt-dormant, sdt-enabled and sdt-trapped: the cost of an SDT probe with two arguments in an
+ * empty loop, disabled and with an empty handler.  The variants are the flavours of
+ * <kmarkers/sdt.h> and other implementations that were discussed in 2015.  The flavour note is
+ * only measured while it is disabled: in user space another program enables it, and in the kernel
+ * a kprobe, which peer-kprobe-optimised measures.
  */
-/* In a program a note has a nop, and is to be here what it is in a module. */
+/* Leave out the nop that a note has in a program, so that a note is the same as in a module. */
 #define SDT_NOTES_WITHOUT_NOP
 
 #include <linux/errno.h>
@@ -19,7 +20,7 @@
 SDT_PROVIDER_DEFINE(bench_sdt);
 SDT_PROBE_DEFINE2(bench_sdt, , , off, "int", "unsigned long");
 SDT_PROBE_DEFINE2(bench_sdt, , , on, "int", "unsigned long");
-/* Of the flavour breakpoint, and hit as a jump. */
+/* A probe of the flavour breakpoint that is promoted: its breakpoint is replaced by a jump. */
 SDT_PROBE_DEFINE2(bench_sdt, , , promoted, "int", "unsigned long");
 
 form_handler *bench_form_handler;
@@ -83,7 +84,10 @@ static const struct bench_variant on_variants[] = {
 	BENCH_ROW("sdt-decoder-call", on_decoder_call),
 };
 
-/* Those that are armed by a breakpoint are some thousand times slower in a program. */
+/*
+ * Variants of sdt-trapped: probes that are enabled by a breakpoint, which makes them about a
+ * thousand times slower in a program.
+ */
 BENCH_OPS(trap_none, (void)0)
 BENCH_OPS(trap_clone, (void)0)
 BENCH_OPS(trap_breakpoint, SITE(breakpoint, on))
@@ -103,7 +107,7 @@ static noinline void form_probe_handler(u32 id, unsigned long arg)
 	barrier();
 }
 
-static void handler(void *private, const struct sdt_hit *hit)
+static void empty_handler(void *private, const struct sdt_hit *hit)
 {
 }
 
@@ -115,20 +119,20 @@ static void teardown_sdt(void)
 	WRITE_ONCE(bench_form_gate, false);
 	WRITE_ONCE(form_on.id, 0);
 	sdt_promote(PROMOTED, false);
-	sdt_detach(PROMOTED, handler, NULL);
-	sdt_detach(ARMED, handler, NULL);
+	sdt_detach(PROMOTED, empty_handler, NULL);
+	sdt_detach(ARMED, empty_handler, NULL);
 	sdt_synchronize();
 }
 
 static int setup_sdt(void)
 {
-	int err = sdt_attach(ARMED, handler, NULL);
+	int err = sdt_attach(ARMED, empty_handler, NULL);
 
 	WRITE_ONCE(bench_form_handler, form_probe_handler);
 	WRITE_ONCE(form_on.id, 1);
 	WRITE_ONCE(bench_form_gate, true);
 	if (!err)
-		err = sdt_attach(PROMOTED, handler, NULL);
+		err = sdt_attach(PROMOTED, empty_handler, NULL);
 	if (!err)
 		err = sdt_promote(PROMOTED, true);
 	if (err)

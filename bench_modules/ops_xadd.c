@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * xadd-prefix: an addition to memory that returns the old value, with the LOCK prefix and
- * with what the kernel of 2008 put in its place where there was one CPU: a DS prefix,
- * which is part of the same instruction, or a nop in front of it.
+ * xadd-prefix: the cost of XADD to memory, with the LOCK prefix and with the replacements of the
+ * prefix in kernels of 2008 on machines with one CPU: a DS prefix, which is part of the same
+ * instruction, or a nop before it.
  *
- * In xadd-prefix-contended another CPU adds to the same line all the time.
+ * In xadd-prefix-contended another CPU adds to the same cache line all the time.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -46,8 +46,8 @@ const struct bench_group bench_xadd_prefix = {
 	.nr_variants = ARRAY_SIZE(xadd_variants),
 };
 
-/* The other CPU's part between two readings of its clock. */
-static void contend(void)
+/* Add to the cache line; the observer thread calls this between two readings of its clock. */
+static void contend_for_line(void)
 {
 	unsigned int i;
 
@@ -59,17 +59,17 @@ static int start_contending(void)
 {
 	int err;
 
-	bench_observer_work(contend);
+	bench_observer_set_work(contend_for_line);
 	err = bench_observer_start(false);
 	if (err)
-		bench_observer_work(NULL);
+		bench_observer_set_work(NULL);
 	return err;
 }
 
 static void stop_contending(void)
 {
 	bench_observer_stop();
-	bench_observer_work(NULL);
+	bench_observer_set_work(NULL);
 }
 
 const struct bench_group bench_xadd_prefix_contended = {

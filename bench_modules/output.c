@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Printing samples as CSV, and a short summary for a quick look. */
+/* Print samples as CSV, and a short summary of them. */
 #include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -13,7 +13,7 @@
 #include "platform.h"
 #include "run.h"
 
-/* The largest sum whose thousandfold still fits. */
+/* Largest value that can be multiplied by 1000 without an overflow. */
 #define MOST_MILLI	(S64_MAX / 1000)
 
 const char *const bench_cycles_names[] = {
@@ -30,7 +30,10 @@ static const char *const measured_names[] = {
 	[BENCH_ROUNDS] = "rounds",
 };
 
-/* Ticks are those of the TSC, whatever they are where this runs. */
+/*
+ * Print the columns loops, sites, value, unit and core_cycles.  Ticks are TSC ticks, also of an
+ * emulated TSC.
+ */
 static void show_value(struct seq_file *m, enum bench_measured measured,
 		       const struct bench_sample *s)
 {
@@ -40,22 +43,22 @@ static void show_value(struct seq_file *m, enum bench_measured measured,
 		seq_printf(m, "%lld", (long long)s->cycles);
 }
 
-/* Return the sample with this index, or NULL. */
-struct bench_sample *bench_sample_at(const struct bench_result *result, u64 number)
+/* Return the sample with this index, or NULL if it was not taken yet. */
+struct bench_sample *bench_get_sample(const struct bench_result *result, u64 number)
 {
 	/* Pairs with the release in run_blocks(). */
 	return number < smp_load_acquire(&result->nr) ? &result->samples[number] : NULL;
 }
 
-/* Print the lines in front of samples. */
-void bench_show_head(struct seq_file *m)
+/* Print the header of the CSV: the schema number and the names of the columns. */
+void bench_show_header(struct seq_file *m)
 {
 	seq_puts(m, "# schema=2\n");
 	seq_puts(m, "benchmark,variant,measured,layout,block,position,cpu,loops,sites,value,unit,");
 	seq_puts(m, "core_cycles,flags\n");
 }
 
-/* Print the line of a sample. */
+/* Print a sample as a line of CSV. */
 void bench_show_sample(struct seq_file *m, const struct bench_group *group,
 		       const struct bench_sample *s)
 {
@@ -70,10 +73,10 @@ void bench_show_sample(struct seq_file *m, const struct bench_group *group,
 }
 
 /**
- * bench_show_samples() - every sample, as CSV of schema 2
- * @m: where to
+ * bench_show_samples() - print the samples of all complete blocks, as CSV of schema 2
+ * @m: output
  * @group: the group
- * @result: its samples; blocks that are complete
+ * @result: its samples
  *
  * The columns are described in Documentation/data.md.
  */
@@ -83,8 +86,8 @@ void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 	const struct bench_sample *sample;
 	u64 i;
 
-	bench_show_head(m);
-	for (i = 0; (sample = bench_sample_at(result, i)); i++)
+	bench_show_header(m);
+	for (i = 0; (sample = bench_get_sample(result, i)); i++)
 		bench_show_sample(m, group, sample);
 }
 
@@ -96,11 +99,12 @@ static int compare_slopes(const void *a, const void *b)
 }
 
 /*
- * The slope of the windows of a variant in a block, which are neighbours: the straight line
- * with the least squares, in thousandths of a tick per loop.  Of products that are too long for
- * a division the lowest bits are dropped; a slope that is too steep for a s64 is the steepest.
+ * Return the slope of time over loop count in thousandths of a TSC tick per loop: the
+ * least-squares line through the BENCH_LOOP_COUNTS windows of a variant in a block, which are
+ * successive samples.  The lowest bits of products that are too long for the division are dropped.
+ * A slope that does not fit into s64 is clamped.
  */
-static s64 slope(const struct bench_sample *windows)
+static s64 compute_slope(const struct bench_sample *windows)
 {
 	__int128 top = 0, bottom = 0, ticks = 0;
 	s64 loops = 0;
@@ -135,7 +139,7 @@ static bool is_disturbed(const struct bench_sample *windows)
 	return false;
 }
 
-static void show_milli(struct seq_file *m, s64 milli)
+static void show_thousandths(struct seq_file *m, s64 milli)
 {
 	u64 abs = milli < 0 ? -milli : milli;
 
@@ -157,7 +161,7 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 		if (is_disturbed(windows))
 			(*disturbed)++;
 		else
-			slopes[count++] = slope(windows);
+			slopes[count++] = compute_slope(windows);
 	}
 	return count;
 }
@@ -185,10 +189,10 @@ static unsigned int sort_variant(const struct bench_result *result, unsigned int
 	return count;
 }
 
-/* Print medians by size, in ascending order, for groups with a block function of their own. */
-static void show_sizes(struct seq_file *m, const struct bench_group *group,
-		       const struct bench_result *result, unsigned int nr,
-		       const struct bench_sample **sorted)
+/* Print the median of each variant at each size, ascending, for groups with a block function. */
+static void show_size_medians(struct seq_file *m, const struct bench_group *group,
+			      const struct bench_result *result, unsigned int nr,
+			      const struct bench_sample **sorted)
 {
 	unsigned int variant, count, first, end;
 
@@ -208,12 +212,12 @@ static void show_sizes(struct seq_file *m, const struct bench_group *group,
 }
 
 /**
- * bench_show_summary() - print the median of each variant, in ticks per loop
- * @m: where to
+ * bench_show_summary() - print minimum, median and maximum of each variant, in TSC ticks per loop
+ * @m: output
  * @group: the group
  * @result: its samples
  *
- * For statistics that can be trusted use the samples.
+ * The summary is for a quick look; "scripts/kmarkers report" computes statistics from the samples.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -228,7 +232,7 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 	if (!room)
 		return -ENOMEM;
 	if (group->block) {
-		show_sizes(m, group, result, nr, room);
+		show_size_medians(m, group, result, nr, room);
 		kvfree(room);
 		return 0;
 	}
@@ -245,9 +249,9 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 			high = slopes[count - 1];
 		}
 		seq_printf(m, "%s %u %u", group->variants[i].name, count, disturbed);
-		show_milli(m, low);
-		show_milli(m, median);
-		show_milli(m, high);
+		show_thousandths(m, low);
+		show_thousandths(m, median);
+		show_thousandths(m, high);
 		seq_puts(m, "\n");
 	}
 	kvfree(room);

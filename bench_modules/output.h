@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Printing samples. */
+/* Print samples and a summary of them. */
 #ifndef BENCH_MODULES_OUTPUT_H
 #define BENCH_MODULES_OUTPUT_H
 
@@ -7,11 +7,11 @@
 
 struct seq_file;
 
-/* Names of the values of enum bench_cycles. */
+/* Names of the values of enum bench_cycles, as in the file env. */
 extern const char *const bench_cycles_names[];
 
-struct bench_sample *bench_sample_at(const struct bench_result *result, u64 number);
-void bench_show_head(struct seq_file *m);
+struct bench_sample *bench_get_sample(const struct bench_result *result, u64 number);
+void bench_show_header(struct seq_file *m);
 void bench_show_sample(struct seq_file *m, const struct bench_group *group,
 		       const struct bench_sample *s);
 void bench_show_samples(struct seq_file *m, const struct bench_group *group,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* platform.h for the kernel: switches of threads, and core cycles. */
+/* Implementation of platform.h in the kernel: context switches and core cycles. */
 #include <linux/export.h>
 #include <linux/sched.h>
 #include <asm/cpufeature.h>
@@ -16,7 +16,7 @@ u64 bench_count_switches(void)
 }
 
 /**
- * bench_pause() - let others run, between windows
+ * bench_pause() - let other tasks run; called between timed windows
  *
  * Context: may sleep.
  */
@@ -26,7 +26,7 @@ void bench_pause(void)
 }
 EXPORT_SYMBOL_GPL(bench_pause);
 
-enum bench_cycles bench_cycles_source(void)
+enum bench_cycles bench_find_cycles_source(void)
 {
 	if (kmarkers_is_emulated())
 		return BENCH_CYCLES_NONE;

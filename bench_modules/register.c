@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Add and remove groups of other modules. */
+/* Add and remove benchmark groups that other modules define. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -22,11 +22,11 @@ static bool is_group_name_taken(const char *name)
 	for (i = 0; i < bench_nr_groups; i++)
 		if (bench_groups[i] && !strcmp(bench_groups[i]->name, name))
 			return true;
-	/* A group's directory must not have the name of a file in bench/. */
-	return bench_files_has(name);
+	/* The debugfs directory of a group must not have the name of an existing file in bench/. */
+	return bench_files_name_exists(name);
 }
 
-static int free_place(void)
+static int find_free_slot(void)
 {
 	unsigned int i;
 
@@ -37,28 +37,29 @@ static int free_place(void)
 }
 
 /*
- * Find a place for a group.  One of a module that leaves gets none: its parameters can be written
- * until it is freed, and handle_bench_module() has looked for its groups before.
+ * Return a free slot for a group, or an error.  A module in MODULE_STATE_GOING gets -ENODEV:
+ * writes to its parameters are still possible, and may add a group after handle_bench_module() has
+ * removed the module's groups.
  */
-static int choose_place(const struct bench_group *group, const struct module *module)
+static int choose_slot(const struct bench_group *group, const struct module *module)
 {
 	if (READ_ONCE(module->state) == MODULE_STATE_GOING)
 		return -ENODEV;
-	return is_group_name_taken(group->name) ? -EEXIST : free_place();
+	return is_group_name_taken(group->name) ? -EEXIST : find_free_slot();
 }
 
 /**
- * bench_add_group() - add a group of a module to the benchmarks
- * @group: the group; it stays where it is until bench_remove_group()
+ * bench_add_group() - add a benchmark group that another module defines
+ * @group: the group; must stay valid until bench_remove_group()
  * @module: THIS_MODULE
  *
- * Context: may sleep; not in a function of a group.
- * Return: 0, -EINVAL after the log says why the group cannot be used, -EEXIST if its name is
- * taken, -ENODEV if @module is leaving, or -ENOSPC.
+ * Context: may sleep; must not be called from a function of a group.
+ * Return: 0; -EINVAL if the group is not valid, after logging the reason; -EEXIST if its name is
+ * taken; -ENODEV if @module is in MODULE_STATE_GOING; or -ENOSPC if there is no free slot.
  */
 int bench_add_group(const struct bench_group *group, struct module *module)
 {
-	const char *why = bench_why_not(group);
+	const char *why = bench_find_group_error(group);
 	int place;
 
 	if (why) {
@@ -66,9 +67,9 @@ int bench_add_group(const struct bench_group *group, struct module *module)
 		return -EINVAL;
 	}
 	mutex_lock(&bench_session.lock);
-	place = choose_place(group, module);
+	place = choose_slot(group, module);
 	if (place >= 0) {
-		bench_dormant_own(place, module);
+		bench_dormant_set_owner(place, module);
 		bench_groups[place] = group;
 		bench_nr_groups = max_t(unsigned int, bench_nr_groups, place + 1);
 		bench_files_add(place);
@@ -81,10 +82,10 @@ int bench_add_group(const struct bench_group *group, struct module *module)
 EXPORT_SYMBOL_GPL(bench_add_group);
 
 /**
- * bench_remove_group() - remove a group that bench_add_group() added, and its samples
- * @group: the group; a run that measures it ends
+ * bench_remove_group() - remove a group that bench_add_group() added, and free its samples
+ * @group: the group; a run that includes it is stopped
  *
- * Context: may sleep; not in a function of a group.
+ * Context: may sleep; must not be called from a function of a group.
  */
 void bench_remove_group(const struct bench_group *group)
 {
@@ -95,16 +96,21 @@ void bench_remove_group(const struct bench_group *group)
 			break;
 	if (i == BENCH_MAX_GROUPS)
 		return;
-	/* Not under the lock, which their readers take. */
+	/*
+	 * This waits for readers of the files, which take the lock: so the lock is not held here.
+	 */
 	bench_files_remove(group);
 	mutex_lock(&bench_session.lock);
 	bench_drop_group(i);
-	bench_dormant_own(i, NULL);
+	bench_dormant_set_owner(i, NULL);
 	mutex_unlock(&bench_session.lock);
 }
 EXPORT_SYMBOL_GPL(bench_remove_group);
 
-/* Remove and report the groups that an unloading module did not remove itself. */
+/*
+ * Module notifier: in MODULE_STATE_GOING, remove and report the groups that the module did not
+ * remove.
+ */
 static int handle_bench_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct bench_group *group;
@@ -112,10 +118,11 @@ static int handle_bench_module(struct notifier_block *nb, unsigned long event, v
 	unsigned int i;
 
 	for (i = 0; i < BENCH_MAX_GROUPS && event == MODULE_STATE_GOING; i++) {
-		group = bench_dormant_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
+		group = bench_dormant_get_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
 		if (!group)
 			continue;
-		pr_warn("%s left its benchmark %s added: removed\n", module->name, group->name);
+		pr_warn("%s did not remove its benchmark %s: removed with the module\n",
+			module->name, group->name);
 		bench_remove_group(group);
 	}
 	return NOTIFY_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Groups of other modules. */
+/* Module notifier that removes the benchmark groups of modules that are unloaded. */
 #ifndef BENCH_MODULES_REGISTER_H
 #define BENCH_MODULES_REGISTER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Measuring a group: the order in which variants run, and taking their samples. */
+/* Measure a benchmark group: choose the order of its variants at random, and take their samples. */
 #include <linux/errno.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -14,20 +14,24 @@
 #include "run.h"
 
 /*
- * Windows begin up to so many cycles later than they would, at random: a clock that advances
- * in steps would otherwise be read at the same place of a step.  Steps are at most that long.
+ * Upper bound of the random delay before each timed window, in core cycles.  It spreads the
+ * beginnings of windows over a step of a clock that advances in steps, which are at most this
+ * long.
  */
 #define MOST_DITHER	1024
-/* The maximum number of samples of a block, for groups without a block function. */
+/* Maximum number of samples of a run: a group without a block function never has more. */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
-/* The layouts n, n + 8 and so on begin in the same eighth of a cache line. */
+/* Sections of 8 bytes in a cache line.  Layouts n, n + 8, n + 16, ... begin in the same section. */
 #define EIGHTHS		8
 
-/* The state of the random sequence of the run: there is one run at a time. */
+/* State of the random number generator.  There is only one run at a time. */
 static u64 sequence;
 
-/* Next number of splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
-static u64 next_random(void)
+/*
+ * Return the next number of the generator splitmix64 (Steele, Lea, Flood, 2014), which works with
+ * any seed.
+ */
+static u64 draw_random(void)
 {
 	u64 z = sequence += 0x9e3779b97f4a7c15ULL;
 
@@ -37,23 +41,23 @@ static u64 next_random(void)
 }
 
 /**
- * bench_random() - a random number below @below, from the sequence of the run
- * @below: not 0
+ * bench_random() - return a random number, which the seed of the run determines
+ * @below: upper bound, exclusive; not 0
  *
  * Context: in the block function of a group.
  */
 u32 bench_random(u32 below)
 {
-	return next_random() % below;
+	return draw_random() % below;
 }
 
-/* Make a random permutation of 0 .. n-1 (Fisher and Yates). */
-static void permute(u8 *items, unsigned int n)
+/* Fill @items with a random permutation of 0 .. n-1 (Fisher-Yates shuffle). */
+static void make_permutation(u8 *items, unsigned int n)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		unsigned int j = next_random() % (i + 1);
+		unsigned int j = draw_random() % (i + 1);
 
 		items[i] = items[j];
 		items[j] = i;
@@ -61,16 +65,16 @@ static void permute(u8 *items, unsigned int n)
 }
 
 /**
- * struct plan - the order of variants, layouts and loop counts, determined by the seed alone
+ * struct plan - loop counts, and the random order in which variants and layouts are measured
  * @loops: loop counts of each variant, ascending
  * @rows: permutation of the Latin square's rows
  * @columns: permutation of its columns
  * @symbols: permutation of its symbols
- * @layouts: order of layouts
+ * @layouts: order of the layouts
  *
- * In n blocks every one of n variants stands at every position once: row r of
- * the cyclic Latin square is (r + c) mod n, with all three permuted anew for
- * each square.
+ * A Latin square puts each of n variants at each of n positions once in n blocks.  Row r, column c
+ * of the cyclic square is (r + c) mod n; its rows, columns and symbols are permuted again after
+ * every n blocks.
  */
 struct plan {
 	u32 loops[BENCH_MAX_VARIANTS][BENCH_LOOP_COUNTS];
@@ -80,14 +84,15 @@ struct plan {
 	u8 layouts[BENCH_LAYOUTS];
 };
 
-static unsigned int layouts_of(const struct bench_group *group)
+static unsigned int count_layouts(const struct bench_group *group)
 {
 	return group->variants[0].nr_layouts;
 }
 
 /*
- * Order the layouts so that 8 blocks in a row have one of each eighth of a cache line: a run of
- * few blocks then has them all.  Which layout of an eighth comes first is random.
+ * Choose the order of @nr layouts.  If @nr is a multiple of 8, any 8 successive blocks use layouts
+ * in all sections of a cache line, so that a run of few blocks covers all sections.  The order of
+ * layouts within a section is random.
  */
 static void plan_layouts(struct plan *plan, unsigned int nr)
 {
@@ -95,14 +100,14 @@ static void plan_layouts(struct plan *plan, unsigned int nr)
 	unsigned int i, rounds = nr / EIGHTHS;
 
 	if (nr % EIGHTHS) {
-		permute(plan->layouts, nr);
+		make_permutation(plan->layouts, nr);
 		return;
 	}
 	for (i = 0; i < EIGHTHS; i++)
-		permute(turns[i], rounds);
+		make_permutation(turns[i], rounds);
 	for (i = 0; i < nr; i++) {
 		if (i % EIGHTHS == 0)
-			permute(eighths, EIGHTHS);
+			make_permutation(eighths, EIGHTHS);
 		plan->layouts[i] = eighths[i % EIGHTHS] +
 				   EIGHTHS * turns[eighths[i % EIGHTHS]][i / EIGHTHS];
 	}
@@ -113,20 +118,20 @@ static void plan_block(struct plan *plan, const struct bench_group *group, u32 b
 	unsigned int n = group->nr_variants;
 
 	if (block % n == 0) {
-		permute(plan->rows, n);
-		permute(plan->columns, n);
-		permute(plan->symbols, n);
+		make_permutation(plan->rows, n);
+		make_permutation(plan->columns, n);
+		make_permutation(plan->symbols, n);
 	}
-	if (block % layouts_of(group) == 0)
-		plan_layouts(plan, layouts_of(group));
+	if (block % count_layouts(group) == 0)
+		plan_layouts(plan, count_layouts(group));
 }
 
-static u8 planned_variant(const struct plan *plan, unsigned int n, u32 block, unsigned int position)
+static u8 pick_variant(const struct plan *plan, unsigned int n, u32 block, unsigned int position)
 {
 	return plan->symbols[(plan->rows[block % n] + plan->columns[position]) % n];
 }
 
-/* Take a sample.  Return 0, or -ERANGE if the TSC went back. */
+/* Time one window of a variant.  Return 0, or -ERANGE if the TSC went backwards. */
 static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 {
 	unsigned int cpu = raw_smp_processor_id();
@@ -146,8 +151,8 @@ static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 }
 
 /*
- * Run a variant once per loop count, in random order, and store the samples; or once, if
- * @samples is NULL.
+ * Time a variant at each loop count, in random order, and store the samples.  If @samples is NULL,
+ * run it at only one loop count, to warm up.
  */
 static int run_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
 		       struct bench_sample sample, struct bench_sample *samples)
@@ -157,32 +162,32 @@ static int run_variant(const struct bench_group *group, struct plan *plan, u64 r
 	u8 order[BENCH_LOOP_COUNTS];
 	unsigned int i;
 
-	permute(order, BENCH_LOOP_COUNTS);
+	make_permutation(order, BENCH_LOOP_COUNTS);
 	for (i = 0; i < (samples ? BENCH_LOOP_COUNTS : 1) && !err; i++) {
 		sample.size = plan->loops[sample.variant][order[i]];
-		bench_dither(next_random() % MOST_DITHER);
+		bench_dither(draw_random() % MOST_DITHER);
 		err = take_sample(op, ratio, &sample);
 		if (err)
-			pr_err("%s: the TSC went back\n", group->name);
+			pr_err("%s: the TSC went backwards, so the run fails\n", group->name);
 		else if (samples)
 			samples[i] = sample;
 	}
 	return err;
 }
 
-/* Run every variant, as run_variant() does, at the layout of the block. */
-static int run_block(const struct bench_group *group, struct plan *plan, u32 block,
-		      struct bench_sample *samples)
+/* Measure each variant once, in the order of the plan, at the layout of the block. */
+static int run_standard_block(const struct bench_group *group, struct plan *plan, u32 block,
+			      struct bench_sample *samples)
 {
-	u8 layout = plan->layouts[block % layouts_of(group)];
+	u8 layout = plan->layouts[block % count_layouts(group)];
 	unsigned int position, n = group->nr_variants;
-	u64 ratio = bench_cycles_ratio();
+	u64 ratio = bench_measure_cycles_ratio();
 	int err = 0;
 
 	for (position = 0; position < n && !err; position++) {
 		struct bench_sample sample = {
 			.block = block,
-			.variant = planned_variant(plan, n, block, position),
+			.variant = pick_variant(plan, n, block, position),
 			.layout = layout,
 			.position = position,
 		};
@@ -193,27 +198,27 @@ static int run_block(const struct bench_group *group, struct plan *plan, u32 blo
 	return err;
 }
 
-static unsigned int samples_per_block(const struct bench_group *group)
+static unsigned int count_block_samples(const struct bench_group *group)
 {
 	if (group->block)
 		return group->block_samples();
 	return group->nr_variants * BENCH_LOOP_COUNTS;
 }
 
-static u32 blocks_of(const struct bench_group *group, const struct bench_config *config)
+static u32 count_blocks(const struct bench_group *group, const struct bench_config *config)
 {
 	if (group->most_blocks && config->blocks > group->most_blocks)
 		return group->most_blocks;
 	return config->blocks;
 }
 
-/* Number of samples that a complete run of a group takes. */
-u64 bench_planned(const struct bench_group *group, const struct bench_config *config)
+/* Return the number of samples that a complete run of a group takes. */
+u64 bench_count_planned_samples(const struct bench_group *group, const struct bench_config *config)
 {
-	return (u64)blocks_of(group, config) * samples_per_block(group);
+	return (u64)count_blocks(group, config) * count_block_samples(group);
 }
 
-static int find_loops(const struct bench_group *group, struct plan *plan)
+static int find_loop_counts(const struct bench_group *group, struct plan *plan)
 {
 	unsigned int variant;
 	int err = 0;
@@ -221,29 +226,29 @@ static int find_loops(const struct bench_group *group, struct plan *plan)
 	for (variant = 0; variant < group->nr_variants && !err; variant++) {
 		err = group->select ? group->select(variant) : 0;
 		if (!err)
-			err = bench_find_loops(group, variant, plan->loops[variant]);
+			err = bench_find_loop_counts(group, variant, plan->loops[variant]);
 		bench_pause();
 	}
 	return err;
 }
 
-/* Run every layout of every variant once, so that code and data are warm. */
+/* Run every layout of every variant once, so that its code and data are in the caches. */
 static int warm_up(const struct bench_group *group, struct plan *plan)
 {
 	u32 block;
 	int err = 0;
 
-	for (block = 0; block < layouts_of(group) && !err; block++) {
+	for (block = 0; block < count_layouts(group) && !err; block++) {
 		plan_block(plan, group, block);
-		err = run_block(group, plan, block, NULL);
+		err = run_standard_block(group, plan, block, NULL);
 		bench_pause();
 	}
 	return err;
 }
 
-/* Run the block function of a group, and check that each of its samples is of a variant. */
-static int own_block(const struct bench_group *group, u32 block, unsigned int step,
-		     struct bench_sample *samples)
+/* Run the block function of a group, and check that each sample has the number of a variant. */
+static int run_custom_block(const struct bench_group *group, u32 block, unsigned int step,
+			    struct bench_sample *samples)
 {
 	int err = group->block(block, samples);
 	unsigned int i;
@@ -251,23 +256,23 @@ static int own_block(const struct bench_group *group, u32 block, unsigned int st
 	for (i = 0; i < step && !err; i++) {
 		if (samples[i].variant < group->nr_variants)
 			continue;
-		pr_err("%s: a sample of variant %u, of %u variants\n", group->name,
-		       samples[i].variant, group->nr_variants);
+		pr_err("%s: its block function returned a sample of variant %u, of %u variants\n",
+		       group->name, samples[i].variant, group->nr_variants);
 		err = -EINVAL;
 	}
 	return err;
 }
 
-static int any_block(const struct bench_group *group, struct plan *plan, u32 block,
-		     unsigned int step, struct bench_sample *samples)
+static int measure_block(const struct bench_group *group, struct plan *plan, u32 block,
+			 unsigned int step, struct bench_sample *samples)
 {
 	if (group->block)
-		return own_block(group, block, step, samples);
+		return run_custom_block(group, block, step, samples);
 	plan_block(plan, group, block);
-	return run_block(group, plan, block, samples);
+	return run_standard_block(group, plan, block, samples);
 }
 
-static bool is_late(const struct bench_group *group, u64 start)
+static bool is_time_up(const struct bench_group *group, u64 start)
 {
 	return group->most_seconds &&
 	       ktime_get_ns() - start > group->most_seconds * 1000000000ULL;
@@ -284,20 +289,25 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 
 	sequence = result->config.seed;
 	if (!group->block) {
-		/* setup() may have left out variants; samples were allocated for all of them. */
-		step = samples_per_block(group);
-		err = find_loops(group, &plan) ?: warm_up(group, &plan);
+		/*
+		 * setup() may have reduced nr_variants.  The samples were allocated for all
+		 * variants.
+		 */
+		step = count_block_samples(group);
+		err = find_loop_counts(group, &plan) ?: warm_up(group, &plan);
 	}
 	start = ktime_get_ns();
 	for (block = 0; block < nr && !err; block++) {
 		if (should_stop())
 			return -EINTR;
-		if (is_late(group, start))
+		if (is_time_up(group, start))
 			break;
-		err = any_block(group, &plan, block, step, result->samples + result->nr);
+		err = measure_block(group, &plan, block, step, result->samples + result->nr);
 		if (err)
 			break;
-		/* Pairs with the acquire in functions that show a run in progress. */
+		/*
+		 * Pairs with smp_load_acquire() in the functions that print samples during a run.
+		 */
 		smp_store_release(&result->nr, result->nr + step);
 		bench_pause();
 	}
@@ -307,23 +317,23 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 /**
  * bench_alloc_result() - allocate the samples of a run
  * @group: the group that will be measured
- * @config: checked by bench_check_config()
+ * @config: configuration that bench_check_config() accepted
  * @result: filled in; its old samples are freed
  *
- * Context: may sleep; nobody else uses @result.
- * Return: 0; -EINVAL if blocks of the group have no samples, or -E2BIG if they have too many, of
- * which the log tells; or -ENOMEM.
+ * Context: may sleep; the caller has exclusive access to @result.
+ * Return: 0; -EINVAL if a block has no samples, or -E2BIG if the run would have too many, after
+ * logging the numbers; or -ENOMEM.
  */
 int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
 		       struct bench_result *result)
 {
-	unsigned int step = samples_per_block(group);
-	u64 planned = (u64)blocks_of(group, config) * step;
+	unsigned int step = count_block_samples(group);
+	u64 planned = (u64)count_blocks(group, config) * step;
 
 	bench_free_result(result);
 	if (!step || planned > BENCH_MOST_SAMPLES) {
-		pr_err("%s: %u blocks of %u samples, and a run has 1 to %u samples\n", group->name,
-		       blocks_of(group, config), step, BENCH_MOST_SAMPLES);
+		pr_err("%s: %u blocks of %u samples: a run takes 1 to %u samples\n", group->name,
+		       count_blocks(group, config), step, BENCH_MOST_SAMPLES);
 		return step ? -E2BIG : -EINVAL;
 	}
 	result->samples = kvcalloc(planned, sizeof(*result->samples), BENCH_GFP);
@@ -338,12 +348,12 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 /**
  * bench_run_group() - measure a group
  * @group: the group
- * @result: filled by bench_alloc_result(); may be read during the run
+ * @result: allocated by bench_alloc_result(); other threads may read it during the run
  * @should_stop: called before every block; true ends the run
  *
  * Context: may sleep; the caller has pinned the thread to a CPU.
- * Return: 0, -EINTR if stopped (with the complete blocks kept), or an error of the
- * group's setup, select or block function.
+ * Return: 0; -EINTR if @should_stop ended the run (complete blocks are kept); or an error of the
+ * clock or of the group's setup, select or block function.
  */
 int bench_run_group(const struct bench_group *group, struct bench_result *result,
 		    bool (*should_stop)(void))

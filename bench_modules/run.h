@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Measuring a group. */
+/* Measure a benchmark group. */
 #ifndef BENCH_MODULES_RUN_H
 #define BENCH_MODULES_RUN_H
 
@@ -11,7 +11,7 @@
 #define BENCH_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);
-u64 bench_planned(const struct bench_group *group, const struct bench_config *config);
+u64 bench_count_planned_samples(const struct bench_group *group, const struct bench_config *config);
 int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
 		       struct bench_result *result);
 int bench_run_group(const struct bench_group *group, struct bench_result *result,

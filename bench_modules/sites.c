@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sites of ours, side by side: nops of five bytes, switched to jumps to the next instruction. */
+/* Adjacent patch sites: nops of five bytes, which are patched to jumps to the next instruction. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -19,8 +19,8 @@
 #define CHUNK	1000
 
 /*
- * A pointer to the first site.  It is in a section that objtool skips, since it points
- * to code that is no target of an indirect branch.
+ * Address of the first site.  It is in a section that objtool skips: elsewhere objtool would
+ * report a pointer to code that is no target of an indirect branch.
  */
 extern u8 *const bench_sites_text;
 
@@ -32,13 +32,13 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 
 static const char owner[] = "bench";
-/* The records hold distances of 32 bits, so they are in the module, near its text. */
+/* The records hold 32-bit offsets to the sites, so they are in the module, near its text. */
 static struct patcher_site records[SITES_MOST];
 static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
 static u8 *buffer;
 
-/* The sites. This function is never called; the patcher treats it like any other text. */
+/* Contains the sites.  It is never called; the patcher treats it like any other code. */
 static noinline __used notrace void sites_text(void)
 {
 	asm volatile("bench_first_site:\n\t"
@@ -61,7 +61,7 @@ static void fill_records(void)
 #endif
 }
 
-static int setup(void)
+static int setup_sites(void)
 {
 	int err = -ENOMEM;
 	u32 i;
@@ -95,24 +95,24 @@ static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
 	memcpy(poke->new, on ? jump : nop, INSN);
 }
 
-/* Switch off sites that a run left on because it ended between a switch and its reverse. */
-static int put_back_sites(void)
+/* Patch sites back to nops that a run left as jumps because it ended between two switches. */
+static int switch_off_sites(void)
 {
 	u32 i, nr = 0;
 
 	for (i = 0; i < SITES_MOST; i++)
 		if (!memcmp(bench_sites_text + i * INSN, jump, INSN))
 			fill_poke(&pokes[nr++], i, false);
-	bench_peers_put_back();
+	bench_peers_switch_off();
 	return nr ? patcher_apply(owner, pokes, nr) : 0;
 }
 
-static void teardown(void)
+static void teardown_sites(void)
 {
-	int err = put_back_sites();
+	int err = switch_off_sites();
 
 	if (err)
-		pr_err("cannot switch sites back: error %d\n", err);
+		pr_err("cannot patch the sites back to nops: error %d\n", err);
 	patcher_unregister(&table);
 	kvfree(buffer);
 	kvfree(pokes);
@@ -139,7 +139,7 @@ static int set_one_by_one(u32 nr, bool on)
 	return err;
 }
 
-static int set_stopped(u32 nr, bool on)
+static int set_under_stop_machine(u32 nr, bool on)
 {
 	struct sites_stores stores = { .pokes = pokes, .nr = nr };
 	u32 i;
@@ -151,15 +151,18 @@ static int set_stopped(u32 nr, bool on)
 	return bench_peers_stop_and_write(&stores);
 }
 
-/* Repeat the stores of the last batch, which was of all sites. */
-static int set_stored(u32 nr)
+/*
+ * Repeat the stores of a batch, without its checks and synchronisation.  pokes[] was filled by
+ * earlier batches, the first of which had all sites.
+ */
+static int repeat_batch_stores(u32 nr)
 {
 	struct sites_stores stores = { .pokes = pokes, .nr = nr };
 
-	return bench_peers_store(&stores);
+	return bench_peers_store_batch(&stores);
 }
 
-static int set(enum sites_way way, u32 nr, bool on)
+static int set_sites(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
 	case SITES_BATCHED:
@@ -169,17 +172,17 @@ static int set(enum sites_way way, u32 nr, bool on)
 	case SITES_ONE_BY_ONE:
 		return set_one_by_one(nr, on);
 	case SITES_STOP_MACHINE:
-		return set_stopped(nr, on);
+		return set_under_stop_machine(nr, on);
 	case SITES_STORES:
-		return set_stored(nr);
+		return repeat_batch_stores(nr);
 	default:
-		return bench_peers_set(way, nr, on);
+		return bench_peers_set_sites(way, nr, on);
 	}
 }
 
 const struct bench_sites bench_sites = {
-	.setup = setup,
-	.teardown = teardown,
-	.set = set,
+	.setup = setup_sites,
+	.teardown = teardown_sites,
+	.set = set_sites,
 };
 EXPORT_SYMBOL_GPL(bench_sites);

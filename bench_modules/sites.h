@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Many sites and the ways to switch them, in a module of their own because they are large. */
+/*
+ * A large number of patch sites, and methods to switch them.  They are in a module of their own
+ * because of their size.
+ */
 #ifndef BENCH_MODULES_SITES_H
 #define BENCH_MODULES_SITES_H
 
 #include <linux/types.h>
 
-/* Number of sites of ours.  A small machine has no memory in its kernel for a million. */
+/* Number of patch sites.  In the kernel, a small machine lacks the memory for a million. */
 #ifdef __KERNEL__
 #define SITES_MOST	100000
 #else
 #define SITES_MOST	1000000
 #endif
-#define SITES_KEYS	10000	/* most sites that are switched by static keys */
+#define SITES_KEYS	10000	/* maximum number of sites for static keys */
 
-/* Message for benchmarks of these sites whose setup returns -ENODEV. */
+/* Beginning of the reason why benchmarks of these sites cannot run (setup returns -ENODEV). */
 #ifdef __KERNEL__
 #define SITES_LACKING	"kmarkers_bench_sites is not loaded, or "
 #else
 #define SITES_LACKING	""
 #endif
 
-/* How to switch sites from a nop to a jump and back. */
+/* Methods to switch sites from a nop to a jump and back. */
 enum sites_way {
-	SITES_BATCHED,		/* sites of ours, in one batch */
-	SITES_CHUNKED,		/* sites of ours, in one batch, a thousand at a time */
-	SITES_ONE_BY_ONE,	/* sites of ours, with a batch for each */
-	SITES_KEY_ONE,		/* sites of one static key */
-	SITES_KEYS_MANY,	/* sites of as many static keys */
-	SITES_STOP_MACHINE,	/* the stores of a batch, in a buffer, under stop_machine() */
-	SITES_STORES,		/* the stores of a batch through a second mapping, and no more */
-	SITES_BY_HAND,		/* the rounds and the mapping of a batch, with one store in each */
+	SITES_BATCHED,		/* all sites in one batch of the patcher */
+	SITES_CHUNKED,		/* all sites in one batch, in chunks of 1000 */
+	SITES_ONE_BY_ONE,	/* a batch for each site */
+	SITES_KEY_ONE,		/* one static key with all sites */
+	SITES_KEYS_MANY,	/* a static key for each site */
+	SITES_STOP_MACHINE,	/* stores of a batch to a buffer, under stop_machine() */
+	SITES_STORES,		/* stores of a batch through a second mapping, alone */
+	SITES_BY_HAND,		/* mapping and rounds of a batch, one store per round */
 	SITES_WAYS,
 };
 
 /**
- * struct bench_sites - functions of the module with the sites
+ * struct bench_sites - operations of the module kmarkers_bench_sites
  * @setup: registers the sites with the patcher; returns 0 or an error
  * @teardown: switches off sites that are still on, and unregisters all
- * @set: switches the first @nr sites of a way; returns 0 or an error
+ * @set: switches the first @nr sites on or off by a method; returns 0 or an error
  */
 struct bench_sites {
 	int (*setup)(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding the module with the sites by its symbol. */
+/* Find the module kmarkers_bench_sites by its symbol. */
 #include <linux/module.h>
 
 #include "sites.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's own ways to switch code: static keys; and stop_machine(), under which
- * code can be written without breakpoints.  Writing code under stop_machine() from a
- * module would not be safe (other CPUs are stopped, but their NMIs are not), so the
- * comparisons and stores of a batch are made in a buffer.
+ * Methods of the kernel to switch code: static keys; and stop_machine(), under which code can be
+ * written without breakpoints.  A module cannot safely write code under stop_machine(), because
+ * NMIs are not stopped on the other CPUs; so the comparisons and stores of a batch are made in a
+ * buffer.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>
@@ -20,15 +20,15 @@
 #include "sites_peers.h"
 
 /*
- * Keys with 1, 10, 100, 1000 and 10000 sites; and as many keys with one site
- * each, so that each number of sites keeps a state of its own.
+ * shared_keys[] have 1, 10, 100, 1000 and 10000 sites.  own_keys[] have one site each: 1, 10, 100,
+ * 1000 and 10000 of them, so that each number of sites has its own keys with their own state.
  */
 #define OWN_KEYS	11111
 
 static struct static_key shared_keys[5] __used;
 static struct static_key own_keys[OWN_KEYS] __used;
 
-/* A site of static key @key, as arch_static_branch() makes it. */
+/* A site of the static key @key, as arch_static_branch() emits it. */
 #define KEY_SITE(key)							\
 	"1:	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"			\
 	".pushsection __jump_table, \"aw\"\n"				\
@@ -42,7 +42,7 @@ static struct static_key own_keys[OWN_KEYS] __used;
 	KEY_SITE("shared_keys + " #index " * %c0")			\
 	".endr\n"
 
-/* The sites of static keys.  This function is never called. */
+/* Contains the sites of the static keys.  It is never called. */
 static noinline __used notrace void keys_text(void)
 {
 	asm volatile(SHARED_SITES(1, 0)
@@ -111,12 +111,12 @@ int bench_peers_stop_and_write(struct sites_stores *stores)
 	return stop_machine(write_all_stores, stores, NULL);
 }
 
-int bench_peers_store(struct sites_stores *stores)
+int bench_peers_store_batch(struct sites_stores *stores)
 {
 	return -EINVAL;
 }
 
-int bench_peers_set(enum sites_way way, u32 nr, bool on)
+int bench_peers_set_sites(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
 	case SITES_KEY_ONE:
@@ -128,7 +128,7 @@ int bench_peers_set(enum sites_way way, u32 nr, bool on)
 	}
 }
 
-void bench_peers_put_back(void)
+void bench_peers_switch_off(void)
 {
 	unsigned int i;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Static keys and stop_machine(), the kernel's own ways to switch sites; in the kernel only. */
+/*
+ * Methods to switch sites without the patcher: static keys and stop_machine() in the kernel, the
+ * bare stores and synchronisation of a batch in a program.
+ */
 #ifndef BENCH_MODULES_SITES_PEERS_H
 #define BENCH_MODULES_SITES_PEERS_H
 
@@ -10,13 +13,13 @@
 
 #include "sites.h"
 
-/* Replacements to be stored in a buffer, into which their aliases point. */
+/* Pokes whose aliases point into a buffer, to which they are stored. */
 struct sites_stores {
 	struct patcher_poke *pokes;
 	u32 nr;
 };
 
-/* The three passes of stores of a batch, without anything between them. */
+/* Make the stores of the three rounds of a batch, without synchronisation between the rounds. */
 static inline void sites_store_all(const struct sites_stores *stores)
 {
 	const struct patcher_poke *pokes = stores->pokes;
@@ -30,11 +33,11 @@ static inline void sites_store_all(const struct sites_stores *stores)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-int bench_peers_set(enum sites_way way, u32 nr, bool on);
-void bench_peers_put_back(void);
+int bench_peers_set_sites(enum sites_way way, u32 nr, bool on);
+void bench_peers_switch_off(void);
 int bench_peers_stop_and_write(struct sites_stores *stores);
 
-/* Map a buffer, make the stores of a batch in it and unmap it; in a program only. */
-int bench_peers_store(struct sites_stores *stores);
+/* Map a buffer, make the stores of a batch to it, and unmap it.  Only in a program. */
+int bench_peers_store_batch(struct sites_stores *stores);
 
 #endif /* BENCH_MODULES_SITES_PEERS_H */

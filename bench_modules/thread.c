@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The measuring thread; there is one run at a time. */
+/* The kernel thread that measures groups.  There is only one run at a time. */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -25,7 +25,7 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* Should the run end? Any marker that is on ends it. */
+/* Return true if the run must end, also because a marker is enabled that must be dormant. */
 static bool should_stop(void)
 {
 	if (!bench_groups[bench_session.current_group]->arms && bench_dormant_check("run failed"))
@@ -33,7 +33,7 @@ static bool should_stop(void)
 	return bench_session.err || kthread_should_stop();
 }
 
-/* Run a group, and check that no marker is on afterwards, including those of the group itself. */
+/* Measure a group, then check that all markers are disabled, also those that the group enabled. */
 static int run_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], should_stop);
@@ -55,7 +55,7 @@ static enum bench_state run_groups(void)
 		err = run_group(i);
 		if (err == -EINTR)
 			return BENCH_STOPPED;
-		/* The group cannot be measured here, and it is not the only one in the run. */
+		/* Skip a group that cannot be measured here, unless it is the only one. */
 		if (err == -ENODEV && hweight64(bench_session.groups) > 1) {
 			bench_session.results[i].planned = 0;
 			continue;
@@ -72,18 +72,18 @@ static int run_thread(void *unused)
 {
 	enum bench_state end = run_groups();
 
-	/* A reader that sees the new state sees complete results. */
+	/* Pairs with the acquire of readers: with the new state, they see complete results. */
 	smp_store_release(&bench_session.state, end);
 	return 0;
 }
 
 bool bench_is_running(void)
 {
-	/* Pairs with the release at the end of a run. */
+	/* Pairs with smp_store_release() in run_thread(). */
 	return smp_load_acquire(&bench_session.state) == BENCH_RUNNING;
 }
 
-/* End the thread if it still runs, and drop the reference. */
+/* Stop the thread if it still runs, and drop the reference to it. */
 static void reap_thread(void)
 {
 	lockdep_assert_held(&bench_session.lock);
@@ -92,7 +92,9 @@ static void reap_thread(void)
 	kthread_stop(bench_session.thread);
 	put_task_struct(bench_session.thread);
 	bench_session.thread = NULL;
-	/* The thread was stopped before it ran at all. */
+	/*
+	 * kthread_stop() was called before the thread first ran, so run_thread() was never called.
+	 */
 	if (bench_is_running())
 		bench_session.state = BENCH_STOPPED;
 }
@@ -106,20 +108,24 @@ static void free_results(struct bench_result *results)
 	kfree(results);
 }
 
-/* Use at most half of the free memory for samples, so that the OOM killer is not invoked. */
+/*
+ * Allocate the samples of a group.  Fail if they need more than half of the available memory, so
+ * that the OOM killer is not invoked.
+ */
 static int alloc_result(const struct bench_group *group, struct bench_result *result)
 {
-	u64 free = bench_free_memory() / 2;
-	u64 bytes = bench_planned(group, &bench_session.config) * sizeof(*result->samples);
+	u64 free = bench_read_available_memory() / 2;
+	u64 samples = bench_count_planned_samples(group, &bench_session.config);
+	u64 bytes = samples * sizeof(*result->samples);
 
 	if (bytes <= free)
 		return bench_alloc_result(group, &bench_session.config, result);
-	pr_err("not started: samples of %s need %llu MiB, and %llu MiB are free: take fewer blocks\n",
+	pr_err("not started: samples of %s need %llu MiB, maximum %llu MiB: reduce config/blocks\n",
 	       group->name, bytes >> 20, free >> 20);
 	return -ENOMEM;
 }
 
-/* Results of a run that is to begin, by the numbers of their groups; or an error pointer. */
+/* Allocate the results of a new run, indexed by group.  Return an error pointer if that fails. */
 static struct bench_result *alloc_results(u64 groups)
 {
 	struct bench_result *results = kcalloc(BENCH_MAX_GROUPS, sizeof(*results), GFP_KERNEL);
@@ -137,7 +143,9 @@ static struct bench_result *alloc_results(u64 groups)
 	return ERR_PTR(err);
 }
 
-/* Put the results of a new run in the place of those of the last run of each of its groups. */
+/*
+ * Replace the old results of each group in @groups by those of the new run, and free the old ones.
+ */
 static void replace_results(struct bench_result *results, u64 groups)
 {
 	unsigned int i;
@@ -153,8 +161,8 @@ static void replace_results(struct bench_result *results, u64 groups)
 }
 
 /*
- * Begin a run.  All that it replaces of the last run is replaced before anybody can see that it
- * has begun; if it does not begin, nothing is.
+ * Start a run of the groups in a bit mask.  The results of the last run are replaced before the
+ * state becomes BENCH_RUNNING; if an error occurs, they are kept.
  */
 static int start_run(u64 groups)
 {
@@ -207,14 +215,14 @@ static int reset_results(void)
 	return 0;
 }
 
-/* Run a command, which is modified; the errors are those of writing to bench/control. */
-int bench_command(char *text)
+/* Run a command of bench/control, which is modified.  Return 0 or the error of the write. */
+int bench_run_command(char *text)
 {
 	enum bench_verb verb;
 	u64 groups;
 	int err;
 
-	/* Until the run has begun no group that is named may leave. */
+	/* The lock also protects the named groups from being removed before the run starts. */
 	mutex_lock(&bench_session.lock);
 	err = bench_parse_control(text, &verb, &groups);
 	if (err)
@@ -230,7 +238,7 @@ out:
 	return err;
 }
 
-/* Remove a group and its samples; end a run that measures it. */
+/* Remove a group and its samples; stop a run that includes it. */
 void bench_drop_group(unsigned int number)
 {
 	lockdep_assert_held(&bench_session.lock);
@@ -241,7 +249,7 @@ void bench_drop_group(unsigned int number)
 	bench_groups[number] = NULL;
 }
 
-/* End any run and free all results, before the module is unloaded. */
+/* Stop the current run and free all results, before the module is unloaded. */
 void bench_thread_exit(void)
 {
 	mutex_lock(&bench_session.lock);

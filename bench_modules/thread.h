@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The thread that measures, and its results. */
+/* The measuring thread, its configuration and its results. */
 #ifndef BENCH_MODULES_THREAD_H
 #define BENCH_MODULES_THREAD_H
 
@@ -20,20 +20,20 @@ enum bench_state {
 };
 
 struct bench_session {
-	struct mutex lock;		/* guards all fields below that the thread does not write */
+	struct mutex lock;		/* protects the fields that the thread does not write */
 	struct bench_config config;
 	struct bench_result results[BENCH_MAX_GROUPS];
-	struct task_struct *thread;	/* with a reference; may have ended by itself */
-	u64 groups;			/* groups of the present or last run, one bit each */
-	u64 runs;			/* runs that have begun */
-	unsigned int current_group;	/* the thread writes this and the next two fields */
+	struct task_struct *thread;	/* holds a reference; the thread may have exited */
+	u64 groups;			/* groups of the current or last run, as a bit mask */
+	u64 runs;			/* number of runs that have started */
+	unsigned int current_group;	/* the thread writes current_group, err and state */
 	int err;
 	enum bench_state state;
 };
 
 extern struct bench_session bench_session;
 
-int bench_command(char *text);
+int bench_run_command(char *text);
 void bench_drop_group(unsigned int number);
 bool bench_is_running(void);
 void bench_thread_exit(void);

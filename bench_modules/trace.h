@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracepoints that enabled markers are compared with. */
+/* Tracepoints that the benchmarks compare with markers. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers_bench
 
@@ -27,8 +27,8 @@ DECLARE_EVENT_CLASS(kmarkers_bench_class,
 		     TP_PROTO(int number, void *pointer), TP_ARGS(number, pointer))
 
 /*
- * The first three have as many probes as their names say, the fourth is recorded, the next
- * is for BPF programs, and the last is off.
+ * The number in a name is the number of probes.  _event is recorded as a trace event, a BPF
+ * program is attached to _bpf, and _off stays disabled.
  */
 BENCH_DEFINE_EVENT(kmarkers_bench_1);
 BENCH_DEFINE_EVENT(kmarkers_bench_2);

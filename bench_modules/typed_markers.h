@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The typed markers of marker-enabled, with the arguments of its other variants. */
+/* Typed markers of the benchmark marker-enabled, with the same arguments as its other variants. */
 #ifndef BENCH_MODULES_TYPED_MARKERS_H
 #define BENCH_MODULES_TYPED_MARKERS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Validate a group of another module or program. */
+/* Validate a benchmark group that another module or a program registers. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
@@ -17,12 +17,12 @@ static bool is_group_name(const char *name)
 	return at && at > name && !*at && at - name <= BENCH_MAX_NAME;
 }
 
-static const char *why_not_layouts(const struct bench_variant *variant, unsigned int nr)
+static const char *find_layout_error(const struct bench_variant *variant, unsigned int nr)
 {
 	unsigned int i;
 
 	if (!nr || nr > BENCH_LAYOUTS)
-		return "its first variant has not 1 to " __stringify(BENCH_LAYOUTS) " layouts";
+		return "its first variant needs 1 to " __stringify(BENCH_LAYOUTS) " layouts";
 	if (variant->nr_layouts != nr)
 		return "a variant has more or fewer layouts than the first";
 	for (i = 0; i < nr; i++)
@@ -31,7 +31,10 @@ static const char *why_not_layouts(const struct bench_variant *variant, unsigned
 	return NULL;
 }
 
-/* Is the second variant named NAME-clone after the first? It is identified by that. */
+/*
+ * Return true if the second variant is named NAME-clone after the first.  The analysis finds the
+ * A/A clone by that name.
+ */
 static bool has_clone(const struct bench_group *group)
 {
 	const char *base = group->variants[0].name, *clone = group->variants[1].name;
@@ -39,7 +42,9 @@ static bool has_clone(const struct bench_group *group)
 	return !strncmp(clone, base, strlen(base)) && !strcmp(clone + strlen(base), "-clone");
 }
 
-/* Do the loop counts ascend, or are they all 0, to be found? */
+/*
+ * Return true if the loop counts ascend, or are all 0, which means that they are determined later.
+ */
 static bool has_loops(const u32 *loops)
 {
 	if (!loops[0])
@@ -47,20 +52,23 @@ static bool has_loops(const u32 *loops)
 	return loops[0] < loops[1] && loops[1] < loops[2];
 }
 
-/* Check how a variant is measured, and its code; with a block function it needs none. */
-static const char *why_not_measured(const struct bench_group *group,
-				    const struct bench_variant *variant)
+/*
+ * Return the error in the measured quantity or the layouts of a variant, or NULL.  In a group with
+ * a block function, variants need no layouts.
+ */
+static const char *find_code_error(const struct bench_group *group,
+				   const struct bench_variant *variant)
 {
 	if ((unsigned int)variant->measured > BENCH_ROUNDS)
-		return "what a variant measures is none of enum bench_measured";
+		return "the field measured of a variant is not in enum bench_measured";
 	if (group->block)
 		return NULL;
 	if (variant->measured != BENCH_LOOP)
-		return "a variant measures no loop, and there is no block function that does it";
-	return why_not_layouts(variant, group->variants[0].nr_layouts);
+		return "a variant measures no loop (BENCH_LOOP), but there is no block function";
+	return find_layout_error(variant, group->variants[0].nr_layouts);
 }
 
-static const char *why_not_variant(const struct bench_group *group, unsigned int number)
+static const char *find_variant_error(const struct bench_group *group, unsigned int number)
 {
 	const struct bench_variant *variant = &group->variants[number];
 	unsigned int i;
@@ -69,11 +77,11 @@ static const char *why_not_variant(const struct bench_group *group, unsigned int
 		return "a variant has no name of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))
-			return "two variants have one name";
-	return why_not_measured(group, variant);
+			return "two variants have the same name";
+	return find_code_error(group, variant);
 }
 
-static const char *why_not_variants(const struct bench_group *group)
+static const char *find_variants_error(const struct bench_group *group)
 {
 	/* A group with a block function may have one variant, and has no A/A clone. */
 	unsigned int i, least = group->block ? 1 : 2;
@@ -81,14 +89,14 @@ static const char *why_not_variants(const struct bench_group *group)
 
 	if (!group->variants || group->nr_variants < least ||
 	    group->nr_variants > BENCH_MAX_VARIANTS)
-		return "it has not 2 to " __stringify(BENCH_MAX_VARIANTS)
-		       " variants, or from 1 on with a block function";
+		return "it does not have 2 to " __stringify(BENCH_MAX_VARIANTS)
+		       " variants (with a block function: 1 or more)";
 	for (i = 0; i < group->nr_variants && !why; i++)
-		why = why_not_variant(group, i);
+		why = find_variant_error(group, i);
 	return why;
 }
 
-static const char *why_not_block(const struct bench_group *group)
+static const char *find_block_error(const struct bench_group *group)
 {
 	if (group->block && !group->block_samples)
 		return "it has a block function and no block_samples";
@@ -98,12 +106,12 @@ static const char *why_not_block(const struct bench_group *group)
 }
 
 /**
- * bench_why_not() - what keeps a group from being measured, in words
+ * bench_find_group_error() - validate a group
  * @group: the group
  *
- * Return: NULL if nothing does.
+ * Return: the reason why the group cannot be measured, as text; NULL if it is valid.
  */
-const char *bench_why_not(const struct bench_group *group)
+const char *bench_find_group_error(const struct bench_group *group)
 {
 	const char *why;
 
@@ -112,11 +120,11 @@ const char *bench_why_not(const struct bench_group *group)
 	if (bench_is_command(group->name))
 		return "its name is a command of bench/control";
 	if (group->lacks && strchr(group->lacks, '\n'))
-		return "what it lacks is more than one line";
-	why = why_not_variants(group) ?: why_not_block(group);
+		return "its field lacks has more than one line";
+	why = find_variants_error(group) ?: find_block_error(group);
 	if (why || group->block)
 		return why;
 	if (!has_clone(group))
-		return "its second variant is not the first one's clone";
+		return "its second variant is not the clone of the first, named NAME-clone";
 	return has_loops(group->loops) ? NULL : "its three loop counts do not ascend from 1";
 }

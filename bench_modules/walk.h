@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A pseudo-random walk through a large buffer, for cold data and to evict caches. */
+/* Pseudo-random walk through a large buffer, to access uncached data or to evict caches. */
 #ifndef BENCH_MODULES_WALK_H
 #define BENCH_MODULES_WALK_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Next state of Knuth's MMIX generator; use its high bits, which are more random. */
+/* Return the next state of Knuth's MMIX generator.  Use its high bits, which are more random. */
 static __always_inline u64 walk_next(u64 state)
 {
 	return state * 6364136223846793005ULL + 1442695040888963407ULL;
 }
 
-/* The start of a random cache line of a buffer of 1 << @order bytes. */
+/* Return the address of the cache line that @state selects in a buffer of 1 << @order bytes. */
 static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
 {
 	return buffer + ((state >> (64 - order)) & ~63ULL);
 }
 
-#define EVICT_ORDER	23	/* a buffer of 8 MiB: several times L2 */
+#define EVICT_ORDER	23	/* log2 of the buffer size: 8 MiB, several times L2 */
 #define EVICT_STEPS	65536
 
-/* Evict caches, in random order: with a linear sweep the replacement policy keeps some lines. */
+/*
+ * Evict caches by writes to random lines.  A linear sweep would leave some lines in a cache, due
+ * to its replacement policy.
+ */
 static inline void walk_evict(u8 *buffer, unsigned int order, unsigned int steps, u64 *state)
 {
 	unsigned int i;

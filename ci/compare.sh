@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The step of continuous integration that compares two runs. The action, the templates and a shell
-# call it alike.
+# Compares two runs in continuous integration. action.yml and gitlab.yml call this script; it also
+# works by hand.
 #
 # usage: ci/compare.sh RUN_A RUN_B [OUT [OPTION...]]
-#   OUT      folder of comparison.md, .json, .xml (JUnit) and .html (default: comparison)
-#   OPTION   of kmarkers compare (default: --fail-on costlier)
-# Exit codes: 0 no row fails, 1 a row fails or a run cannot be used, 2 it cannot be done.
+#   OUT      output folder for comparison.md, .json, .xml (JUnit) and .html (default: comparison)
+#   OPTION   option of kmarkers compare (default: --fail-on costlier)
+# Exit codes: 0 no row fails; 1 a row fails, or a run cannot be used; 2 an argument is wrong, or the
+# output folder cannot be made.
 
 case ${1-} in
 -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
@@ -23,7 +24,7 @@ mkdir -p "$out" || exit 2
 "$(dirname "$0")/../scripts/kmarkers" compare "$a" "$b" --markdown "$out/comparison.md" \
 	--json "$out/comparison.json" --junit "$out/comparison.xml" --html "$out/comparison.html" "$@"
 code=$?
-# Forges that show a summary name its file here.
+# GitHub and compatible forges show the contents of this file as the summary of the job.
 if [ -n "${GITHUB_STEP_SUMMARY-}" ] && [ -f "$out/comparison.md" ]; then
 	cat "$out/comparison.md" >>"$GITHUB_STEP_SUMMARY"
 fi

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A job of continuous integration: sets up what it needs, and runs one part of the tests. The
-# templates and a shell call it alike.
+# Runs one part of the tests in continuous integration, after scripts/setup has installed its tools.
+# tests-github.yml and tests-gitlab.yml call this script; it also works by hand.
 #
 # usage: ci/test.sh lint|native|vm [KERNEL]
-#   lint     all linters
-#   native   the cases in user space, also under three sanitizers
-#   vm       the tests inside one test kernel (default: the first of kernels.txt); needs root
-# Exit codes: 0 all passed, 1 something failed, 2 it cannot be done.
+#   lint     run all linters
+#   native   run the C test cases in user space, also under three sanitizers
+#   vm       run the tests inside a test kernel (default: the first of kernels.txt); needs root
+# Exit codes: 0 all passed, 1 a test failed, 2 a test cannot run here.
 
 case ${1-} in
 -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
@@ -15,8 +15,8 @@ esac
 cd "$(dirname "$0")/.." || exit 2
 PATH=$PWD/build/venv/bin:$PATH
 
-# kernel [NAME]: print the name, or that of the default kernel
-kernel() {
+# kernel_name [NAME]: print NAME, or by default the name of the first kernel in kernels.txt
+kernel_name() {
 	[ -z "$1" ] || { echo "$1" && return; }
 	sed -n '/^[^#]/{s/ .*//p;q;}' kernels.txt
 }
@@ -31,7 +31,7 @@ case "$#:${1-}" in
 	exec scripts/kmarkers check native
 	;;
 1:vm | 2:vm)
-	name=$(kernel "${2-}")
+	name=$(kernel_name "${2-}")
 	scripts/setup "$name" || exit
 	exec scripts/kmarkers check matrix --kernel "$name"
 	;;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parse and run the commands written to control. */
+/* Parse and run the commands written to the file entry/control, such as "my_module:my_* count". */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -20,7 +20,7 @@ static const struct {
 	{ "event", ENTRY_EVENT },
 };
 
-static int run_command(const char *pattern, u32 action, bool off)
+static int run_entry_command(const char *pattern, u32 action, bool off)
 {
 	struct entry_pattern parsed;
 	int err;
@@ -30,7 +30,7 @@ static int run_command(const char *pattern, u32 action, bool off)
 	/* Reject a malformed pattern before creating events. */
 	err = entry_pattern_parse(&parsed, pattern);
 	if (!err && action == ENTRY_EVENT)
-		err = entry_events_make();
+		err = entry_events_register();
 	return err ?: entry_rule_add(pattern, action);
 }
 
@@ -39,8 +39,8 @@ static int run_command(const char *pattern, u32 action, bool off)
  * @line: "PATTERN ACTION" or "PATTERN -ACTION", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0, -EINVAL for anything else, or as entry_rule_add(), entry_rule_remove() and
- * entry_events_make().
+ * Return: 0; -EINVAL if @line is not such a command; or an error of entry_rule_add(),
+ * entry_rule_remove() or entry_events_register().
  */
 int entry_command_run(char *line)
 {
@@ -53,6 +53,6 @@ int entry_command_run(char *line)
 	off = words[1][0] == '-';
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(words[1] + off, commands[i].word))
-			return run_command(words[0], commands[i].action, off);
+			return run_entry_command(words[0], commands[i].action, off);
 	return -EINVAL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Commands written to control. */
+/* Parser of the commands written to the file entry/control. */
 #ifndef ENTRY_COMMAND_H
 #define ENTRY_COMMAND_H
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace events of recorded functions: two events, one for entries and one for exits, which each
- * module with recorded functions offers.
+ * Trace events of recorded functions: one for entries and one for exits. Each module with recorded
+ * functions offers both.
  *
- * A function whose hits are recorded is enabled only while its event is. Until the event is
- * disabled this module cannot be unloaded, because hits run its code.
+ * A function with the action "event" is enabled only while its trace event is. An enabled event
+ * holds a reference to this module, because hits run its code.
  *
- * kmarkers_markers creates the events; it is needed only from the first request for one on.
+ * kmarkers_markers creates the events. This module needs it only from the first command on that
+ * requests an event.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -29,19 +30,22 @@
 
 static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 
-/* Set once, by the first command that requests events. */
+/* The functions of kmarkers_markers; set once, by the first command that requests events. */
 static const struct marker_event_calls *calls;
 
-/* True once this module unloads: it offers no events. Guarded by the registry's lock. */
+/*
+ * True once this module is being unloaded: no more events are offered. Guarded by the registry's
+ * lock.
+ */
 static bool closed;
 
-/* When the event source is registered, the modules already loaded are those that are live. */
+/* Modules that were live when the event source was registered do not have @ready set. */
 static bool entry_table_is_live(const struct entry_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool make_entry_events_ready(struct module *module, bool on)
+static bool set_entry_events_ready(struct module *module, bool on)
 {
 	struct entry_table *table;
 	bool news = false;
@@ -63,8 +67,9 @@ static bool is_entry_event_wanted(const struct marker_event_offer *wanted, unsig
 			   (!wanted->format || !strcmp(wanted->format, FORMAT)));
 }
 
-static int offer_table(const struct entry_table *table, const struct marker_event_offer *wanted,
-		       marker_event_visitor *visit, void *data)
+static int offer_table_events(const struct entry_table *table,
+			      const struct marker_event_offer *wanted,
+			      marker_event_visitor *visit, void *data)
 {
 	struct marker_event_offer offer = {
 		.system = SYSTEM, .format = FORMAT,
@@ -81,8 +86,8 @@ static int offer_table(const struct entry_table *table, const struct marker_even
 	return err;
 }
 
-static int offer_all(struct module *module, const struct marker_event_offer *wanted,
-		     marker_event_visitor *visit, void *data)
+static int offer_all_events(struct module *module, const struct marker_event_offer *wanted,
+			    marker_event_visitor *visit, void *data)
 {
 	struct entry_table *table;
 	int err = 0;
@@ -92,7 +97,7 @@ static int offer_all(struct module *module, const struct marker_event_offer *wan
 		if (closed || (module && table->sites.module != module) ||
 		    !entry_table_is_live(table))
 			continue;
-		err = offer_table(table, wanted, visit, data);
+		err = offer_table_events(table, wanted, visit, data);
 		if (err)
 			break;
 	}
@@ -102,16 +107,16 @@ static int offer_all(struct module *module, const struct marker_event_offer *wan
 
 static int visit_events(struct module *module, marker_event_visitor *visit, void *data)
 {
-	return offer_all(module, NULL, visit, data);
+	return offer_all_events(module, NULL, visit, data);
 }
 
 static int find_event(const struct marker_event_offer *wanted, marker_event_visitor *visit,
 		      void *data)
 {
-	return offer_all(NULL, wanted, visit, data);
+	return offer_all_events(NULL, wanted, visit, data);
 }
 
-static struct list_head *users_of(const struct marker_event_offer *event)
+static struct list_head *find_event_users(const struct marker_event_offer *event)
 {
 	return &entry_registry.users[!strcmp(event->name, names[ENTRY_KINDS - 1])];
 }
@@ -139,7 +144,7 @@ static int connect_event(const struct marker_event_offer *event, void *to)
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (user) {
 		user->to = to;
-		err = add_entry_user(user, users_of(event));
+		err = add_entry_user(user, find_event_users(event));
 	}
 	if (!err)
 		return 0;
@@ -149,10 +154,10 @@ static int connect_event(const struct marker_event_offer *event, void *to)
 	return err;
 }
 
-/* A function that stays on because of a kprobe has no user; its hits are dropped. */
+/* A function that a kprobe keeps enabled has no user afterwards, so its hits are dropped. */
 static int disconnect_event(const struct marker_event_offer *event, void *to)
 {
-	struct list_head *users = users_of(event);
+	struct list_head *users = find_event_users(event);
 	struct entry_user *user;
 	bool found = false;
 
@@ -175,7 +180,7 @@ static int disconnect_event(const struct marker_event_offer *event, void *to)
 }
 
 static struct marker_event_source source = {
-	.ready = make_entry_events_ready,
+	.ready = set_entry_events_ready,
 	.visit = visit_events,
 	.find = find_event,
 	.connect = connect_event,
@@ -183,13 +188,13 @@ static struct marker_event_source source = {
 };
 
 /**
- * entry_events_make() - register the trace events of entries and exits
+ * entry_events_register() - register the trace events of entries and exits
  *
  * Context: may sleep; one call at a time.
- * Return: 0; -ENODEV without kmarkers_markers; -ENOENT if this kernel has no events for
- * modules.
+ * Return: 0; -ENODEV if kmarkers_markers is not loaded; -ENOENT if this kernel has no trace
+ * events for modules; or an error of the update() of struct marker_event_calls.
  */
-int entry_events_make(void)
+int entry_events_register(void)
 {
 	const struct marker_event_calls *found;
 	int err;
@@ -198,7 +203,7 @@ int entry_events_make(void)
 		return 0;
 	found = symbol_get(marker_event_calls);
 	if (!found) {
-		pr_info("no trace events of functions without kmarkers_markers\n");
+		pr_info("trace events of functions need kmarkers_markers: load it first\n");
 		return -ENODEV;
 	}
 	entry_registry.write = found->write;
@@ -212,8 +217,8 @@ int entry_events_make(void)
 }
 
 /*
- * No command can run any more, and no event is enabled: an enabled one holds a reference to this
- * module.
+ * Unregister the event source. No command can run any more, and no event is enabled, since an
+ * enabled event holds a reference to this module.
  */
 void entry_events_exit(void)
 {

@@ -3,7 +3,7 @@
 #ifndef ENTRY_EVENTS_H
 #define ENTRY_EVENTS_H
 
-int entry_events_make(void);
+int entry_events_register(void);
 void entry_events_exit(void);
 
 #endif /* ENTRY_EVENTS_H */

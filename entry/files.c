@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files in debugfs, and the module parameter control, which accepts the same commands. */
+/* Files in debugfs, and the module parameter "control", which accepts the same commands. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -21,7 +21,7 @@ static struct dentry *dir;
 
 PATCHER_CONTROL(control, entry_command_run,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event");
-MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
+MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
 
 static ssize_t entry_control_write(struct file *file, const char __user *buf, size_t count,
 				   loff_t *ppos)
@@ -46,7 +46,7 @@ void entry_files_init(void)
 	patcher_control_open(&control);
 }
 
-/* On return no command is running, and none will run. */
+/* Remove the files. On return no command is running, and none can start. */
 void entry_files_exit(void)
 {
 	patcher_control_close(&control);

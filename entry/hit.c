@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Dispatch the hit of an enabled site: count it, or record it. */
+/* Handle the hits of enabled sites: count them, or write them to the trace. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
@@ -13,16 +13,16 @@
 #include "hit.h"
 #include "registry.h"
 
-/* Hits dropped because RCU was not watching the CPU, as in the idle loop. */
+/* Number of hits dropped because RCU was not watching the CPU, as in the idle loop. */
 static atomic_long_t unwatched;
 
 /*
- * NEXT_AT and CALLER_AT: where entry_call() finds the arguments of entry_hit(), behind
- * what it pushed.
+ * NEXT_AT and CALLER_AT are the offsets from %rsp, in bytes, of the two return addresses that
+ * entry_call() passes to entry_hit(), after it has pushed the registers.
  *
- * At an entry and at an exit the function has no frame of its own.  Where the kernel
- * unwinds by frame pointers, two are made: one that returns to the caller, and one that
- * returns into the function.  objtool does not know such a pair.
+ * At an entry and at an exit the function has no stack frame.  In kernels that unwind by frame
+ * pointers, FRAMES_BEGIN builds two frames: one with the return address into the caller, and
+ * one with the return address into the function.  objtool cannot check such a pair.
  */
 #ifdef CONFIG_FRAME_POINTER
 #define NEXT_AT "80"
@@ -46,9 +46,10 @@ static atomic_long_t unwatched;
 #endif
 
 /*
- * The compiler knows nothing of this call: at an entry arguments are in registers, and at
- * an exit what is returned, or the arguments of a function that is jumped to.  Flags are
- * in use at neither.  Begins with endbr64, because its address is taken.
+ * Save all caller-saved registers and call entry_hit().  The compiler does not know of this call:
+ * at an entry the registers hold the function's arguments, and at an exit its return value or
+ * the arguments of a tail call.  The flags hold nothing at either.  The first bytes are an
+ * endbr64, because the address of the function is taken.
  */
 asm(".pushsection .text\n"
 	"	.balign 16\n"
@@ -92,13 +93,14 @@ static __always_inline unsigned long entry_site_addr(const void *sites, unsigned
 	return patcher_compact_addr((const struct patcher_compact_site *)sites + i);
 }
 
+/* Find the table of the site at an address, and the index of the site in it; NULL if none. */
 static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 {
 	struct entry_table *table;
 	struct list_head *node;
 	unsigned int i;
 
-	/* Open-coded for the same reason as in patcher_sites_find(). */
+	/* Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in any context. */
 	for (node = READ_ONCE(entry_registry.tables.next); node != &entry_registry.tables;
 	     node = READ_ONCE(node->next)) {
 		table = list_entry(node, struct entry_table, node);
@@ -112,18 +114,19 @@ static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 	return NULL;
 }
 
-/* Write a record to each trace instance in which the event is enabled. */
+/* Write a record to each trace instance in which the event is enabled. Preemption is disabled. */
 static __always_inline void write_records(bool is_exit, unsigned long addr, unsigned long caller)
 {
 	const struct list_head *users = &entry_registry.users[is_exit], *node;
 	const unsigned long args[] = { addr, caller };
 
-	/* Open-coded for the same reason as in patcher_sites_find(). */
+	/* Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in any context. */
 	for (node = READ_ONCE(users->next); node != users; node = READ_ONCE(node->next))
 		entry_registry.write(list_entry(node, struct entry_user, node)->to, args);
 }
 
-static void act(struct entry_table *table, unsigned int i, unsigned long addr, unsigned long caller)
+static void apply_actions(struct entry_table *table, unsigned int i, unsigned long addr,
+			  unsigned long caller)
 {
 	u32 data = READ_ONCE(table->sites.compact[i].data);
 
@@ -135,8 +138,8 @@ static void act(struct entry_table *table, unsigned int i, unsigned long addr, u
 
 /**
  * entry_hit() - handle the hit of an enabled site
- * @next: the instruction behind it
- * @caller: what the function returns to
+ * @next: address of the instruction behind the site
+ * @caller: return address of the function
  *
  * Context: any, NMI included.
  */
@@ -152,13 +155,13 @@ notrace void entry_hit(unsigned long next, unsigned long caller)
 	} else {
 		table = find_site(addr, &i);
 		if (table)
-			act(table, i, addr, caller);
+			apply_actions(table, i, addr, caller);
 	}
 	preempt_enable_notrace();
 }
 NOKPROBE_SYMBOL(entry_hit);
 
-unsigned long entry_unwatched(void)
+unsigned long entry_read_unwatched(void)
 {
 	return atomic_long_read(&unwatched);
 }

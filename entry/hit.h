@@ -3,12 +3,15 @@
 #ifndef ENTRY_HIT_H
 #define ENTRY_HIT_H
 
-/* The function that enabled sites call: it preserves all registers. Not callable from C. */
+/* The function that enabled sites call. It preserves all registers; C code must not call it. */
 void entry_call(void);
 
-/* Called by entry_call(): @next is the address behind the site, @caller the function's caller. */
+/*
+ * Called by entry_call(). @next is the address behind the site, @caller the return address of the
+ * function.
+ */
 void entry_hit(unsigned long next, unsigned long caller);
 
-unsigned long entry_unwatched(void);
+unsigned long entry_read_unwatched(void);
 
 #endif /* ENTRY_HIT_H */

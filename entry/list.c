@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The debugfs files list and stats. */
+/* The debugfs files entry/list and entry/stats. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -12,8 +12,8 @@
 #include "names.h"
 #include "registry.h"
 
-/* Names of the actions of a site. */
-static const char *actions_of(const struct patcher_compact_site *site)
+/* Return the names of a site's actions, as the list shows them. */
+static const char *name_actions(const struct patcher_compact_site *site)
 {
 	switch (site->data & ENTRY_ACTIONS) {
 	case ENTRY_COUNT | ENTRY_EVENT:
@@ -33,13 +33,13 @@ static void show_entry_site(struct seq_file *m, const struct entry_table *table,
 	const struct patcher_compact_site *site = &table->sites.compact[i];
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
-	const char *name = entry_name_of(names, patcher_compact_addr(site), &offset);
+	const char *name = entry_find_name(names, patcher_compact_addr(site), &offset);
 
-	entry_function_of(function, name);
+	entry_strip_cold(function, name);
 	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module), function,
 		   site->data & ENTRY_EXIT ? "exit" : "entry",
 		   site->data & ENTRY_ON ? "on" : "off",
-		   actions_of(site),
+		   name_actions(site),
 		   table->counts ? atomic_long_read(&table->counts[i]) : 0, name, offset);
 }
 
@@ -50,13 +50,13 @@ static int show_table(struct seq_file *m, const struct entry_table *table)
 
 	if (entry_names_read(&names, table->sites.module))
 		return -ENOMEM;
-	for (i = 0; i < table->sites.nr && kmarkers_list_goes_on(m); i++)
+	for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
 		show_entry_site(m, table, i, &names);
 	entry_names_free(&names);
 	return 0;
 }
 
-/* One line per site, in the order of addresses in each module. */
+/* Show a line for each site, in the order of addresses within each module. */
 int entry_list_show(struct seq_file *m, void *unused)
 {
 	struct entry_table *table;
@@ -73,7 +73,7 @@ int entry_list_show(struct seq_file *m, void *unused)
 	return err;
 }
 
-/* Sums over all modules. */
+/* Show the numbers of sites and of hits, summed over all modules. */
 int entry_stats_show(struct seq_file *m, void *unused)
 {
 	unsigned long modules = 0, nr = 0, exits = 0, on = 0, stuck = 0, counted = 0;
@@ -99,6 +99,6 @@ int entry_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "on %lu\n", on);
 	seq_printf(m, "stuck %lu\n", stuck);
 	seq_printf(m, "counted %lu\n", counted);
-	seq_printf(m, "unwatched %lu\n", entry_unwatched());
+	seq_printf(m, "unwatched %lu\n", entry_read_unwatched());
 	return 0;
 }

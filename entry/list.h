@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The debugfs files list and stats. */
+/* The debugfs files entry/list and entry/stats. */
 #ifndef ENTRY_LIST_H
 #define ENTRY_LIST_H
 

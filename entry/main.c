@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_entry: tracks modules with recorded functions as they are loaded and unloaded. */
+/* Module kmarkers_entry: registers the recorded functions of modules that are loaded. */
 #include <linux/module.h>
 #include <linux/notifier.h>
 
@@ -11,9 +11,10 @@
 #include "tables.h"
 
 /*
- * COMING: before the module's init; GOING: when its exit function has run or its init has failed,
- * while what sets its parameters may still run.  LIVE: after its init, for one that was coming
- * when this module was loaded.
+ * The module notifier is called in three states.  COMING: before the module's init function.
+ * LIVE: after its init function; this matters for a module that was COMING when kmarkers_entry
+ * was loaded.  GOING: after its exit function, or after its init function failed; the functions
+ * that set its parameters may still run.
  */
 static int handle_entry_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -24,7 +25,7 @@ static int handle_entry_module(struct notifier_block *nb, unsigned long event, v
 	return NOTIFY_OK;
 }
 
-/* The priority of kmarkers_immediate's notifier. */
+/* The priority is that of kmarkers_immediate's notifier. */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module,
 	.priority = 3,
@@ -52,7 +53,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* Unregister the notifier last: modules may be unloaded until all tables are dropped. */
+	/* Unregister the notifier last: until all tables are dropped, modules may be unloaded. */
 	entry_drop_all();
 	unregister_module_notifier(&module_notifier);
 }

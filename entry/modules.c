@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Find modules that were loaded before this one. The kernel does not export its list of modules,
- * but this module is linked into that list.
+ * but the struct module of this one is a node of that list.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -16,7 +16,7 @@
 #include "modules.h"
 #include "registry.h"
 
-/* True for a module; false for the list's head, which is in the kernel's data. */
+/* True for the list's head, which is in the kernel's data; false for a module. */
 static bool is_head(const struct list_head *node)
 {
 	return (unsigned long)node < MODULES_VADDR;
@@ -28,9 +28,9 @@ static struct module *module_of(struct list_head *node)
 }
 
 /*
- * The first @most modules in the list behind this one that are live. Return how many there are. A
- * module in MODULE_STATE_COMING may vanish without a call of our notifier, if an earlier notifier
- * rejects it.
+ * Store the live modules in @modules, at most @most of them, and return how many there are. Leave
+ * out modules in MODULE_STATE_COMING: if an earlier notifier rejects one, the module is freed
+ * without a call of our notifier.
  */
 static unsigned int collect_modules(struct module **modules, unsigned int most)
 {
@@ -53,12 +53,12 @@ static unsigned int collect_modules(struct module **modules, unsigned int most)
 }
 
 /**
- * entry_for_each_module() - call a function for each module that runs
+ * entry_for_each_module() - call a function for each live module
  * @each: the function
  *
- * The caller's notifier of modules is registered, and waits for the registry's lock when
- * a module is going, so each stays until the lock is released.  Modules that are coming
- * are not visited, because the notifier is called when they are live.
+ * The caller has registered its module notifier, which takes the registry's lock in
+ * MODULE_STATE_GOING.  So no module is freed until the caller releases the lock.  Modules in
+ * MODULE_STATE_COMING are not visited: the notifier is called again when they are live.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0 or -ENOMEM.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Iteration over modules that were loaded before this one. */
+/* Iteration over all live modules. */
 #ifndef ENTRY_MODULES_H
 #define ENTRY_MODULES_H
 

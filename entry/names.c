@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The names of functions of a module.  The kernel finds the name of one address by a
- * search through all symbols of its module; here they are sorted once for many addresses.
+ * Look up the functions of a module by address.  For each lookup, the kernel searches all symbols
+ * of the module; here the function symbols are sorted once and then looked up by binary search.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -14,7 +14,7 @@
 
 #include "names.h"
 
-/* Prefix of the kernel's symbols for the padding before a function. */
+/* Prefix of the symbols that the kernel's build adds for the padding before a function. */
 #define PADDING	"__pfx_"
 
 static bool is_function(const struct mod_kallsyms *symbols, const Elf_Sym *symbol)
@@ -25,7 +25,10 @@ static bool is_function(const struct mod_kallsyms *symbols, const Elf_Sym *symbo
 	       strncmp(name, PADDING, sizeof(PADDING) - 1);
 }
 
-/* Of several symbols at one address, keep the first in the symbol table: a local one. */
+/*
+ * Compare by address, then by position in the string table, where local symbols usually precede
+ * global ones.
+ */
 static int compare_names(const void *a, const void *b)
 {
 	const struct entry_name *x = a, *y = b;
@@ -35,7 +38,7 @@ static int compare_names(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Fill in the names; if @names->name is NULL, only count them. */
+/* Collect the function symbols; if @names->name is NULL, only count them. */
 static void collect_names(struct entry_names *names, const struct mod_kallsyms *symbols)
 {
 	unsigned int i;
@@ -54,6 +57,7 @@ static void collect_names(struct entry_names *names, const struct mod_kallsyms *
 	}
 }
 
+/* Keep one symbol for each address: the first in the order of compare_names(). */
 static void drop_aliases(struct entry_names *names)
 {
 	unsigned int i, kept = 0;
@@ -67,13 +71,13 @@ static void drop_aliases(struct entry_names *names)
 /**
  * entry_names_read() - read the names of a module's functions
  * @names: filled in; to be freed by entry_names_free()
- * @module: a module that is coming or live, and stays meanwhile
+ * @module: a module in MODULE_STATE_COMING or LIVE, which the caller keeps from being freed
  *
  * Return: 0 or -ENOMEM.
  */
 int entry_names_read(struct entry_names *names, const struct module *module)
 {
-	/* Without the symbols of init text: those are freed while others may read them. */
+	/* Symbols of init text are left out: the kernel may free them while this reads them. */
 	const struct mod_kallsyms *symbols = &module->core_kallsyms;
 
 	names->name = NULL;
@@ -98,9 +102,9 @@ static __always_inline unsigned long addr_of_name(const void *names, unsigned in
 	return ((const struct entry_name *)names)[i].addr;
 }
 
-/* The function that an address is in, and the offset of the address in it; "?" for none. */
-const char *entry_name_of(const struct entry_names *names, unsigned long addr,
-			  unsigned long *offset)
+/* Return the name of the function at an address, or "?", and the offset of the address in it. */
+const char *entry_find_name(const struct entry_names *names, unsigned long addr,
+			    unsigned long *offset)
 {
 	unsigned int i = kmarkers_lower_bound(names->name, names->nr, addr + 1, addr_of_name);
 
@@ -109,14 +113,14 @@ const char *entry_name_of(const struct entry_names *names, unsigned long addr,
 }
 
 /**
- * entry_function_of() - the function that a part of it belongs to
- * @function: filled in: ENTRY_MAX_FUNCTION bytes
- * @name: a name of the table of symbols
+ * entry_strip_cold() - copy the name of a symbol without the suffix ".cold"
+ * @function: buffer of ENTRY_MAX_FUNCTION bytes for the name of the function
+ * @name: name of a symbol
  *
- * The compiler moves what is seldom executed to a part that is named f.cold or, by older
- * ones, f.cold.1.
+ * The compiler moves the rarely executed code of a function f to a separate part, whose symbol is
+ * f.cold, or f.cold.1 with older compilers.
  */
-void entry_function_of(char *function, const char *name)
+void entry_strip_cold(char *function, const char *name)
 {
 	const char *cold = strstr(name, ".cold");
 	size_t length = cold ? cold - name : strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The names of functions of a module. */
+/* A module's function symbols, sorted by address for lookup. */
 #ifndef ENTRY_NAMES_H
 #define ENTRY_NAMES_H
 
@@ -11,9 +11,9 @@ struct module;
 #define ENTRY_MAX_FUNCTION	128
 
 /**
- * struct entry_name - a function
- * @addr: its first byte
- * @name: its name, which is the module's
+ * struct entry_name - a function symbol
+ * @addr: address of the first byte of the function
+ * @name: name of the function, in the module's string table
  */
 struct entry_name {
 	unsigned long addr;
@@ -21,9 +21,9 @@ struct entry_name {
 };
 
 /**
- * struct entry_names - the functions of a module
- * @name: sorted by address
- * @nr: how many
+ * struct entry_names - the function symbols of a module
+ * @name: array of the symbols, sorted by address
+ * @nr: number of symbols
  */
 struct entry_names {
 	struct entry_name *name;
@@ -32,8 +32,8 @@ struct entry_names {
 
 int entry_names_read(struct entry_names *names, const struct module *module);
 void entry_names_free(struct entry_names *names);
-const char *entry_name_of(const struct entry_names *names, unsigned long addr,
-			  unsigned long *offset);
-void entry_function_of(char *function, const char *name);
+const char *entry_find_name(const struct entry_names *names, unsigned long addr,
+			    unsigned long *offset);
+void entry_strip_cold(char *function, const char *name);
 
 #endif /* ENTRY_NAMES_H */

@@ -6,7 +6,7 @@
 
 #include "pattern.h"
 
-/* Index of the first part given, by number of parts. */
+/* Index of the first part in a pattern, by the number of its parts. */
 static const u8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,
 	[2] = ENTRY_MODULE,
@@ -18,8 +18,8 @@ static const u8 first_part[ENTRY_PARTS + 1] = {
  * @pattern: filled in
  * @text: function, module:function or module:function:kind
  *
- * Return: 0; -EINVAL if it has too many parts or is too long, or if nothing can be of
- * that kind.
+ * Return: 0; -EINVAL if @text has too many parts or is too long, or if its kind matches neither
+ * "entry" nor "exit".
  */
 int entry_pattern_parse(struct entry_pattern *pattern, const char *text)
 {

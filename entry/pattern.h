@@ -17,8 +17,8 @@ enum {
 
 /**
  * struct entry_pattern - a parsed pattern
- * @part: a pattern of the shell for each part of the name; "" for anything
- * @text: what the parts point into
+ * @part: a shell pattern for each part of a site's name; "" matches anything
+ * @text: copy of the pattern as it was written; @part points into it
  */
 struct entry_pattern {
 	const char *part[ENTRY_PARTS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registry of the recorded functions of all clients. */
+/* Registry of the recorded functions of all modules. */
 #ifndef ENTRY_REGISTRY_H
 #define ENTRY_REGISTRY_H
 
@@ -15,27 +15,28 @@
 #define ENTRY_INSN_LEN	5
 
 /*
- * Flags in the data of a site. The client's record says ENTRY_EXIT; the rest changes under the
- * registry's lock, and hits read it without.
+ * Flags in the data of a site. The compiler sets ENTRY_EXIT in the record. The other flags change
+ * under the registry's lock; hits read them without the lock.
  */
 enum {
 	ENTRY_EXIT = 0x1,	/* an exit of a function, not its entry */
-	ENTRY_ON = 0x2,		/* enabled: the instruction is the call */
-	ENTRY_STUCK = 0x4,	/* could not be disabled */
-	ENTRY_COUNT = 0x8,	/* hits are counted: an action */
-	ENTRY_EVENT = 0x10,	/* hits are records of a trace event: an action */
+	ENTRY_ON = 0x2,		/* enabled: the instruction is the call, not the nop */
+	ENTRY_STUCK = 0x4,	/* the site could not be disabled */
+	ENTRY_COUNT = 0x8,	/* action: count the hits */
+	ENTRY_EVENT = 0x10,	/* action: record the hits as a trace event */
 };
 
 #define ENTRY_ACTIONS	(ENTRY_COUNT | ENTRY_EVENT)
 
-/* Entries and exits. */
+/* Number of kinds of sites: entries and exits. */
 #define ENTRY_KINDS	2
 
 /**
  * struct entry_table - the sites of a module
- * @node: in the list of all, which hits read
- * @sites: what the patcher knows: the sites, sorted by address
- * @counts: of hits, one for each site; NULL until any has been counted
+ * @node: link in the list of all tables, which hits read
+ * @sites: the sites, sorted by address, as registered with the patcher
+ * @counts: number of hits of each site; NULL until a rule with the action "count"
+ *	matches a site
  * @ready: the module is fully registered, so its trace events may be offered
  */
 struct entry_table {
@@ -47,9 +48,9 @@ struct entry_table {
 
 /**
  * struct entry_user - a trace event file that receives records
- * @node: in the registry's list of those of a kind, which hits read
- * @rcu: to be freed when no hit can see it
- * @to: what is passed to write()
+ * @node: link in the registry's list for entries or for exits, which hits read
+ * @rcu: used to free the user after a grace period, when no hit can see it
+ * @to: first argument of write()
  */
 struct entry_user {
 	struct list_head node;
@@ -58,11 +59,11 @@ struct entry_user {
 };
 
 /**
- * struct entry_registry - all tables
- * @lock: before the patcher's
- * @tables: struct entry_table
- * @users: who gets the records of the event of each kind, entries first: struct entry_user
- * @write: write a record to a user; set before there is any
+ * struct entry_registry - the tables of all modules, and the users of the trace events
+ * @lock: protects the registry; taken before the patcher's lock
+ * @tables: list of struct entry_table
+ * @users: lists of struct entry_user, for the event of entries and for that of exits
+ * @write: writes a record to a user; set before the first user is added
  */
 struct entry_registry {
 	struct mutex lock;
@@ -73,11 +74,11 @@ struct entry_registry {
 
 extern struct entry_registry entry_registry;
 
-/* Our owner name in the patcher, which compares it by address. */
+/* The owner name of our sites in the patcher, which compares owners by address. */
 extern const char entry_owner[];
 
-/* A site is enabled while any action applies to its hits. */
-static inline bool entry_is_wanted(const struct patcher_compact_site *site)
+/* True if an action applies to hits of the site; the site is then to be enabled. */
+static inline bool entry_has_action(const struct patcher_compact_site *site)
 {
 	if (site->data & ENTRY_COUNT)
 		return true;
@@ -85,7 +86,7 @@ static inline bool entry_is_wanted(const struct patcher_compact_site *site)
 	       !list_empty(&entry_registry.users[!!(site->data & ENTRY_EXIT)]);
 }
 
-static inline void entry_set(struct patcher_compact_site *site, u32 clear, u32 set)
+static inline void entry_update_flags(struct patcher_compact_site *site, u32 clear, u32 set)
 {
 	WRITE_ONCE(site->data, (site->data & ~clear) | set);
 }

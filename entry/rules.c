@@ -3,9 +3,10 @@
  * Rules: a rule applies an action to the hits of all sites that match a pattern, including sites of
  * modules loaded later.
  *
- * A change is planned first, in the sites' data beside the current actions, so that running out of
- * memory changes nothing. Then the plan and the current actions are exchanged, and the instructions
- * are updated; if that fails, they are exchanged back.
+ * A change of rules has two steps, so that running out of memory changes nothing. First the new
+ * actions of all sites are stored as a plan, in the sites' data beside the current actions. Then
+ * the planned and the current actions are swapped, and the instructions are updated. If the update
+ * fails, the actions are swapped back.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -25,16 +26,16 @@
 #include "rules.h"
 #include "switch.h"
 
-/* Offset of the planned actions in a site's data. */
+/* Bit offset of the planned actions in a site's data. */
 #define PLAN_SHIFT	16
 
 /**
  * struct rule - an action for the hits of matching sites
- * @node: in the list of all
+ * @node: link in the list of all rules
  * @action: one of ENTRY_ACTIONS
- * @matched: a site has matched it, now or before
- * @pattern: the sites
- * @text: the same as it was given
+ * @matched: at least one site has matched the rule since it was added
+ * @pattern: the pattern of the sites, parsed
+ * @text: the pattern as it was written
  */
 struct rule {
 	struct list_head node;
@@ -68,12 +69,13 @@ static bool rule_matches(const struct rule *rule, const struct entry_names *name
 		return false;
 	if (!names)
 		return true;
-	entry_function_of(function, entry_name_of(names, patcher_compact_addr(site), &offset));
+	entry_strip_cold(function, entry_find_name(names, patcher_compact_addr(site), &offset));
 	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
 /*
- * Return how many sites of a table match a rule, or -ENOMEM. Set @plan in the data of each match.
+ * Count the sites of a table that match a rule, and set the bits of @plan in the data of each of
+ * them. Return the number, or -ENOMEM.
  */
 static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
 {
@@ -90,7 +92,7 @@ static int match_table(struct entry_table *table, const struct rule *rule, u32 p
 		if (!rule_matches(rule, is_named ? &names : NULL, site))
 			continue;
 		if (plan)
-			entry_set(site, 0, plan);
+			entry_update_flags(site, 0, plan);
 		nr++;
 	}
 	entry_names_free(&names);
@@ -102,7 +104,10 @@ static const char *name_action(u32 action)
 	return action == ENTRY_COUNT ? "count" : "event";
 }
 
-/* Print all rules, one line each: the pattern, what is done, and how many sites match.  0, -ENOMEM. */
+/*
+ * Show a line for each rule: its pattern, its action, and the number of matching sites. Return 0 or
+ * -ENOMEM.
+ */
 int entry_rules_show(struct seq_file *m)
 {
 	struct entry_table *table;
@@ -126,15 +131,15 @@ unlock:
 	return min(err, 0);
 }
 
-static void forget_plan(struct entry_table *table)
+static void clear_plan(struct entry_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
-		entry_set(&table->sites.compact[i], ENTRY_ACTIONS << PLAN_SHIFT, 0);
+		entry_update_flags(&table->sites.compact[i], ENTRY_ACTIONS << PLAN_SHIFT, 0);
 }
 
-static bool plans_counts(const struct entry_table *table)
+static bool is_count_planned(const struct entry_table *table)
 {
 	unsigned int i;
 
@@ -144,13 +149,13 @@ static bool plans_counts(const struct entry_table *table)
 	return false;
 }
 
-/* Plan the actions of all rules for the sites of a table. Return 0 or -ENOMEM. */
+/* Store the actions of all rules as the plan for the sites of a table. Return 0 or -ENOMEM. */
 static int plan_table(struct entry_table *table)
 {
 	struct rule *rule;
 	int err = 0;
 
-	forget_plan(table);
+	clear_plan(table);
 	list_for_each_entry(rule, &rules, node) {
 		int nr = match_table(table, rule, rule->action << PLAN_SHIFT);
 
@@ -158,8 +163,8 @@ static int plan_table(struct entry_table *table)
 			return nr;
 		rule->matched |= nr > 0;
 	}
-	if (!table->counts && plans_counts(table)) {
-		/* Hits read the array only after counting is enabled. */
+	if (!table->counts && is_count_planned(table)) {
+		/* Hits read the array only once ENTRY_COUNT is set, which is later. */
 		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
 		err = table->counts ? 0 : -ENOMEM;
 	}
@@ -179,8 +184,8 @@ static int plan_all(void)
 	return err;
 }
 
-/* Exchange the planned and the current actions of a table. */
-static void exchange_table(struct entry_table *table)
+/* Swap the planned and the current actions of all sites of a table. */
+static void swap_table_actions(struct entry_table *table)
 {
 	unsigned int i;
 
@@ -189,17 +194,17 @@ static void exchange_table(struct entry_table *table)
 		u32 plan = site->data >> PLAN_SHIFT & ENTRY_ACTIONS;
 		u32 force = site->data & ENTRY_ACTIONS;
 
-		entry_set(site, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
-			  plan | force << PLAN_SHIFT);
+		entry_update_flags(site, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
+				   plan | force << PLAN_SHIFT);
 	}
 }
 
-static void exchange_all(void)
+static void swap_all_actions(void)
 {
 	struct entry_table *table;
 
 	list_for_each_entry(table, &entry_registry.tables, node)
-		exchange_table(table);
+		swap_table_actions(table);
 }
 
 static int add_rule(struct rule *rule)
@@ -209,22 +214,22 @@ static int add_rule(struct rule *rule)
 	list_add_tail(&rule->node, &rules);
 	err = plan_all();
 	if (!err) {
-		exchange_all();
+		swap_all_actions();
 		err = entry_switch_on();
 		if (err)
-			exchange_all();
+			swap_all_actions();
 	}
 	if (err)
 		list_del(&rule->node);
 	else if (!rule->matched)
-		pr_info("%s: matches no function yet; waits for modules that are loaded later\n",
+		pr_info("%s: matches no function yet; applies to modules loaded later\n",
 			rule->text);
 	return err;
 }
 
 /**
  * entry_rule_add() - apply an action to the hits of matching sites
- * @text: the sites: see entry_pattern_parse()
+ * @text: pattern of the sites: see entry_pattern_parse()
  * @action: one of ENTRY_ACTIONS
  *
  * Context: may sleep.
@@ -258,10 +263,10 @@ static int remove_rule(struct rule *rule)
 	list_del(&rule->node);
 	err = plan_all();
 	if (!err) {
-		exchange_all();
+		swap_all_actions();
 		err = entry_switch_off();
 		if (err == -ENOMEM)
-			exchange_all();
+			swap_all_actions();
 	}
 	if (err == -ENOMEM)
 		list_add_tail(&rule->node, &rules);
@@ -272,12 +277,12 @@ static int remove_rule(struct rule *rule)
 
 /**
  * entry_rule_remove() - remove a rule
- * @text: as it was given to entry_rule_add()
- * @action: the same
+ * @text: the text that entry_rule_add() was called with
+ * @action: the action that entry_rule_add() was called with
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a site could
- * not be disabled because of a kprobe: its hits are ignored, and the next call tries it again.
+ * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a kprobe
+ * keeps a site from being disabled: its hits are ignored, and the next call tries again.
  */
 int entry_rule_remove(const char *text, u32 action)
 {
@@ -291,7 +296,7 @@ int entry_rule_remove(const char *text, u32 action)
 	return err;
 }
 
-/* Remove all rules: no hit has an action from now on. */
+/* Remove all rules, so that no action applies to hits any more. Sites are not disabled here. */
 void entry_rules_clear(void)
 {
 	struct rule *rule, *next;
@@ -303,16 +308,16 @@ void entry_rules_clear(void)
 		kfree(rule);
 	}
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		forget_plan(table);
-		exchange_table(table);
+		clear_plan(table);
+		swap_table_actions(table);
 	}
 }
 
 /*
- * Add a new table to the registry and apply the rules to it. Return 0, -ENOMEM or an error of the
- * patcher.
+ * Add a new table to the registry, apply the rules to it, and enable the sites that they match.
+ * Return 0, -ENOMEM or an error of the patcher.
  */
-int entry_rules_join(struct entry_table *table)
+int entry_rules_add_table(struct entry_table *table)
 {
 	int err;
 
@@ -321,19 +326,19 @@ int entry_rules_join(struct entry_table *table)
 	if (err)
 		return err;
 	list_add_rcu(&table->node, &entry_registry.tables);
-	exchange_table(table);
+	swap_table_actions(table);
 	err = entry_switch_on();
 	if (err)
-		entry_rules_leave(table);
+		entry_rules_remove_table(table);
 	return err;
 }
 
-/* Remove a table: after a grace period no hit finds it. */
-void entry_rules_leave(struct entry_table *table)
+/* Remove a table from the registry. After a grace period no hit uses it. */
+void entry_rules_remove_table(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);
-	forget_plan(table);
-	exchange_table(table);
+	clear_plan(table);
+	swap_table_actions(table);
 	entry_switch_off();
 	list_del_rcu(&table->node);
 }

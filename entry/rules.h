@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rules: actions for the hits of sites, including sites of modules loaded later. */
+/* Rules, which apply an action to the hits of matching sites, also in modules loaded later. */
 #ifndef ENTRY_RULES_H
 #define ENTRY_RULES_H
 
@@ -12,7 +12,7 @@ int entry_rule_add(const char *text, u32 action);
 int entry_rule_remove(const char *text, u32 action);
 int entry_rules_show(struct seq_file *m);
 void entry_rules_clear(void);
-int entry_rules_join(struct entry_table *table);
-void entry_rules_leave(struct entry_table *table);
+int entry_rules_add_table(struct entry_table *table);
+void entry_rules_remove_table(struct entry_table *table);
 
 #endif /* ENTRY_RULES_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enable and disable sites: write a nop, or a call of entry_call(). All sites that change are one
- * batch of three rounds.
+ * Enable and disable sites: replace the nop by a call of entry_call(), or the call by the nop. All
+ * sites that change are one batch of the patcher, which takes three rounds of synchronisation.
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -17,11 +17,11 @@
 static const u8 nop[ENTRY_INSN_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 /**
- * struct changes - sites that change together
- * @sites: each of them
- * @pokes: room for what the patcher is told
- * @nr: how many
- * @on: whether they are switched on
+ * struct changes - sites that are to be enabled or disabled in one batch
+ * @sites: array of the sites
+ * @pokes: array with room for a patcher_poke for each site
+ * @nr: number of sites
+ * @on: true if the sites are to be enabled, false if they are to be disabled
  */
 struct changes {
 	struct patcher_compact_site **sites;
@@ -52,11 +52,13 @@ static void make_entry_poke(struct patcher_poke *poke, const struct patcher_comp
 	set_entry_insn(poke->new, addr, on);
 }
 
+/* True if the site has to be switched: its state differs from the one that its actions need. */
 static bool is_entry_change(const struct changes *changes, const struct patcher_compact_site *site)
 {
-	return !(site->data & ENTRY_ON) == changes->on && entry_is_wanted(site) == changes->on;
+	return !(site->data & ENTRY_ON) == changes->on && entry_has_action(site) == changes->on;
 }
 
+/* Collect the sites that have to be switched; if @changes->sites is NULL, only count them. */
 static void collect_entry_changes(struct changes *changes)
 {
 	struct entry_table *table;
@@ -73,7 +75,7 @@ static void collect_entry_changes(struct changes *changes)
 	}
 }
 
-/* Apply all pokes or none. */
+/* Switch @nr sites from the index @first on, either all of them or none. */
 static int apply_entry_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
@@ -83,14 +85,14 @@ static int apply_entry_pokes(const struct changes *changes, unsigned int first, 
 		make_entry_poke(&changes->pokes[i], changes->sites[first + i], changes->on);
 	err = patcher_apply(entry_owner, changes->pokes, nr);
 	for (i = 0; i < nr && !err; i++)
-		entry_set(changes->sites[first + i], ENTRY_ON | ENTRY_STUCK,
-			  changes->on ? ENTRY_ON : 0);
+		entry_update_flags(changes->sites[first + i], ENTRY_ON | ENTRY_STUCK,
+				   changes->on ? ENTRY_ON : 0);
 	return err;
 }
 
 /*
- * Retry a failed batch by bisection, because nearly all sites succeed. Mark those that fail as
- * stuck. Return whether a site became stuck that was not before.
+ * Retry a failed batch by bisection, so that one bad site does not keep the others from being
+ * switched. Mark the sites that fail as stuck. Return true if a site is stuck that was not before.
  */
 static bool apply_most_entry_pokes(const struct changes *changes, unsigned int first,
 				   unsigned int nr)
@@ -100,7 +102,7 @@ static bool apply_most_entry_pokes(const struct changes *changes, unsigned int f
 
 	if (nr == 1) {
 		news = !(changes->sites[first]->data & ENTRY_STUCK);
-		entry_set(changes->sites[first], 0, ENTRY_STUCK);
+		entry_update_flags(changes->sites[first], 0, ENTRY_STUCK);
 		return news;
 	}
 	if (apply_entry_pokes(changes, first, half))
@@ -136,7 +138,7 @@ static int switch_entry_sites(bool on)
  * entry_switch_on() - enable every site whose hits have an action
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, -ENOMEM or what patcher_apply() returns, with all sites as they were.
+ * Return: 0; or -ENOMEM or an error of patcher_apply(), with no site changed.
  */
 int entry_switch_on(void)
 {
@@ -145,10 +147,10 @@ int entry_switch_on(void)
 	unsigned int i;
 	int err = switch_entry_sites(true);
 
-	/* A stuck site that is wanted again is in the right state: clear the flag. */
+	/* A stuck site to which an action applies again is in the right state: clear the flag. */
 	entry_for_each_site(site, table, i)
-		if (!err && site->data & ENTRY_STUCK && entry_is_wanted(site))
-			entry_set(site, ENTRY_STUCK, 0);
+		if (!err && site->data & ENTRY_STUCK && entry_has_action(site))
+			entry_update_flags(site, ENTRY_STUCK, 0);
 	return err;
 }
 
@@ -156,15 +158,15 @@ int entry_switch_on(void)
  * entry_switch_off() - disable every site whose hits have no action
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0; -ENOMEM with all sites as they were; -EBUSY if one could not be switched
- * off, unless the same was so the last time.
+ * Return: 0; -ENOMEM with no site changed; -EBUSY if a site could not be disabled that was not
+ * stuck before.
  */
 int entry_switch_off(void)
 {
 	return switch_entry_sites(false);
 }
 
-/* Is any site on? */
+/* True if at least one site is enabled. */
 bool entry_any_is_on(void)
 {
 	struct entry_table *table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Enabling and disabling of sites. */
+/* Enabling and disabling of sites: writing the call or the nop. */
 #ifndef ENTRY_SWITCH_H
 #define ENTRY_SWITCH_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables of modules with recorded functions: added and removed with the modules. */
+/*
+ * Register the recorded functions of a module when it is loaded, and unregister them when it is
+ * unloaded.
+ */
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -18,11 +21,14 @@
 #include "switch.h"
 #include "tables.h"
 
-/* True once this module unloads: no table is added any more. Guarded by the registry's lock. */
+/*
+ * True once kmarkers_entry is being unloaded: no more tables are added. Guarded by the registry's
+ * lock.
+ */
 static bool leaving;
 
-/* Is all of an instruction in text that stays as long as the module? */
-static bool entry_stays(struct module *module, unsigned long addr)
+/* True if the whole instruction is in the module's core text, which is not freed after init. */
+static bool is_in_core_text(struct module *module, unsigned long addr)
 {
 	unsigned long last = addr + ENTRY_INSN_LEN - 1;
 
@@ -30,27 +36,28 @@ static bool entry_stays(struct module *module, unsigned long addr)
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 
-static void put_site(struct patcher_compact_site *to, unsigned long addr, u32 data)
+static void write_site_record(struct patcher_compact_site *to, unsigned long addr, u32 data)
 {
 	to->addr = addr - (unsigned long)&to->addr;
 	to->data = data & ENTRY_EXIT;
 }
 
 /*
- * Move the records of text that stays to the front, and return how many they are.  Init
- * text is freed when the module's init has returned, and then another module may have
- * its memory: its records point at nothing from now on, also for a later load of ours.
+ * Move the records of core text to the front of the array, and return their number.  Clear the
+ * address of each record of init text: that text is freed after init, and its memory may be
+ * reused.  The records stay cleared if kmarkers_entry is unloaded and loaded again.
  */
-static unsigned int keep_those_that_stay(struct module *module, struct patcher_compact_site *sites,
-					 unsigned int nr)
+static unsigned int keep_core_text_records(struct module *module,
+					   struct patcher_compact_site *sites,
+					   unsigned int nr)
 {
 	unsigned int i, kept = 0;
 
 	for (i = 0; i < nr; i++) {
 		unsigned long addr = patcher_compact_addr(&sites[i]);
 
-		if (entry_stays(module, addr))
-			put_site(&sites[kept++], addr, sites[i].data);
+		if (is_in_core_text(module, addr))
+			write_site_record(&sites[kept++], addr, sites[i].data);
 	}
 	for (i = kept; i < nr; i++)
 		sites[i].addr = 0;
@@ -80,7 +87,7 @@ static int register_entry_table(struct entry_table *table)
 
 	if (err)
 		return err;
-	err = entry_rules_join(table);
+	err = entry_rules_add_table(table);
 	if (err)
 		patcher_unregister(&table->sites);
 	return err;
@@ -92,7 +99,7 @@ static int add_entry_table(struct module *module, struct patcher_compact_site *s
 	struct entry_table *table;
 	int err;
 
-	nr = keep_those_that_stay(module, sites, nr);
+	nr = keep_core_text_records(module, sites, nr);
 	if (!nr)
 		return 0;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
@@ -125,30 +132,32 @@ static int find_records(struct module *module)
 }
 
 /*
- * A module is added by the notifier (COMING, LIVE), or by the scan when this module is loaded after
- * it.
+ * Register the records of a module unless that was done before.  The notifier calls this in the
+ * states COMING and LIVE, and the scan of modules calls it when kmarkers_entry is loaded.
  */
-static int take_over(struct module *module)
+static int register_module_records(struct module *module)
 {
 	return leaving || find_table(module) ? 0 : find_records(module);
 }
 
-static void take_over_or_tell(struct module *module)
+static void register_records_or_log(struct module *module)
 {
-	int err = take_over(module);
+	int err = register_module_records(module);
 
 	if (err)
-		pr_err("%s: its functions cannot be switched: error %d\n", module->name, err);
+		pr_err("%s: cannot register its recorded functions, which stay off: error %d\n",
+		       module->name, err);
 }
 
 /**
  * entry_add_module() - register the recorded functions of a module, if it has any
- * @module: a module that is coming, none of whose code runs yet, or one that is live
- * @is_live: which of them
+ * @module: a module in MODULE_STATE_COMING, none of whose code runs yet, or a live one
+ * @is_live: true if the module is live
  *
- * A client works without us: if its table is malformed or there is no memory, or if a
- * site that is to be on cannot be switched, its sites stay nops.  It is tried once more
- * when the module is live, and then the log says so.
+ * An error does not keep the module from being loaded.  If its table is malformed, if memory is
+ * short, or if a site cannot be enabled that a rule matches, all its sites stay nops.  In the
+ * state COMING the error is ignored, because the registration is retried when the module is
+ * live; then the error is logged.
  *
  * Context: may sleep.
  */
@@ -156,16 +165,16 @@ void entry_add_module(struct module *module, bool is_live)
 {
 	mutex_lock(&entry_registry.lock);
 	if (is_live)
-		take_over_or_tell(module);
+		register_records_or_log(module);
 	else
-		take_over(module);
+		register_module_records(module);
 	mutex_unlock(&entry_registry.lock);
 }
 
 /**
  * entry_add_present() - register the recorded functions of all modules loaded before this one
  *
- * Context: may sleep; the notifier of modules is registered.
+ * Context: may sleep; the module notifier is registered.
  * Return: 0 or -ENOMEM.
  */
 int entry_add_present(void)
@@ -173,16 +182,16 @@ int entry_add_present(void)
 	int err;
 
 	mutex_lock(&entry_registry.lock);
-	err = entry_for_each_module(take_over_or_tell);
+	err = entry_for_each_module(register_records_or_log);
 	mutex_unlock(&entry_registry.lock);
 	return err;
 }
 
 /**
  * entry_drop_module() - unregister the recorded functions of a module
- * @module: a module that leaves; of its code, what sets its parameters may still run
+ * @module: a module in MODULE_STATE_GOING; the functions that set its parameters may still run
  *
- * Context: may sleep; waits for a grace period if there are any.
+ * Context: may sleep; waits for a grace period if the module has recorded functions.
  */
 void entry_drop_module(struct module *module)
 {
@@ -191,9 +200,9 @@ void entry_drop_module(struct module *module)
 	mutex_lock(&entry_registry.lock);
 	table = find_table(module);
 	if (table) {
-		entry_rules_leave(table);
+		entry_rules_remove_table(table);
 		patcher_drop(&table->sites);
-		/* Hits of other sites may be walking the list: wait before the table is freed. */
+		/* Hits of other modules' sites may be reading the table: wait for them. */
 		synchronize_rcu();
 		free_table(table);
 	}
@@ -201,11 +210,11 @@ void entry_drop_module(struct module *module)
 }
 
 /*
- * Disable all sites. A site with another owner's kprobe cannot be disabled: wait until the kprobe
- * is gone, because the code that the site calls must not be unloaded before. Wait for memory, too.
- * Each attempt may log a line, so the intervals grow.
+ * Remove all rules and disable all sites, retrying until every site is a nop: the code that a site
+ * calls must not be unloaded before. An attempt fails while a site has a kprobe, or if memory is
+ * short. Each attempt may log a line, so the intervals grow from 0.1 s to 5 s.
  */
-static void switch_all_off(void)
+static void disable_all_sites(void)
 {
 	unsigned int turns = 0;
 	int err;
@@ -214,7 +223,9 @@ static void switch_all_off(void)
 	err = entry_switch_off();
 	while (entry_any_is_on()) {
 		if (!turns++)
-			pr_warn("cannot unload yet: waiting for %s\n", err == -ENOMEM ? "memory" : "a kprobe on a recorded function to be removed");
+			pr_warn("cannot unload yet: waiting for %s\n",
+				err == -ENOMEM ? "memory" :
+				"a kprobe on a recorded function to be removed");
 		mutex_unlock(&entry_registry.lock);
 		msleep(100 * min(turns, 50U));
 		mutex_lock(&entry_registry.lock);
@@ -227,9 +238,9 @@ static void do_nothing(struct work_struct *work)
 }
 
 /*
- * Wait until other tasks have run on all CPUs.  An idle task that was in entry_call(), of
- * which RCU knows nothing, has left it by then: it is not preempted, and gives its CPU
- * away in its own loop.
+ * Wait until a work item has run on each online CPU.  By then no idle task is in entry_call()
+ * any more: an idle task is not preempted, and calls the scheduler only in its own loop.
+ * synchronize_rcu_tasks() does not wait for idle tasks.
  */
 static void wait_for_idle_tasks(void)
 {
@@ -249,10 +260,10 @@ static void wait_for_idle_tasks(void)
 /**
  * entry_drop_all() - unregister all sites before this module is unloaded
  *
- * On return all sites are nops, no task is in what they called, and no table comes any more.
+ * On return all sites are nops, no task is in entry_call(), and no more tables are added.
  *
- * Context: may sleep; the notifier of modules is registered, since clients may leave
- * while a kprobe is waited for.
+ * Context: may sleep; the module notifier is still registered, because modules may be unloaded
+ * while this waits for a kprobe to be removed.
  */
 void entry_drop_all(void)
 {
@@ -260,7 +271,7 @@ void entry_drop_all(void)
 
 	mutex_lock(&entry_registry.lock);
 	leaving = true;
-	switch_all_off();
+	disable_all_sites();
 	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
 		list_del_rcu(&table->node);
 		patcher_unregister(&table->sites);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of modules with recorded functions. */
+/* Registration of modules with recorded functions. */
 #ifndef ENTRY_TABLES_H
 #define ENTRY_TABLES_H
 

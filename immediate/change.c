@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Changes of immediate values, as batches of the patcher. */
+/* Change immediate values: each change is a batch of the patcher. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -42,8 +42,9 @@ static int compare_changes(const void *a, const void *b)
 
 /*
  * Collect the sites of a table that read a changed variable; if @pokes is NULL, only
- * count them.  Clear @ours if a site holds bytes that are not ours.  Return the number
- * of sites, or -EINVAL if one reads the variable with another size.
+ * count them.  Set @ours to false if a site holds other bytes than an instruction that
+ * reads a value.  Return the number of sites, or -EINVAL if one reads the variable with
+ * another size.
  */
 static int collect_readers(const struct imv_table *table, const struct imv_change *change,
 			   struct patcher_poke *pokes, bool *ours)
@@ -104,11 +105,11 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 		return -ENOMEM;
 	collect_sites(changes, nr, pokes, &ours);
 	err = patcher_apply(imv_owner, pokes, count);
-	/* If a site holds foreign bytes, its poke may be no valid instruction: report the bytes. */
+	/* -EINVAL may be due to unexpected bytes in a site: return their error, -EILSEQ. */
 	if (err == -EINVAL && !ours)
 		err = -EILSEQ;
 	if (!err)
-		imv_updates_count(changes, nr);
+		imv_count_updates(changes, nr);
 	kvfree(pokes);
 	return err;
 }
@@ -116,10 +117,10 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 /**
  * imv_set_many() - change several immediate values in one batch
  * @changes: variables, each at most once, and their new values; sorted in place
- * @nr: how many
+ * @nr: number of changes
  *
  * Context: may sleep.
- * Return: 0; or an error with every value and site as it was: -EINVAL if a site reads
+ * Return: 0; or an error, with all values and sites unchanged: -EINVAL if a site reads
  * a variable with another size or a variable is named twice, -ENOMEM, or an error of
  * patcher_apply().
  */

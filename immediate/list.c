@@ -16,7 +16,7 @@
 #include "tables.h"
 #include "updates.h"
 
-/* A variable, and the sites in one module that read it. */
+/* A variable, a module, and the number of sites in the module that read the variable. */
 struct usage {
 	unsigned long var;
 	struct module *module;
@@ -43,7 +43,7 @@ static unsigned int count_sites(void)
 	return nr;
 }
 
-/* Collect an element for each site, then join elements of the same variable and module. */
+/* Collect one element for each pair of variable and module.  Return the number of elements. */
 static unsigned int collect_usage(struct usage *usage)
 {
 	const struct imv_table *table;
@@ -68,8 +68,8 @@ static unsigned int collect_usage(struct usage *usage)
 }
 
 /*
- * Print a line for each variable and each module that reads it.  The lock is held, so
- * that all values are of the same time.
+ * Print one line for each pair of a variable and a module that reads it.  imv_tables.lock is
+ * held, so that no value changes meanwhile.
  */
 int imv_list_show(struct seq_file *m, void *unused)
 {
@@ -84,13 +84,13 @@ int imv_list_show(struct seq_file *m, void *unused)
 	}
 	nr = collect_usage(usage);
 	seq_puts(m, "variable size value updates module sites\n");
-	for (i = 0; i < nr && kmarkers_list_goes_on(m); i++) {
+	for (i = 0; i < nr && kmarkers_can_print_line(m); i++) {
 		const void *var = (void *)usage[i].var;
 
 		imv_show_symbol(m, usage[i].var);
 		seq_printf(m, " %u 0x%llx %lu %s %u\n", usage[i].size,
-			   (unsigned long long)imv_load_value(var, usage[i].size), imv_updates_of(var),
-			   module_name(usage[i].module), usage[i].sites);
+			   (unsigned long long)imv_load_value(var, usage[i].size),
+			   imv_get_update_count(var), module_name(usage[i].module), usage[i].sites);
 	}
 	mutex_unlock(&imv_tables.lock);
 	kvfree(usage);

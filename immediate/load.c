@@ -20,8 +20,8 @@
 #include "updates.h"
 
 /*
- * Write the present values into the sites of a new table.  They were compiled with the
- * value 0, and branches as conditional jumps.
+ * Write the current values of the variables into the sites of a new table.  The compiler
+ * emitted mov with the value 0, and branches as conditional jumps.
  */
 static int patch_table(const struct patcher_table *table)
 {
@@ -57,7 +57,7 @@ static int compare_vars(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sort the sites by variable.  The patcher has sorted the records, which no longer move. */
+/* Fill in by_var.  The patcher has already sorted the records, so they no longer move. */
 static int sort_by_var(struct imv_table *table)
 {
 	unsigned int i, nr = table->sites.nr;
@@ -93,7 +93,7 @@ static int register_imv_table(struct imv_table *table)
  * @module: the module being loaded; NULL in user space
  * @span: the records of its sites
  *
- * On return every site reads the present value of its variable.
+ * On return every site reads the current value of its variable.
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that is freed
@@ -130,9 +130,9 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 
 /**
  * imv_drop_module() - unregister the sites of a module
- * @module: the module being unloaded; the setters of its parameters may still run, and read the
- *	values that its sites hold now.  Its memory stays for another grace period, because
- *	free_module() and a failed load wait for one
+ * @module: the module being unloaded.  The set functions of its parameters may still run, and
+ *	read the values that its sites hold now.  Its memory is not freed before another RCU
+ *	grace period, because free_module() and a failed load wait for one
  *
  * Context: may sleep.
  */

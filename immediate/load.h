@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Adding and dropping tables of sites, called when a module or program starts and ends. */
+/* Register and unregister tables of sites, when a module is loaded and unloaded. */
 #ifndef IMMEDIATE_LOAD_H
 #define IMMEDIATE_LOAD_H
 

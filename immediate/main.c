@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module kmarkers_immediate: finds the tables of client modules as they load. */
+/* The module kmarkers_immediate: its module notifier and its files in debugfs. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -20,7 +20,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
-/* Report sites in text that is freed after init. */
+/* Log each site that is in text which is freed after init. */
 static void report_freed_values(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
@@ -40,7 +40,7 @@ static void report_freed_values(const struct module *module, const struct kmarke
 	}
 }
 
-static int add_values(struct module *module, const struct kmarkers_span *span)
+static int add_value_table(struct module *module, const struct kmarkers_span *span)
 {
 	int err = imv_add_table(module, span);
 
@@ -65,7 +65,7 @@ static int add_imv_module(struct module *module)
 		return err;
 	if (!values.chunks && !settable.chunks)
 		return patcher_check_tables(module, needs);
-	return add_values(module, &values) ?: imv_settable_add(module, &settable);
+	return add_value_table(module, &values) ?: imv_settable_add(module, &settable);
 }
 
 static void drop_imv_module(struct module *module)
@@ -75,9 +75,10 @@ static void drop_imv_module(struct module *module)
 }
 
 /*
- * Module notifier.  COMING is sent after relocation and before the module's init
- * function; an error ends the load.  GOING is sent when its exit function has run or its init has
- * failed; the kernel removes the module's parameter files later, so their setters may still run.
+ * Module notifier.  It gets MODULE_STATE_COMING after relocation and before the module's init
+ * function; an error aborts the load.  It gets MODULE_STATE_GOING after the exit function or after
+ * a failed init.  The kernel removes the module's parameter files later, so their set functions may
+ * still run.
  */
 static int handle_imv_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -91,10 +92,10 @@ static int handle_imv_module(struct notifier_block *nb, unsigned long event, voi
 }
 
 /*
- * This notifier runs after the notifier of markers, which sets values of the module being
- * loaded: then all sites of the module get their values in one batch.  It runs before the
- * notifier of kprobe events that wait for the module, which has priority 1 or, in newer and
- * in stable kernels, 2: a site with their breakpoint does not hold an instruction of ours.
+ * With priority 3, this notifier runs after the notifier of kmarkers_markers, which sets values
+ * of the module being loaded, so that all sites of the module are patched in one batch.  It runs
+ * before the notifier of kprobe events that wait for the module (priority 1 or, in newer and
+ * in stable kernels, 2), because a site with a kprobe's int3 would be refused.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_imv_module,

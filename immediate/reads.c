@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recognising and changing the instructions that read immediate values. */
+/* Check and change the instructions that read immediate values. */
 #include <linux/string.h>
 
 #include <kmarkers/branch.h>
@@ -8,10 +8,10 @@
 
 #include "reads.h"
 
-/* Length of a mov of 8 bits with a prefix; older clients read one-byte values with it. */
+/* Length of a mov of 8 bits with a REX prefix; older clients read one-byte values with it. */
 #define SHORT_LEN	3
 
-/* Bytes of the operand of a site: one-byte and two-byte values are read with a 32-bit mov. */
+/* Return the bytes of a site's immediate: values of 1 or 2 bytes are read with a 32-bit mov. */
 static unsigned int operand_size(const struct patcher_site *site)
 {
 	if (site->size == 1 && site->len <= SHORT_LEN)
@@ -19,7 +19,7 @@ static unsigned int operand_size(const struct patcher_site *site)
 	return site->size < 4 ? 4 : site->size;
 }
 
-/* Read a variable of a given size. */
+/* Return the value of a variable of @size bytes. */
 u64 imv_load_value(const void *var, unsigned int size)
 {
 	u64 value = 0;
@@ -28,8 +28,8 @@ u64 imv_load_value(const void *var, unsigned int size)
 	return value;
 }
 
-/* Turn a branch into je or jne, by @value: their last opcode bytes differ in one bit. */
-static void flip(u8 *insn, u64 value)
+/* Turn a conditional jump into je if @value is not 0, else into jne: one opcode bit differs. */
+static void flip_condition(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
 
@@ -40,7 +40,7 @@ static void flip(u8 *insn, u64 value)
 #define REX		0x40
 #define REX_W		0x08
 
-/* Is @insn mov $imm,%reg with at most a REX prefix, and an immediate of the site's size? */
+/* Return true if @insn is mov $imm,%reg, at most with a REX prefix, with the site's size. */
 static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 {
 	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
@@ -53,8 +53,8 @@ static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
 }
 
-/* Is @insn, found at a registered site, an instruction that reads a value of its kind? */
-static bool is_read(const struct patcher_site *site, const u8 *insn)
+/* Return true if @insn is an instruction that reads a value, of the kind in the site's flags. */
+static bool is_valid_read(const struct patcher_site *site, const u8 *insn)
 {
 	if (site->flags & IMV_BRANCH)
 		return kmarkers_is_branch(insn);
@@ -68,8 +68,9 @@ static bool is_read(const struct patcher_site *site, const u8 *insn)
  * Fill in the poke that makes a site read @value.
  *
  * The bytes of the site are read only once, because kprobes may be armed or disarmed
- * meanwhile.  Return false if the bytes are not ours.  Then @poke expects other bytes, and
- * the patcher refuses it and logs the owner of the bytes.
+ * meanwhile.  Return false if the bytes are not an instruction that reads a value.  Then
+ * @poke->old is made to differ from them, so that the patcher refuses the batch, and logs a
+ * kprobe if one is there.
  */
 bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
@@ -82,19 +83,19 @@ bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
 	memcpy(poke->new, poke->old, site->len);
-	ours = is_read(site, poke->new);
+	ours = is_valid_read(site, poke->new);
 	if (!ours)
 		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)
 		kmarkers_switch_branch(poke->new, value);
 	else if (site->flags & IMV_FLIP)
-		flip(poke->new, value);
+		flip_condition(poke->new, value);
 	else
 		memcpy(poke->new + site->len - size, &value, size);
 	return ours;
 }
 
-/* Can a record be valid?  Its instruction is checked later, once it is known to be text. */
+/* Return true if the fields of a record are valid.  The patcher checks its address later. */
 bool imv_read_is_valid(const struct patcher_site *site)
 {
 	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Immediate values that root may change, each through a file in debugfs, and all of them
- * through the module's parameter control: "MODULE.NAME NUMBER".
+ * Immediate values that root may change: each through a file in debugfs, and all of them by
+ * writing "MODULE.NAME NUMBER" to the module parameter "control".
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
@@ -35,7 +35,7 @@ static DEFINE_MUTEX(lock);		/* protects the list of tables */
 static LIST_HEAD(tables);
 static struct dentry *values;
 
-static s64 current_value(const struct imv_settable *settable)
+static s64 read_current_value(const struct imv_settable *settable)
 {
 	switch (settable->size) {
 	case 1:
@@ -56,7 +56,7 @@ static int value_show(struct seq_file *m, void *unused)
 {
 	const struct imv_settable *settable = m->private;
 
-	seq_printf(m, "%lld\n", current_value(settable));
+	seq_printf(m, "%lld\n", read_current_value(settable));
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int set_value(const struct imv_settable *settable, s64 value)
 static int report_bounds(const struct imv_settable *settable, int err)
 {
 	if (err == -EINVAL)
-		pr_info_ratelimited("%s takes a number from %lld to %lld\n", settable->name,
+		pr_info_ratelimited("%s must be a number from %lld to %lld\n", settable->name,
 				    settable->min, settable->max);
 	return err;
 }
@@ -95,8 +95,8 @@ static struct imv_settable *settable_at(const struct settable_table *table, unsi
 	return (void *)&table->records[i] + table->records[i];
 }
 
-static const char *full_name(char *name, const struct module *module,
-			     const struct imv_settable *settable)
+static const char *format_full_name(char *name, const struct module *module,
+				    const struct imv_settable *settable)
 {
 	snprintf(name, MAX_FILE_NAME, "%s.%s", module->name, settable->name);
 	return name;
@@ -111,12 +111,13 @@ static const struct imv_settable *find_settable(const char *wanted)
 	lockdep_assert_held(&lock);
 	list_for_each_entry(table, &tables, node)
 		for (i = 0; i < table->nr; i++)
-			if (!strcmp(full_name(name, table->module, settable_at(table, i)), wanted))
+			if (!strcmp(format_full_name(name, table->module, settable_at(table, i)),
+				    wanted))
 				return settable_at(table, i);
 	return NULL;
 }
 
-/* Run a line "MODULE.NAME NUMBER".  The value's module is not unloaded while the lock is held. */
+/* Run a line "MODULE.NAME NUMBER".  While the lock is held, the value's module is not freed. */
 static int run_set_line(char *line)
 {
 	const struct imv_settable *settable;
@@ -135,23 +136,23 @@ static int run_set_line(char *line)
 		err = -ENOENT;
 	mutex_unlock(&lock);
 	if (err == -ENOENT)
-		pr_info("no settable value %s\n", words[0]);
+		pr_info("no settable value %s: see immediate/values in debugfs\n", words[0]);
 	return err;
 }
 
 PATCHER_CONTROL(control, run_set_line, "MODULE.NAME NUMBER");
-MODULE_PARM_DESC(control, "takes MODULE.NAME NUMBER, and sets that value, also under lockdown");
+MODULE_PARM_DESC(control, "write MODULE.NAME NUMBER to set an immediate value, also under lockdown");
 
-static void create_file(struct module *module, struct imv_settable *settable)
+static void create_value_file(struct module *module, struct imv_settable *settable)
 {
 	char name[MAX_FILE_NAME];
 
-	full_name(name, module, settable);
+	format_full_name(name, module, settable);
 	settable->private = debugfs_create_file(name, 0600, values, settable, &value_fops);
 }
 
 /**
- * imv_settable_add() - create the files of a module
+ * imv_settable_add() - create the debugfs files of a module's settable values
  * @module: the module being loaded
  * @span: the records of its settable values
  *
@@ -172,15 +173,15 @@ int imv_settable_add(struct module *module, const struct kmarkers_span *span)
 	table->records = span->first;
 	table->nr = nr;
 	for (i = 0; i < nr; i++)
-		create_file(module, settable_at(table, i));
+		create_value_file(module, settable_at(table, i));
 	mutex_lock(&lock);
 	list_add_tail(&table->node, &tables);
 	mutex_unlock(&lock);
 	return 0;
 }
 
-/* Remove the files of a module, waiting for reads and writes of them. */
-static void remove_files(const struct settable_table *table)
+/* Remove the files of a module, and wait for reads and writes in progress. */
+static void remove_value_files(const struct settable_table *table)
 {
 	unsigned int i;
 
@@ -189,8 +190,8 @@ static void remove_files(const struct settable_table *table)
 }
 
 /**
- * imv_settable_drop() - remove the files of a module
- * @module: the module being unloaded; the setters of its parameters may still run
+ * imv_settable_drop() - remove the debugfs files of a module's settable values
+ * @module: the module being unloaded; the set functions of its parameters may still run
  *
  * Context: may sleep; called by module notifiers, one at a time for a module.
  */
@@ -205,13 +206,13 @@ void imv_settable_drop(struct module *module)
 			list_move(&table->node, &gone);
 	mutex_unlock(&lock);
 	list_for_each_entry_safe(table, next, &gone, node) {
-		remove_files(table);
+		remove_value_files(table);
 		kfree(table);
 	}
 }
 
 /**
- * imv_settable_init() - create the directory of values
+ * imv_settable_init() - create the directory values/ and open the parameter control
  * @dir: the directory immediate/
  */
 void imv_settable_init(struct dentry *dir)

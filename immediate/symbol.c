@@ -7,7 +7,7 @@
 
 #include "symbol.h"
 
-/* Print a name: kallsyms has name__imv [module], or the name of a structure with the value. */
+/* Print the symbol at @addr without its suffix __imv and without its [module]. */
 void imv_show_symbol(struct seq_file *m, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end;

@@ -25,7 +25,7 @@ static unsigned long var_at(const void *by_var, unsigned int i)
 	return patcher_site_key(((const struct patcher_site *const *)by_var)[i]);
 }
 
-/* Index in by_var of the first site that reads @var or a variable at a higher address. */
+/* Return the index in by_var of the first site whose variable is at @var or higher. */
 unsigned int imv_first_reader(const struct imv_table *table, unsigned long var)
 {
 	lockdep_assert_held(&imv_tables.lock);

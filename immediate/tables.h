@@ -13,8 +13,8 @@
  * struct imv_table - the sites of a module
  * @node: link in the list of all tables
  * @rcu: for the grace period before the table is freed
- * @sites: the table as the patcher knows it, sorted by address
- * @by_var: the same sites, sorted by variable
+ * @sites: the table that is registered with the patcher, sorted by address
+ * @by_var: pointers to the same sites, sorted by variable
  */
 struct imv_table {
 	struct list_head node;
@@ -23,7 +23,7 @@ struct imv_table {
 	const struct patcher_site **by_var;
 };
 
-/* The owner of sites as registered with the patcher; it is compared by address. */
+/* Owner of all sites of immediate values, which the patcher compares by address. */
 extern const char *const imv_owner;
 
 struct imv_tables {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of changes of each immediate value, in an array sorted by address. */
+/* A counter of changes for each immediate value, in an array sorted by address. */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -23,7 +23,7 @@ static struct {
 	unsigned int nr, room;
 } updates;
 
-static unsigned long updated_at(const void *list, unsigned int i)
+static unsigned long update_var_at(const void *list, unsigned int i)
 {
 	return ((const struct update *)list)[i].var;
 }
@@ -31,14 +31,14 @@ static unsigned long updated_at(const void *list, unsigned int i)
 static struct update *find_update(const void *var)
 {
 	unsigned int at = kmarkers_lower_bound(updates.list, updates.nr, (unsigned long)var,
-					       updated_at);
+					       update_var_at);
 
 	lockdep_assert_held(&imv_tables.lock);
 	return at < updates.nr && updates.list[at].var == (unsigned long)var ?
 	       &updates.list[at] : NULL;
 }
 
-static int make_room(unsigned int nr)
+static int reserve_counters(unsigned int nr)
 {
 	struct update *list;
 
@@ -57,7 +57,7 @@ static int make_room(unsigned int nr)
 	return 0;
 }
 
-/* Count the variables without a counter that are read by sites, which are sorted by variable. */
+/* Count the variables without a counter.  @sites, which read them, are sorted by variable. */
 static unsigned int count_missing(const struct patcher_site *const *sites, unsigned int nr)
 {
 	unsigned long var, last = 0;
@@ -74,7 +74,7 @@ static unsigned int count_missing(const struct patcher_site *const *sites, unsig
 /**
  * imv_updates_reserve() - add counters for the variables of a table
  * @sites: the sites that read the variables, sorted by variable
- * @nr: how many sites
+ * @nr: number of sites
  *
  * Return: 0 or -ENOMEM.
  */
@@ -83,7 +83,7 @@ int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr
 	unsigned int old = updates.nr, to, missing = count_missing(sites, nr);
 	int err;
 
-	err = make_room(old + missing);
+	err = reserve_counters(old + missing);
 	if (err)
 		return err;
 
@@ -105,11 +105,11 @@ int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr
 }
 
 /**
- * imv_updates_count() - count changes that were made
+ * imv_count_updates() - count changes that were made
  * @changes: the changes; a variable that no site reads is not counted
- * @nr: how many
+ * @nr: number of changes
  */
-void imv_updates_count(const struct imv_change *changes, unsigned int nr)
+void imv_count_updates(const struct imv_change *changes, unsigned int nr)
 {
 	struct update *update;
 	unsigned int i;
@@ -122,10 +122,10 @@ void imv_updates_count(const struct imv_change *changes, unsigned int nr)
 }
 
 /**
- * imv_updates_of() - the number of times that a value was changed
+ * imv_get_update_count() - return the number of times that a value was changed
  * @var: the variable behind it
  */
-unsigned long imv_updates_of(const void *var)
+unsigned long imv_get_update_count(const void *var)
 {
 	const struct update *update = find_update(var);
 

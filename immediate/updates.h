@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters of changes of each immediate value. */
+/* A counter of changes for each immediate value. */
 #ifndef IMMEDIATE_UPDATES_H
 #define IMMEDIATE_UPDATES_H
 
@@ -8,8 +8,8 @@ struct module;
 struct patcher_site;
 
 int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr);
-void imv_updates_count(const struct imv_change *changes, unsigned int nr);
-unsigned long imv_updates_of(const void *var);
+void imv_count_updates(const struct imv_change *changes, unsigned int nr);
+unsigned long imv_get_update_count(const void *var);
 void imv_updates_drop(struct module *module);
 
 #endif /* IMMEDIATE_UPDATES_H */

@@ -21,7 +21,10 @@ static unsigned int hash_probe(const struct probe_array *array, marker_probe_fun
 	return jhash(&key, sizeof(key), 0) & array->mask;
 }
 
-/* Find a probe in the hash table: open addressing, with twice as many slots as probes. */
+/*
+ * Return the position of a probe with its private data, or -ENOENT.  The hash table uses open
+ * addressing and has twice as many slots as there is room for probes.
+ */
 int marker_array_find(const struct probe_array *array, marker_probe_func *func, void *private)
 {
 	unsigned int slot;
@@ -80,8 +83,8 @@ static struct probe_array *copy_array(const struct probe_array *array, unsigned 
 	return copy;
 }
 
-/* The room for a copy: twice the number of live probes, rounded up to a power of two. */
-static unsigned int room_for(const struct probe_array *array)
+/* Return the room for a copy: twice the number of live probes, rounded up to a power of two. */
+static unsigned int compute_room(const struct probe_array *array)
 {
 	unsigned int room = FIRST_ROOM;
 
@@ -94,16 +97,17 @@ static unsigned int room_for(const struct probe_array *array)
  * marker_array_add() - append a probe
  * @array: the array; may be set to a new one, which the caller publishes
  * @func: the probe
- * @private: its data
+ * @private: the probe's private data
  * @empty: the func of probes that were removed in place
  * @old: set to the old array, to be freed after the new one is published, or to NULL
  *
- * The room doubles, so that the work for many probes is proportional to their number.
+ * The room doubles when it is used up, so that the time to add many probes is proportional to their
+ * number.
  *
  * Return: 0 or -ENOMEM.
  */
 int marker_array_add(struct probe_array **array, marker_probe_func *func, void *private,
-	      marker_probe_func *empty, struct probe_array **old)
+		     marker_probe_func *empty, struct probe_array **old)
 {
 	struct probe_array *now = *array, *copy;
 
@@ -112,7 +116,7 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 		append_probe(now, func, private);
 		return 0;
 	}
-	copy = copy_array(now, -1U, empty, room_for(now));
+	copy = copy_array(now, -1U, empty, compute_room(now));
 	if (!copy)
 		return -ENOMEM;
 	append_probe(copy, func, private);
@@ -122,17 +126,17 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 }
 
 /*
- * Remove a probe from an array with others.  The array is copied without the probe; a
- * long one is copied only when half of its probes have been removed.  Until then, and
- * if there is no memory, the probe is removed in place: @empty is called instead.
+ * Remove a probe from an array that has others, too.  A short array is copied without the probe, a
+ * long one only when half of its probes have been removed.  Otherwise, and without memory, the
+ * probe is removed in place: its func is replaced by @empty.
  */
-static struct probe_array *shrink(struct probe_array *now, unsigned int index,
-				  marker_probe_func *empty)
+static struct probe_array *remove_one_of_many(struct probe_array *now, unsigned int index,
+					      marker_probe_func *empty)
 {
 	struct probe_array *copy = NULL;
 
 	if (now->live <= COPY_MOST || now->live <= now->nr / 2)
-		copy = copy_array(now, index, empty, room_for(now));
+		copy = copy_array(now, index, empty, compute_room(now));
 	if (copy)
 		return copy;
 	now->live--;
@@ -144,19 +148,19 @@ static struct probe_array *shrink(struct probe_array *now, unsigned int index,
  * marker_array_del() - remove a probe; cannot fail
  * @array: the array; may be set to a new one or NULL, which the caller publishes
  * @index: position of the probe
- * @empty: function of the probe's type to call in its place, if it is removed in place
+ * @empty: no-op function that replaces the probe if it is removed in place
  * @old: set to the old array, to be freed after the new one is published, or to NULL
  */
 void marker_array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
-	       struct probe_array **old)
+		      struct probe_array **old)
 {
 	struct probe_array *now = *array;
 
-	*array = now->live > 1 ? shrink(now, index, empty) : NULL;
+	*array = now->live > 1 ? remove_one_of_many(now, index, empty) : NULL;
 	*old = *array == now ? NULL : now;
 }
 
-/* The probe that is called in place of a probe that was removed in place. */
+/* No-op probe, which replaces a probe that was removed in place. */
 void marker_array_nothing(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }

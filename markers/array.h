@@ -9,18 +9,17 @@
 #include <kmarkers/marker.h>
 
 /**
- * struct probe_array - an array of probes, as published; its end has func NULL
+ * struct probe_array - an array of probes that markers read under RCU
  * @rcu: for the grace period before the array is freed
- * @nr: number of probes, including those that were removed in place
+ * @nr: number of used elements of @probe, including probes that were removed in place
  * @live: number of probes that were not removed
- * @room: number of probes that fit
+ * @room: number of probes for which there is memory
  * @mask: number of @slots, a power of two, less one
- * @slots: a hash table of the probes: their positions, counted from 1
- * @probe: the probes
+ * @slots: hash table of positions in @probe, counted from 1; 0 marks a free slot
+ * @probe: the probes; an element whose func is NULL ends them
  *
- * Readers walk @probe while probes are appended: everything behind the end is zero,
- * and func is stored last.  A probe that was removed in place has a func that does
- * nothing.
+ * Readers walk @probe while probes are appended: all elements behind the end are zero, and func
+ * is stored last.  To remove a probe in place, its func is replaced by a no-op function.
  */
 struct probe_array {
 	struct rcu_head rcu;
@@ -32,7 +31,7 @@ struct probe_array {
 	struct marker_probe probe[];
 };
 
-static inline unsigned int live_probes(const struct probe_array *array)
+static inline unsigned int count_live_probes(const struct probe_array *array)
 {
 	return array ? array->live : 0;
 }

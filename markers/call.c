@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calling the probes of a marker.  Every hit of an enabled marker runs this code, so it
- * is a file of its own, compiled without the stack protector that the kernel puts around
- * functions with arrays: the only array here is a va_list.
+ * Calling the probes of a marker.  Every hit of an enabled marker runs this code.  It is in a
+ * file of its own so that it can be compiled without the stack protector, which the kernel adds
+ * to functions with arrays: the only array here is a va_list.
  */
 #include <linux/compiler.h>
 #include <linux/export.h>
@@ -27,7 +27,7 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 	marker_probe_func *func;
 	struct marker_call call;
 
-	/* Values for the next probe are kept in memory, not in registers to save and restore. */
+	/* Keep these in memory: registers for them would be saved and restored at each hit. */
 	call.marker = marker;
 	call.private = call_private;
 	call.format = fmt;
@@ -37,14 +37,14 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 	probe = rcu_dereference_raw(marker->probes);
 	if (!probe)
 		goto out;
-	/* Pairs with the release in append(). */
+	/* Pairs with the release in append_probe(). */
 	func = smp_load_acquire(&probe->func);
 	do {
 		va_start(call.args, fmt);
 		func(probe->private, call.private, call.format, &call.args);
 		va_end(call.args);
 		probe++;
-		/* Pairs with the release in append(). */
+		/* Pairs with the release in append_probe(). */
 		func = smp_load_acquire(&probe->func);
 	} while (func);
 out:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parse commands for names of markers; marker_controls_apply() and others run them. */
+/* Parse the commands that are written to debugfs files; control_file.c and files.c run them. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parsing of what root writes to the files control, enable and probe. */
+/* Parsing of commands that are written to the debugfs files control, enable and probe. */
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
+/* Bits for the two built-in probes. */
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 
-/* Longest command, and longest word for a file in a name's directory. */
+/* Longest command line, and longest word for a file in a name's directory, in bytes. */
 #define CONTROL_LINE	512
 #define CONTROL_WORD	32
 
 /**
- * struct control_command - a command for a name
- * @word: the word that stands for it
- * @add: the probe to connect, or 0
- * @del: the probes to disconnect
+ * struct control_command - a command for the markers of a name
+ * @word: the command as written, such as "trace" or "-count"
+ * @add: bit of the built-in probe to connect, or 0
+ * @del: bits of the built-in probes to disconnect
  */
 struct control_command {
 	const char *word;
@@ -29,8 +30,8 @@ enum control_verb {
 };
 
 /**
- * struct control_request - a parsed line of the file control
- * @verb: what to do
+ * struct control_request - a parsed line that was written to the file control
+ * @verb: kind of the request: apply a command, attach a marker or detach one
  * @command: for CONTROL_APPLY the command, else NULL
  * @object: the pattern of names, the function to attach to, or the marker to detach
  * @name: for CONTROL_ATTACH the name of the marker, else NULL

@@ -6,7 +6,7 @@
  * All markers of a name read one RCU array of (probe, private data) pairs, so a
  * probe is never called with the data of another.  To switch a name on, the sites are
  * switched first and the array is published afterwards; to switch it off, the array is
- * withdrawn first.  A site that is on without an array calls nothing.
+ * unpublished first.  A site that is on calls no probe while no array is published.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -22,7 +22,7 @@
 #include "stubs.h"
 #include "switch.h"
 
-/* Let the markers of a name whose format fits call @array. */
+/* Publish @array, or NULL, to the markers of a name whose format fits. */
 static void publish_probes(struct marker_entry *entry, struct probe_array *array)
 {
 	struct marker *marker;
@@ -34,15 +34,18 @@ static void publish_probes(struct marker_entry *entry, struct probe_array *array
 			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
 }
 
-/* Return 0; or an error, with a stub that calls its probe directly. */
-static int leave_stubs(struct marker_entry *entry)
+/*
+ * Patch the stubs of a name's markers to jump to their iterators.  After an error some stub may
+ * still call its probe directly.
+ */
+static int use_iterators(struct marker_entry *entry)
 {
 	struct marker *marker;
 	int err = 0;
 
 	list_for_each_entry(marker, &entry->markers, node)
 		if (format_fits(entry, marker->format))
-			err = err ?: marker_stub_leave(marker);
+			err = err ?: marker_stub_use_iterator(marker);
 	return err;
 }
 
@@ -54,13 +57,13 @@ static void update_stubs(struct marker_entry *entry)
 		marker_stub_update(marker);
 }
 
-/* Add a probe to a name that has probes: it is called at once. */
-static int join(struct marker_link *link)
+/* Add a probe to a name that has other probes, and whose sites are therefore on already. */
+static int add_further_probe(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
 	int err;
 
-	err = leave_stubs(link->entry) ?:
+	err = use_iterators(link->entry) ?:
 	      marker_array_add(&array, link->func, link->private, marker_array_nothing, &old);
 	if (err)
 		return err;
@@ -72,8 +75,8 @@ static int join(struct marker_link *link)
 	return 0;
 }
 
-/* Prepare the array of a name that has no probes; it is published later. */
-static int prepare_first(struct marker_link *link)
+/* Allocate the array for the first probe of a name; publish_link() publishes it. */
+static int prepare_first_probe(struct marker_link *link)
 {
 	struct probe_array *old;
 	int err;
@@ -101,7 +104,7 @@ static int prepare_link(struct marker_link *link)
 	err = marker_name_fix_format(entry, format);
 	if (err)
 		return err;
-	return entry->probes ? join(link) : prepare_first(link);
+	return entry->probes ? add_further_probe(link) : prepare_first_probe(link);
 }
 
 static unsigned int count_markers(const struct marker_entry *entry)
@@ -114,14 +117,14 @@ static unsigned int count_markers(const struct marker_entry *entry)
 	return count;
 }
 
-/* Add the markers of a name whose format fits to a batch; those with typed probes stay on. */
+/* Add the markers of a name to a batch if their format fits; those with typed probes stay on. */
 static void switch_name(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node)
 		if (format_fits(entry, marker->format))
-			marker_switch_add(batch, marker, on || typed_probes(marker));
+			marker_switch_add(batch, marker, on || count_typed_probes(marker));
 }
 
 /* Switch the sites of names that got their first probe or lost their last one. */
@@ -142,24 +145,24 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 		if (!links[i].switches)
 			continue;
 		if (on)
-			err = marker_switch_before(links[i].entry);
+			err = marker_switch_prepare(links[i].entry);
 		switch_name(&batch, links[i].entry, on);
 	}
 	return marker_switch_end(&batch, err);
 }
 
 /*
- * Remove a probe from its name.  Return 0; -ENOENT; or, with the probe still connected, an
- * error of patcher_apply(), which only a probe with a register probe meets.
+ * Remove a probe from its name.  Return 0; -ENOENT; or, with the probe still connected, an error of
+ * patcher_apply(), which is possible only if a stub calls the probe's register probe.
  */
-static int withdraw(struct marker_link *link)
+static int withdraw_link(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
 	int err, index = marker_array_find(array, link->func, link->private);
 
 	if (index < 0)
 		return index;
-	err = leave_stubs(link->entry);
+	err = use_iterators(link->entry);
 	if (err)
 		return err;
 	marker_array_del(&array, index, marker_array_nothing, &old);
@@ -187,9 +190,9 @@ static void publish_link(struct marker_link *link)
 static void undo_link(struct marker_link *link)
 {
 	if (link->joined)
-		withdraw(link);
+		withdraw_link(link);
 	if (link->switches)
-		marker_switch_after(link->entry);
+		marker_switch_finish(link->entry);
 	kfree(link->array);
 }
 
@@ -216,14 +219,14 @@ static void switch_off_unused(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/* A site that cannot be switched off calls nothing; the next change switches it. */
+	/* A site that cannot be switched off calls no probe; the next change tries it again. */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
-			marker_switch_after(links[i].entry);
+			marker_switch_finish(links[i].entry);
 }
 
-/* Connect a probe to a name; the errors are those of marker_probe_register(). */
+/* Connect a probe to a name.  Return 0 or an error of marker_probe_register(). */
 int marker_connect(struct marker_entry *entry, const char *format, marker_probe_func *func,
 		   void *private)
 {
@@ -234,18 +237,18 @@ int marker_connect(struct marker_entry *entry, const char *format, marker_probe_
 	return connect_links(&link, 1);
 }
 
-/* Disconnect a probe from a name.  Return 0 or an error of withdraw(). */
+/* Disconnect a probe from a name.  Return 0 or an error of withdraw_link(). */
 int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void *private)
 {
 	struct marker_link link = { .func = func, .private = private, .entry = entry };
-	int err = withdraw(&link);
+	int err = withdraw_link(&link);
 
 	if (!err)
 		switch_off_unused(&link, 1);
 	return err;
 }
 
-static void find_names(struct marker_link *links, unsigned int nr)
+static void find_link_entries(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
@@ -257,7 +260,7 @@ static void find_names(struct marker_link *links, unsigned int nr)
 	}
 }
 
-static bool all_marked(const struct marker_link *links, unsigned int nr)
+static bool all_have_markers(const struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
@@ -270,7 +273,7 @@ static bool all_marked(const struct marker_link *links, unsigned int nr)
 /**
  * marker_connect_many() - connect one probe to each of many names
  * @links: names that have markers, each once, and their probes
- * @nr: how many
+ * @nr: number of links
  *
  * The sites of all names are switched in one batch.
  *
@@ -284,8 +287,8 @@ int marker_connect_many(struct marker_link *links, unsigned int nr)
 	int err;
 
 	mutex_lock(&marker_registry.lock);
-	find_names(links, nr);
-	err = all_marked(links, nr) ? connect_links(links, nr) : -ENOENT;
+	find_link_entries(links, nr);
+	err = all_have_markers(links, nr) ? connect_links(links, nr) : -ENOENT;
 	for (i = 0; i < nr; i++)
 		if (links[i].entry)
 			marker_name_put(links[i].entry);
@@ -295,8 +298,8 @@ int marker_connect_many(struct marker_link *links, unsigned int nr)
 
 /**
  * marker_disconnect_many() - disconnect probes of many names
- * @links: as they were connected; probes that are not connected are skipped
- * @nr: how many
+ * @links: the links that were connected; probes that are not connected are skipped
+ * @nr: number of links
  *
  * The probes may run until marker_synchronize_unregister().
  *
@@ -307,10 +310,10 @@ void marker_disconnect_many(struct marker_link *links, unsigned int nr)
 	unsigned int i;
 
 	mutex_lock(&marker_registry.lock);
-	find_names(links, nr);
+	find_link_entries(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].entry)
-			withdraw(&links[i]);
+			withdraw_link(&links[i]);
 	switch_off_unused(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)

@@ -9,15 +9,16 @@ struct marker_entry;
 struct probe_array;
 
 /**
- * struct marker_link - a probe and the name that it is to be connected to
- * @name: as in marker_probe_register()
+ * struct marker_link - a probe and the name to connect it to, or to disconnect it from
+ * @name: name of the markers, as in marker_probe_register()
  * @func: the probe
  * @private: its private data
  * @format: the format that the probe expects, or NULL for any
  * @entry: the entry of @name; this and the fields below are private to connect.c
- * @array: a new array to publish, if the name had no probes
- * @joined: the probe was added to a name that had probes
- * @switches: the probe is the first of its name, or was the last: the sites are switched
+ * @array: new array of probes to publish, if the name had no probes
+ * @joined: true if the probe was added to a name that had probes
+ * @switches: true if the probe is the first of its name or was the last, so that the sites of the
+ *	name must be switched
  */
 struct marker_link {
 	const char *name;

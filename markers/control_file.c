@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file control in debugfs, and the module's parameter control, which take commands for
- * many names at a time.
+ * The debugfs file markers/control and the module parameter control.  Both take commands for many
+ * names at a time, and for attaching markers to functions.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -37,7 +37,7 @@ static int run_marker_line(char *line)
 
 PATCHER_CONTROL(control, run_marker_line,
 		"PATTERN trace | PATTERN -trace | PATTERN count | PATTERN -count | PATTERN none | attach FUNCTION [NAME] | detach NAME");
-MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
+MODULE_PARM_DESC(control, "takes the commands of the debugfs file markers/control, also under kernel lockdown");
 
 static ssize_t marker_control_write(struct file *file, const char __user *buf, size_t count,
 				    loff_t *ppos)
@@ -58,7 +58,7 @@ void marker_control_file_init(struct dentry *dir)
 	patcher_control_open(&control);
 }
 
-/* Remove the file.  On return no command attaches a marker any more. */
+/* Remove the file and disable the parameter.  On return no command runs or can be started. */
 void marker_control_file_exit(void)
 {
 	patcher_control_close(&control);

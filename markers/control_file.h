@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file control in debugfs. */
+/* The debugfs file markers/control. */
 #ifndef MARKERS_CONTROL_FILE_H
 #define MARKERS_CONTROL_FILE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The controls of names, and their built-in probes. */
+/* Controls of names with markers, and the built-in probes that they connect. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/hashtable.h>
@@ -69,7 +69,7 @@ static int prepare_builtin(struct marker_control *control, unsigned int builtin)
 	return 0;
 }
 
-/* The count probe.  It counts for its own CPU, so no atomic operation is needed. */
+/* The built-in probe "count": increments a per-CPU counter, so it needs no atomic operation. */
 static void probe_count(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct marker_control *control = private;
@@ -120,7 +120,7 @@ static int connect_builtin(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* Disconnect built-in probes.  On return none of those disconnected runs any more. */
+/* Disconnect built-in probes from a number of names.  On return none of these probes still runs. */
 static void disconnect_builtins(struct marker_control **names, unsigned int nr,
 				struct marker_link *links, unsigned int builtins)
 {
@@ -155,7 +155,7 @@ static int apply_to_controls(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* Run a command for a name. -ENODEV: its last marker left during the write. */
+/* Run a command for a name.  Return -ENODEV if its last marker was unregistered meanwhile. */
 int marker_control_apply(struct marker_control *control, const struct control_command *command)
 {
 	int err = -ENODEV;
@@ -191,7 +191,7 @@ static int apply_to_matching(const char *pattern, const struct control_command *
 }
 
 /**
- * marker_controls_apply() - carry out a command for every name that matches
+ * marker_controls_apply() - run a command for every name that matches a pattern
  * @pattern: a pattern of glob_match()
  * @command: the command
  *
@@ -228,7 +228,7 @@ static int add_control(void *data, const struct marker *marker)
 }
 
 /**
- * marker_controls_add() - make controls for names that have none
+ * marker_controls_add() - create controls for the names that have none
  * @module: the module whose markers were added; NULL for any
  * @new: list to which the new controls are added
  *
@@ -254,7 +254,7 @@ static void collect_gone(struct list_head *gone)
 	hash_for_each_safe(controls.names, bucket, next, control, node) {
 		if (marker_exists(control->name, NULL))
 			continue;
-		hash_del(&control->node);	/* from now on no probe can be connected */
+		hash_del(&control->node);	/* marker_control_apply() now returns -ENODEV */
 		controls.nr--;
 		list_add_tail(&control->list, gone);
 	}
@@ -276,12 +276,12 @@ static void disconnect_gone_names(struct list_head *gone)
 }
 
 /**
- * marker_controls_take() - remove the controls of names that have no marker any more
- * @gone: list to which they are moved, with no probe connected
+ * marker_controls_remove() - remove the controls of names that have no marker any more
+ * @gone: list to which these controls are moved, after their probes were disconnected
  *
  * Context: may sleep.
  */
-void marker_controls_take(struct list_head *gone)
+void marker_controls_remove(struct list_head *gone)
 {
 	mutex_lock(&controls.lock);
 	collect_gone(gone);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Controls: the state behind the directory of each name, and the built-in probes. */
+/* Controls: for each name with markers, the state behind the files of its debugfs directory. */
 #ifndef MARKERS_CONTROLS_H
 #define MARKERS_CONTROLS_H
 
@@ -14,11 +14,11 @@ struct module;
 
 /**
  * struct marker_control - the control of a name that has markers
- * @node: link in the hash table of names; unhashed once the last marker has left
+ * @node: link in the hash table of names; unhashed once the name has no marker
  * @list: link in a list of controls that are being added or removed
  * @dir: the name's directory, used by files.c; NULL if the name cannot be a directory
- * @builtins: which built-in probes are connected, CONTROL_*
- * @hits: counters of the count probe; NULL until it is first connected
+ * @builtins: bits of the connected built-in probes, CONTROL_TRACE and CONTROL_COUNT
+ * @hits: per-CPU hit counters of the probe "count"; NULL until it is first connected
  * @name: the name
  *
  * A control lives as long as its directory, so that its files need no reference.
@@ -36,7 +36,7 @@ int marker_control_apply(struct marker_control *control, const struct control_co
 bool marker_control_is_connected(struct marker_control *control, unsigned int builtin);
 int marker_controls_apply(const char *pattern, const struct control_command *command);
 int marker_controls_add(struct module *module, struct list_head *new);
-void marker_controls_take(struct list_head *gone);
+void marker_controls_remove(struct list_head *gone);
 void marker_control_free(struct marker_control *control);
 
 #endif /* MARKERS_CONTROLS_H */

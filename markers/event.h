@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The trace event kmarkers:marker.  <trace/define_trace.h> includes this file several times. */
+/*
+ * The trace event kmarkers:marker, which the built-in probe "trace" writes.  <trace/define_trace.h>
+ * includes this file several times.
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A trace event: its fields, how its records are printed, and how it is added to and removed from
- * the trace core. The caller holds event_mutex.
+ * A trace event: defining its fields, printing its records, and adding it to the trace core and
+ * removing it. The caller holds event_mutex.
  *
- * A program that has the file format of an event open may read it after the event was removed: some
- * kernels then read its struct trace_event_call. So an event that was added to the trace core is
- * kept after its removal, and reused when the same event is offered.
+ * A program that has opened the tracefs file "format" of an event may read it after the event was
+ * removed, and some kernels then read the struct trace_event_call. So an event that was added to
+ * the trace core is not freed after its removal, but reused when the same event is offered again.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -29,7 +29,7 @@
 
 #define NAME_MOST	64
 
-/* With what the trace core prints before it, a text fits into the smallest page that it prints to. */
+/* Longest text of a record in bytes: it and the trace core's text before it fit into 4096 bytes. */
 #define TEXT_MOST	3584
 
 #define KEPT_BITS	10
@@ -37,12 +37,12 @@
 /* Removed events, kept for reuse. */
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
-/* A module state for which try_module_get() fails. */
+/* A module for which try_module_get() fails. */
 static struct module departed = { .state = MODULE_STATE_GOING };
 
 /*
- * Print the whole text or nothing, so that the trace core retries with more room. A text longer
- * than its pages ends in dots.
+ * Print the whole text of a record, or nothing, so that the trace core retries with more room. A
+ * text longer than TEXT_MOST is cut, and ends in dots.
  */
 static void print_slots(struct trace_seq *to, const struct marker_event *event,
 			const unsigned long *slots)
@@ -66,8 +66,8 @@ static void print_slots(struct trace_seq *to, const struct marker_event *event,
 }
 
 /*
- * A buffer that was not emptied when an event was removed may hold its records, whose
- * number may now be that of another event.
+ * Print a record, for the files trace and trace_pipe. A buffer that was not emptied when an event
+ * was removed may hold records of it, whose type number may now be that of another event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *known)
@@ -76,7 +76,7 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 	unsigned long slots[MARKER_MAX_ARGS];
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
-	/* A record that goes to the kernel's log as well (tp_printk) comes without its size. */
+	/* For a record that is printed to the kernel's log, too (tp_printk), ent_size is 0. */
 	if (marker_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
 		print_slots(&iter->seq, event, slots);
 	else
@@ -87,7 +87,7 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 
 static struct trace_event_functions functions = { .trace = print_record };
 
-/* Define fields as the trace core expects them; both align them alike. */
+/* Make the array of fields for the trace core, which computes the same offsets as layout.c. */
 static int make_fields(struct marker_event *event)
 {
 	const struct record_layout *layout = event->layout;
@@ -148,8 +148,11 @@ static bool is_event_name(const char *name)
 	return patcher_is_identifier(name) && strlen(name) < NAME_MOST;
 }
 
-/* The directory of an event can have any name but those of the files and the event beside it. */
-bool marker_event_can_have(const struct marker_event_offer *offer)
+/*
+ * Return true if the system and the name of an offer are valid. The name must not be that of
+ * another entry of the event's parent directory: the files enable and filter, and the event marker.
+ */
+bool marker_event_is_valid_offer(const struct marker_event_offer *offer)
 {
 	if (!strcmp(offer->name, "enable") || !strcmp(offer->name, "filter"))
 		return false;
@@ -163,7 +166,7 @@ static u32 key_of(const char *name)
 	return jhash(name, strlen(name), 0);
 }
 
-static struct marker_event *take_kept(const struct marker_event_offer *offer)
+static struct marker_event *take_kept_event(const struct marker_event_offer *offer)
 {
 	struct marker_event *event;
 
@@ -200,10 +203,13 @@ static struct marker_event *alloc_event(const struct marker_event_offer *offer)
 	return event;
 }
 
-/* Allocate only what an offer needs, because this runs while a module is loaded. */
+/*
+ * Take a kept event for an offer, or allocate one, without its layout: insmod waits for this.
+ * Return NULL if there is no memory.
+ */
 struct marker_event *marker_event_make(const struct marker_event_offer *offer)
 {
-	struct marker_event *event = take_kept(offer) ?: alloc_event(offer);
+	struct marker_event *event = take_kept_event(offer) ?: alloc_event(offer);
 
 	if (event)
 		event->owner = offer->module;
@@ -214,8 +220,8 @@ struct marker_event *marker_event_make(const struct marker_event_offer *offer)
  * marker_event_add() - add an event to the trace core
  * @event: the event, with its owner
  *
- * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long arguments;
- * -ENOMEM; or an error of the trace core.
+ * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long
+ * arguments; -ENOMEM; or an error of the trace core.
  */
 int marker_event_add(struct marker_event *event)
 {
@@ -225,12 +231,12 @@ int marker_event_add(struct marker_event *event)
 		return err;
 	event->added = true;
 	event->known = true;
-	/* Where it counts no references, the trace core takes the event for one of no module. */
-	marker_event_own(event, event->owner);
+	/* Without reference counts in events, trace_add_event_call() has cleared the module. */
+	marker_event_set_owner(event, event->owner);
 	return 0;
 }
 
-/* Return 0; or -EBUSY if a buffer or perf has the event on. */
+/* Remove an event from the trace core. Return 0; or -EBUSY if a buffer or perf has it enabled. */
 int marker_event_remove(struct marker_event *event)
 {
 	int err = trace_remove_event_call(&event->call);
@@ -240,8 +246,8 @@ int marker_event_remove(struct marker_event *event)
 	return err;
 }
 
-/* Change the owner of an event to a module. References to it are kept. */
-void marker_event_own(struct marker_event *event, struct module *module)
+/* Change the module that owns an event. References to the event are kept. */
+void marker_event_set_owner(struct marker_event *event, struct module *module)
 {
 	event->owner = module;
 	if (!event->added)
@@ -251,8 +257,8 @@ void marker_event_own(struct marker_event *event, struct module *module)
 }
 
 /*
- * Detach an event from its module, for a later removal. It has no references and can get none, and
- * writes to the file enable of its system skip it.
+ * Detach an event without references from its module, before it is removed. From then on no
+ * reference to it can be taken, and a write to the file enable of its system skips it.
  */
 void marker_event_close(struct marker_event *event)
 {
@@ -262,27 +268,27 @@ void marker_event_close(struct marker_event *event)
 }
 
 /*
- * Leave the removal of an event without references to the trace core, which removes it with its
- * module.
+ * Let the trace core remove an event without references, in its own module notifier for the event's
+ * owner.
  */
 void marker_event_leave_to_core(struct marker_event *event)
 {
 	compat_event_uncount(&event->call, event->owner);
 }
 
-/* Has the event a reference? See event_orphans.c. */
+/* Return true if the event is referenced, for instance by an event probe: see event_orphans.c. */
 bool marker_event_is_held(struct marker_event *event)
 {
 	return event->added && compat_event_is_held(&event->call);
 }
 
-/* Return 0; or -ENOENT if this kernel has no call that adds an event or removes it. */
+/* Look up trace_add_event_call() and trace_remove_event_call(). Return 0 or -ENOENT. */
 int __init marker_event_find_calls(void)
 {
 	return compat_find_event_calls(patcher_find_symbol);
 }
 
-static void discard(struct marker_event *event)
+static void free_event(struct marker_event *event)
 {
 	if (event->layout)
 		marker_layout_free(event->layout);
@@ -297,7 +303,7 @@ void marker_event_free(struct marker_event *event)
 	if (event->known)
 		hash_add(kept, &event->node, key_of(event->name));
 	else
-		discard(event);
+		free_event(event);
 }
 
 /* Free the kept events. */
@@ -308,5 +314,5 @@ void marker_event_free_kept(void)
 	int bucket;
 
 	hash_for_each_safe(kept, bucket, next, event, node)
-		discard(event);
+		free_event(event);
 }

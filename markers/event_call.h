@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A trace event; in the kernel only. */
+/* A trace event that is created at run time; in the kernel only. */
 #ifndef MARKERS_EVENT_CALL_H
 #define MARKERS_EVENT_CALL_H
 
@@ -11,10 +11,10 @@
 #include <kmarkers/event.h>
 #include <kmarkers/typed.h>
 
-/* The trace system of marker events. */
+/* The trace system of markers: the directory of their events, below events/ in tracefs. */
 #define EVENT_SYSTEM	"kmarkers"
 
-/* The number of a probe's arguments in registers, after its private data. */
+/* Number of arguments that a probe can get in registers, besides its private data. */
 #define EVENT_REGISTERS	5
 
 struct module;
@@ -22,26 +22,26 @@ struct record_layout;
 
 /**
  * struct marker_event - a trace event
- * @node: in the hash of names
- * @source: who offers it; NULL for an orphan whose source has left
- * @list: among those that are to be added or removed, if it is
- * @call: what the trace core knows
- * @class: of this event alone
- * @tracepoint: has the name for BPF; nothing calls it
- * @users: where its records go: struct event_user
- * @layout: of its records, once it was added
- * @fields: the same for the trace core; ends with one of no type
- * @owner: the module that perf keeps loaded while it uses the event; NULL if there is none,
- *	and the event waits to be removed or is an orphan
- * @added: the trace core knows it
- * @known: the trace core has known it
- * @used: it was on, so a buffer may hold records of it
- * @leaves: its last module leaves or has left; it cannot be switched on any more
- * @orphan: its last module has left while somebody had a reference to it: see event_orphans.c
- * @offered: it is offered still; of use during marker_events_update() alone
- * @system: its directory
- * @format: of what was offered first
- * @name: the name
+ * @node: link in the hash table of events
+ * @source: source that offers the event; NULL for an orphan whose source was unregistered
+ * @list: link in a list of events to add to the trace core or to remove from it, else empty
+ * @call: the event as registered with the trace core
+ * @class: class of this event alone
+ * @tracepoint: tracepoint that gives the event its name for BPF; it is never hit
+ * @users: list of struct event_user: the buffers that record the event, and perf
+ * @layout: layout of the records; set when the event is first added to the trace core
+ * @fields: @layout in the form that the trace core reads; an element without type ends it
+ * @owner: module that perf keeps loaded while it uses the event; NULL for an orphan, and for an
+ *	event that waits to be removed
+ * @added: the event is registered with the trace core
+ * @known: the event is or was registered with the trace core
+ * @used: the event is or was enabled, so a buffer may hold records of it
+ * @leaves: the event is no longer offered and is to be removed; it cannot be enabled any more
+ * @orphan: the event is no longer offered but was still referenced: see event_orphans.c
+ * @offered: the event is still offered; valid only while the offers of a source are updated
+ * @system: name of the directory of its system in tracefs
+ * @format: format of the first offer
+ * @name: name of the event
  */
 struct marker_event {
 	struct hlist_node node;
@@ -67,13 +67,13 @@ struct marker_event {
 
 /**
  * struct event_user - a trace buffer that records an event, or perf
- * @node: among those of its event
+ * @node: link in the event's list of users
  * @event: the event
- * @file: the buffer; NULL for perf
+ * @file: the event in a trace buffer; NULL for perf
  * @owner: the module that perf keeps loaded; NULL for a buffer
- * @register_writer: the writer that takes arguments in registers, or NULL
- * @bytes: of a record that @register_writer writes
- * @offsets: of its fields
+ * @register_writer: function that writes a record from arguments in registers, or NULL
+ * @bytes: size of a record of @register_writer, in bytes
+ * @offsets: offsets of the fields of such a record, in bytes
  */
 struct event_user {
 	struct list_head node;
@@ -85,7 +85,7 @@ struct event_user {
 	u16 offsets[EVENT_REGISTERS];
 };
 
-/* The source's data of an event. */
+/* Return the offer by which a source finds the object of an event. */
 static inline struct marker_event_offer marker_event_offer(const struct marker_event *event)
 {
 	return (struct marker_event_offer) {
@@ -94,12 +94,12 @@ static inline struct marker_event_offer marker_event_offer(const struct marker_e
 	};
 }
 
-bool marker_event_can_have(const struct marker_event_offer *offer);
+bool marker_event_is_valid_offer(const struct marker_event_offer *offer);
 struct marker_event *marker_event_make(const struct marker_event_offer *offer);
 int marker_event_find_calls(void);
 int marker_event_add(struct marker_event *event);
 int marker_event_remove(struct marker_event *event);
-void marker_event_own(struct marker_event *event, struct module *module);
+void marker_event_set_owner(struct marker_event *event, struct module *module);
 void marker_event_close(struct marker_event *event);
 void marker_event_leave_to_core(struct marker_event *event);
 bool marker_event_is_held(struct marker_event *event);

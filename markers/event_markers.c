@@ -13,13 +13,13 @@
 #define PLACE_BYTES	160
 
 /**
- * marker_event_offer_marker() - offer a marker
+ * marker_event_offer_marker() - offer a trace event for a marker
  * @marker: the marker
- * @module: the module that is to be the owner of its event
+ * @module: the module that is to own the event
  * @visit: called with the offer
- * @data: passed to it
+ * @data: passed to @visit
  *
- * Return: what @visit returned.
+ * Return: the return value of @visit.
  */
 int marker_event_offer_marker(const struct marker *marker, struct module *module,
 			      marker_event_visitor *visit, void *data)
@@ -54,8 +54,8 @@ static int visit_markers(struct module *module, marker_event_visitor *visit, voi
 	return marker_visit(NULL, module, offer_next, &walk);
 }
 
-static int find_marker(const struct marker_event_offer *wanted, marker_event_visitor *visit,
-		       void *data)
+static int offer_ready_marker(const struct marker_event_offer *wanted, marker_event_visitor *visit,
+			      void *data)
 {
 	const struct marker *marker;
 	struct module *module;
@@ -64,10 +64,10 @@ static int find_marker(const struct marker_event_offer *wanted, marker_event_vis
 	return marker ? marker_event_offer_marker(marker, module, visit, data) : 0;
 }
 
-/* The markers of a module are unregistered before its events. */
+/* Let the markers of a module be events.  With @on false they are unregistered already. */
 static bool make_markers_ready(struct module *module, bool on)
 {
-	return on && marker_tables_ready(module);
+	return on && marker_tables_set_ready(module);
 }
 
 static marker_probe_func *writer_of(const struct event_user *user)
@@ -88,7 +88,7 @@ static int disconnect_markers(const struct marker_event_offer *event, void *user
 struct marker_event_source marker_event_markers = {
 	.ready = make_markers_ready,
 	.visit = visit_markers,
-	.find = find_marker,
+	.find = offer_ready_marker,
 	.connect = connect_markers,
 	.disconnect = disconnect_markers,
 };

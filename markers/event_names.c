@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All trace events: created from offers, and added to and removed from the trace core, at once or
- * by the work item. Callers hold event_mutex.
+ * Registry of all trace events: creates them from offers, adds them to the trace core and removes
+ * them, immediately or in a work item. Callers hold event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -15,7 +15,7 @@
 #include "event_call.h"
 #include "event_names.h"
 
-#define AT_ONCE		32	/* events that insmod or rmmod waits for at most */
+#define AT_ONCE		32	/* maximum number of events that insmod or rmmod waits for */
 
 struct event_names marker_event_names = {
 	.pending = LIST_HEAD_INIT(marker_event_names.pending),
@@ -47,13 +47,13 @@ struct marker_event *marker_event_find(const char *system, const char *name)
 	return NULL;
 }
 
-/* Adopt an orphan: make it an ordinary event again. It drops its reference to this module. */
+/* Make an orphan the event of an offer again, and put its reference to this module. */
 static void adopt_event(struct marker_event *event, struct marker_event_source *source,
 			struct module *module)
 {
 	event->orphan = false;
 	event->source = source;
-	marker_event_own(event, module);
+	marker_event_set_owner(event, module);
 	module_put(THIS_MODULE);
 }
 
@@ -64,9 +64,9 @@ static void mark_offer_made(const struct marker_event_offer *offer)
 }
 
 /*
- * Return true if @event decides an offer: it is the event of the offer, or its name or format
- * conflicts with it.  An event that the trace core removes decides nothing:
- * marker_events_module_gone() makes a new one.
+ * Use @event, which has the name of an offer, for this offer if their formats are equal.  Return
+ * false if a new event must be created: @event waited for its removal and has another format.
+ * While the trace core removes @event, none is created: marker_events_module_gone() does that.
  */
 static bool decide_offer(struct newcomers *newcomers, struct marker_event *event,
 			 const struct marker_event_offer *offer)
@@ -82,13 +82,13 @@ static bool decide_offer(struct newcomers *newcomers, struct marker_event *event
 	if (!list_empty(&event->list) && event->leaves && same) {
 		event->leaves = false;
 		list_del_init(&event->list);
-		marker_event_own(event, offer->module);
+		marker_event_set_owner(event, offer->module);
 	} else if (!list_empty(&event->list) && event->leaves) {
 		hash_del(&event->node);
 		list_move_tail(&event->list, &newcomers->stale);
 		return false;
 	} else if (!same && !event->leaves) {
-		pr_warn("%s in %s: format \"%s\" is not \"%s\", that of its trace event: stays off there\n",
+		pr_warn("%s in %s: not recorded by its trace event: format \"%s\" is not the event's \"%s\"\n",
 			offer->name, offer->place, offer->format, event->format);
 	}
 	return true;
@@ -96,10 +96,10 @@ static bool decide_offer(struct newcomers *newcomers, struct marker_event *event
 
 /**
  * marker_event_accept() - create or reuse the event of an offer
- * @data: struct newcomers, which gets the event if it is new
+ * @data: struct newcomers, to which a new event is added
  * @offer: the offer
  *
- * Return: 0.  What gets no event works without; the log says why.
+ * Return: 0, also for an offer that gets no event, which is logged.
  */
 int marker_event_accept(void *data, const struct marker_event_offer *offer)
 {
@@ -108,7 +108,7 @@ int marker_event_accept(void *data, const struct marker_event_offer *offer)
 
 	if (event && decide_offer(newcomers, event, offer))
 		return 0;
-	if (!marker_event_can_have(offer)) {
+	if (!marker_event_is_valid_offer(offer)) {
 		pr_warn("%.64s in %s: no trace event: not a valid event name\n", offer->name,
 			offer->place);
 		return 0;
@@ -133,16 +133,16 @@ static void add_event(struct marker_event *event)
 		return;
 	pr_warn("%s: no trace event: %s: error %d\n", event->name,
 		err == -EINVAL ? "format cannot be printed" :
-		err == -E2BIG ? "too many or too long arguments" : "refused", err);
+		err == -E2BIG ? "too many or too long arguments" : "cannot be added", err);
 	hash_del(&event->node);
 	marker_event_free(event);
 }
 
 /**
- * marker_event_forget() - free an event that is not in the trace core
- * @event: the event
+ * marker_event_forget() - remove an event from the hash table and free it
+ * @event: the event, not registered with the trace core
  *
- * An offer of the same name with another format, which had no event so far, gets one.
+ * If its source still offers this name, with another format, an event is created for that offer.
  */
 void marker_event_forget(struct marker_event *event)
 {
@@ -152,7 +152,7 @@ void marker_event_forget(struct marker_event *event)
 	hash_del(&event->node);
 	marker_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
-	/* Its module is not freed before marker_events_module_going(), which waits for our lock. */
+	/* The module of that offer is not freed now: marker_events_module_going() locks, too. */
 	if (event->source)
 		event->source->find(&wanted, marker_event_accept, &newcomers);
 	marker_event_free(event);
@@ -163,7 +163,7 @@ void marker_event_forget(struct marker_event *event)
 	add_event(event);
 }
 
-/* Add a pending event, or remove one that is marked as leaving. */
+/* Add an event to the trace core, or remove it if it is leaving. */
 static void apply_event(struct marker_event *event)
 {
 	list_del_init(&event->list);
@@ -179,7 +179,7 @@ static void apply_events(struct list_head *list, unsigned int most)
 		apply_event(list_first_entry(list, struct marker_event, list));
 }
 
-/* The work item. It releases the lock after each event, so that others can take it. */
+/* Work item: add or remove the pending events, releasing event_mutex after each. */
 static void apply_pending(struct work_struct *work)
 {
 	bool more;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All trace events, and those that are to be added or removed; in the kernel only. */
+/* Hash table of all trace events, and lists of events to add or remove; in the kernel only. */
 #ifndef MARKERS_EVENT_NAMES_H
 #define MARKERS_EVENT_NAMES_H
 
@@ -16,10 +16,10 @@ struct marker_event;
 
 /**
  * struct event_names - all trace events
- * @lock: the kernel's event_mutex; NULL if there are no events
- * @names: all of them
- * @pending: to be added or, if they leave, removed
- * @queue: where the work item runs that does it
+ * @lock: the kernel's event_mutex; NULL if trace events cannot be added to this kernel
+ * @names: hash table of all trace events, by name
+ * @pending: events that a work item is to add to the trace core, or to remove if they are leaving
+ * @queue: workqueue for this work item, and for the one that checks orphans
  */
 struct event_names {
 	struct mutex *lock;
@@ -30,15 +30,15 @@ struct event_names {
 
 extern struct event_names marker_event_names;
 
-/* Walk over the events of a module; the event may be forgotten. */
+/* Walk over all events; marker_event_forget() may be called for @event. */
 #define for_each_event_safe(event, next, bucket)			\
 	hash_for_each_safe(marker_event_names.names, bucket, next, event, node)
 
 /**
- * struct newcomers - events to be added and removed because of offers
- * @source: who makes them
- * @fresh: events made of them, to be added
- * @stale: events of other formats with their names, to be removed
+ * struct newcomers - events to be added and removed because of new offers
+ * @source: source that makes the offers
+ * @fresh: events that were created for offers, to be added
+ * @stale: events with the name of an offer but another format, to be removed
  */
 struct newcomers {
 	struct marker_event_source *source;

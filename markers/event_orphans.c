@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * References to events, and orphans: events that are referenced after their last offer was
- * withdrawn.
+ * References to events, and orphans: events that are no longer offered but still referenced.
  *
- * perf, event probes, and triggers and commands of ftrace that switch an event take a reference
- * with trace_event_try_get_ref(), event probes also while the event is off.  Through it they look
- * at our struct trace_event_call, its class and its fields.
+ * perf, event probes, and ftrace's triggers and commands that enable or disable an event take a
+ * reference to it with trace_event_try_get_ref(); event probes hold it also while the event is
+ * disabled.  They then read the struct trace_event_call of the event, its class and its fields.
  *
- * A reference is counted in the event (TRACE_EVENT_FL_DYNAMIC), or it is one to a module.  Here it
- * is counted in the event, of whatever source: a count of references to a module would not say
- * whether this event is meant, so "detach" and "-event" could not refuse to remove it; and the
- * module that offers an event is not what a reference needs.  An event is a copy of what was
- * offered, and all code that it needs is ours.  So while somebody has a reference,
+ * The trace core counts references in the event (TRACE_EVENT_FL_DYNAMIC) or in a module.  Here they
+ * are counted in the event.  The reference count of a module would not tell which event is
+ * referenced, so the commands "detach" and "-event" could not refuse to remove it.  The module that
+ * offers an event is not needed, either: an event is a copy of its offer, and all its code is in
+ * kmarkers_markers.  While an event is referenced,
  *
  * - "detach" and "-event" are refused with -EBUSY;
- * - a module that offers the event may leave.  If another one offers it, the event is that one's,
- *   and nothing else changes.  If not, the event is an *orphan*: it stays, nobody can switch it on,
- *   and it is removed when no reference is left and no buffer has it on.  If it is offered again,
- *   it is as before;
- * - this module stays.  It is held by each module with markers, by each source that uses
- *   marker_event_calls, by each marker on a function, and by each orphan;
- * - the module of an event that perf uses stays, because event_users.c takes that reference.
+ * - a module that offers the event may be unloaded.  If another module offers it, that module
+ *   becomes the owner, and nothing else changes.  If not, the event becomes an *orphan*: it cannot
+ *   be enabled, and is removed when it is neither referenced nor enabled in a buffer.  If it is
+ *   offered again, it becomes an ordinary event again;
+ * - kmarkers_markers stays loaded.  Each module with markers, each source that uses
+ *   marker_event_calls, each marker attached to a function, and each orphan has a reference to it;
+ * - the module of an event that perf uses stays loaded, because event_users.c takes a reference.
  *
- * The trace core does not say when a reference is put, so a work item looks at orphans each second.
+ * The trace core does not report when a reference is put, so a work item checks all orphans once a
+ * second.
  *
- * A kernel before 5.15, or without dynamic events, has no event probes, and its references are to
- * modules.  Whoever has one has the event on, so event->users tells; and the module of an event,
- * which is never one whose init may yet fail, does not leave before.
+ * A kernel before 5.15, or without dynamic events, has no event probes, and counts references in
+ * modules.  There an event is referenced only while it is enabled, so that event->users is not
+ * empty, and its module is not unloaded meanwhile.  The module of an event is never one whose init
+ * may still fail, which would free the module despite references.
  */
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
@@ -39,20 +40,20 @@
 #include "event_orphans.h"
 #include "event_users.h"
 
-static void look_at_orphans(struct work_struct *work);
-static DECLARE_DELAYED_WORK(orphans_work, look_at_orphans);
+static void remove_unused_orphans(struct work_struct *work);
+static DECLARE_DELAYED_WORK(orphans_work, remove_unused_orphans);
 
-static void look_later(void)
+static void queue_orphans_check(void)
 {
 	queue_delayed_work(marker_event_names.queue, &orphans_work, HZ);
 }
 
 /**
- * marker_event_orphan() - keep a referenced event whose last offer was withdrawn
- * @event: the event; whoever has it on gets its records again when it is adopted
+ * marker_event_orphan() - make an orphan of a referenced event that is no longer offered
+ * @event: the event; buffers that have it enabled get records again after adopt_event()
  *
- * To switch it on is an error, also by the file enable of its system.  It has no
- * TRACE_EVENT_FL_IGNORE_ENABLE, with which the trace core would not find it to switch it off either.
+ * Enabling an orphan fails, also through the file enable of its system.
+ * TRACE_EVENT_FL_IGNORE_ENABLE is not set: with it, the trace core could not disable it either.
  */
 void marker_event_orphan(struct marker_event *event)
 {
@@ -60,23 +61,23 @@ void marker_event_orphan(struct marker_event *event)
 	__module_get(THIS_MODULE);
 	event->orphan = true;
 	event->owner = NULL;
-	look_later();
+	queue_orphans_check();
 }
 
-/* Return whether an orphan was removed. */
+/* Remove an orphan that is neither referenced nor enabled.  Return true if it was removed. */
 static bool remove_orphan(struct marker_event *event)
 {
-	/* It also stays while it is enabled in a buffer. */
+	/* marker_event_remove() fails while the event is enabled in a buffer. */
 	if (marker_event_is_held(event) || marker_event_remove(event))
 		return false;
 	event->orphan = false;
 	marker_event_forget(event);
-	/* Our exit waits for this work item. */
+	/* The module is not freed before this returns: its exit waits for this work item. */
 	module_put(THIS_MODULE);
 	return true;
 }
 
-static void look_at_orphans(struct work_struct *work)
+static void remove_unused_orphans(struct work_struct *work)
 {
 	struct marker_event *event;
 	struct hlist_node *next;
@@ -88,15 +89,15 @@ static void look_at_orphans(struct work_struct *work)
 		if (event->orphan && !remove_orphan(event))
 			more = true;
 	if (more)
-		look_later();
+		queue_orphans_check();
 	mutex_unlock(marker_event_names.lock);
 }
 
 /**
- * marker_events_lose_source() - make orphans of the referenced events of a source
- * @source: the source, which leaves
+ * marker_events_drop_source() - make orphans of the referenced events of a source
+ * @source: the source that is being unregistered
  */
-void marker_events_lose_source(struct marker_event_source *source)
+void marker_events_drop_source(struct marker_event_source *source)
 {
 	struct marker_event *event;
 	struct hlist_node *next;
@@ -114,7 +115,7 @@ void marker_events_lose_source(struct marker_event_source *source)
 	}
 }
 
-/* There are no orphans, because each holds a reference to this module. */
+/* Cancel the work item.  No orphan exists, because each has a reference to this module. */
 void marker_event_orphans_exit(void)
 {
 	cancel_delayed_work_sync(&orphans_work);

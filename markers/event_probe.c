@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace probe, which turns each hit of a marker into the trace event
- * kmarkers:marker, for ftrace, perf and BPF to read.
+ * The built-in probe "trace", which writes each hit of a marker as the trace event
+ * kmarkers:marker, for ftrace, perf and BPF.
  *
- * The probe runs wherever markers do, NMIs included.  Each CPU has a buffer for every
- * kind of context.  The probe does not enter itself again in the same context: if it
- * hits a marker, or a function with a marker, that hit is skipped and counted.
+ * The probe runs in every context of a marker, NMIs included.  Each CPU has a buffer for each of
+ * four contexts: task, softirq, hard interrupt and NMI.  If the probe itself hits a traced marker,
+ * or calls a function with one, that hit is skipped and counted.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -34,10 +34,9 @@ struct texts {
 
 /**
  * struct event_buffers - the buffers of one CPU
- * @inside: a bit for each context that is inside the probe; each context restores it
- *	before it leaves
- * @nested: hits that were skipped
- * @texts: the buffers into which each context prints
+ * @inside: bit mask of the contexts that are in the probe; a context clears its bit at the end
+ * @nested: number of hits that were skipped
+ * @texts: the text buffers of each context
  */
 struct event_buffers {
 	unsigned long inside;
@@ -65,7 +64,7 @@ static void describe_site(char *site, const struct marker *marker)
 		snprintf(site, SITE_BYTES, "%s %s", marker->module, marker->func);
 }
 
-/* The trace probe: writes the record of a hit. Preemption is disabled, as in every probe. */
+/* The probe: writes the event of a hit. Preemption is disabled, as in every probe. */
 void marker_event_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	const struct marker *marker = marker_of_args(args);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Write records of typed markers directly from registers: variants of marker_event_to_buffer(),
- * which stubs call with the arguments in registers. A hit of a marker with one user is written by
- * one of them, as by the probe that TRACE_EVENT() makes.
+ * which stubs call with the arguments in registers. The stub of a marker calls one of them if a
+ * single trace buffer records the marker, and no other probe is connected.
  *
- * Fields are stored in the order of their offsets with eight bytes each: what is too much
- * is overwritten by the next, or is behind the last, where the record has room for it.
+ * Fields are stored in the order of their offsets, with eight bytes each. The excess bytes of a
+ * field are overwritten by the next one; for those of the last field the record has room.
  *
- * Every hit runs this code.  So it is compiled as call.c is.
+ * Every hit runs this code, so it is compiled like call.c, without the stack protector.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -19,7 +19,8 @@
 #include "layout.h"
 #include "stubs.h"
 
-static __always_inline void *begin(struct trace_event_buffer *buffer, const struct event_user *user)
+static __always_inline void *reserve_record(struct trace_event_buffer *buffer,
+					    const struct event_user *user)
 {
 	struct trace_event_file *file = READ_ONCE(user->file);
 
@@ -28,8 +29,8 @@ static __always_inline void *begin(struct trace_event_buffer *buffer, const stru
 	return trace_event_buffer_reserve(buffer, file, user->bytes);
 }
 
-static __always_inline void store(void *record, const struct event_user *user, unsigned int i,
-				  unsigned long value)
+static __always_inline void store_field(void *record, const struct event_user *user,
+					unsigned int i, unsigned long value)
 {
 	memcpy(record + user->offsets[i], &value, sizeof(value));
 }
@@ -42,18 +43,18 @@ static __always_inline void store(void *record, const struct event_user *user, u
 #define PARAMS_5(user)	PARAMS_4(user), unsigned long e
 
 #define STORE_0(record, user)
-#define STORE_1(record, user)	store(record, user, 0, a)
-#define STORE_2(record, user)	STORE_1(record, user); store(record, user, 1, b)
-#define STORE_3(record, user)	STORE_2(record, user); store(record, user, 2, c)
-#define STORE_4(record, user)	STORE_3(record, user); store(record, user, 3, d)
-#define STORE_5(record, user)	STORE_4(record, user); store(record, user, 4, e)
+#define STORE_1(record, user)	store_field(record, user, 0, a)
+#define STORE_2(record, user)	STORE_1(record, user); store_field(record, user, 1, b)
+#define STORE_3(record, user)	STORE_2(record, user); store_field(record, user, 2, c)
+#define STORE_4(record, user)	STORE_3(record, user); store_field(record, user, 3, d)
+#define STORE_5(record, user)	STORE_4(record, user); store_field(record, user, 4, e)
 
-/* Preemption is disabled, as always in a probe. */
+/* Define write_N(), a probe that writes a record of N fields. Preemption is disabled. */
 #define DEFINE_REGISTER_WRITER(nr)							\
 static void write_##nr(PARAMS_##nr(user))				\
 {									\
 	struct trace_event_buffer buffer;				\
-	void *record = begin(&buffer, user);				\
+	void *record = reserve_record(&buffer, user);			\
 									\
 	if (!record)							\
 		return;							\
@@ -73,10 +74,10 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 };
 
 /**
- * marker_event_find_register_writer() - choose the writer for arguments in registers, if possible
+ * marker_event_find_register_writer() - choose the writer for arguments in registers
  * @user: a user of an event; its file is set
  *
- * They cannot be if there are more arguments than registers, strings or arrays.
+ * There is none for perf, and none for more than EVENT_REGISTERS arguments, strings or arrays.
  *
  * Context: any.
  */
@@ -104,7 +105,7 @@ static marker_typed_func *register_writer_of(const struct marker_probe *probe)
 	return probe->func == marker_event_to_buffer ? user->register_writer : NULL;
 }
 
-/* Called before any event source is registered. */
+/* Let stubs call register writers. Must be called before any event source is registered. */
 void marker_event_use_register_writers(void)
 {
 	marker_stub_register_probe = register_writer_of;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writing records of typed markers from registers. */
+/* Writing trace records of typed markers from arguments in registers. */
 #ifndef MARKERS_EVENT_REGISTERS_H
 #define MARKERS_EVENT_REGISTERS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Users of an event: each trace buffer that records it, and perf, is connected to the event's
- * source. All functions run under event_mutex.
+ * Users of a trace event: trace buffers that record it, and perf. For each of them a probe is
+ * connected through the event's source. All functions run under event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -16,8 +16,8 @@
 #include "event_registers.h"
 #include "event_users.h"
 
-/* A trace file that accepts no record. */
-static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
+/* A soft-disabled trace file, to which no record is written. */
+static struct trace_event_file disabled_file = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
 static int connect_user(struct event_user *user)
 {
@@ -56,11 +56,11 @@ static int make_user(struct marker_event *event, struct trace_event_file *file,
 }
 
 /*
- * The reference to us is for events of functions: their modules need not need us.  That to the
- * owner is for perf, which keeps the module of an event loaded where the trace core takes
- * references to modules.
+ * Add a trace buffer, or perf if @file is NULL, to the users of an event.  A user has a reference
+ * to this module, because the module of a marked function need not depend on it.  perf also has a
+ * reference to the event's owner, as it has for an event whose references are counted in modules.
  */
-static int add_file_user(struct marker_event *event, struct trace_event_file *file)
+static int add_event_user(struct marker_event *event, struct trace_event_file *file)
 {
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
@@ -78,8 +78,8 @@ static int add_file_user(struct marker_event *event, struct trace_event_file *fi
 }
 
 /*
- * The trace core frees the buffer after a grace period of its own, which in newer
- * kernels is not one of those that hits are in.
+ * Disconnect a user and free it.  The trace core frees a buffer after a grace period, but in newer
+ * kernels one of another kind of RCU, which does not wait for hits.  So this waits for hits, too.
  */
 static void del_user(struct event_user *user)
 {
@@ -88,9 +88,9 @@ static void del_user(struct event_user *user)
 	list_del(&user->node);
 	err = disconnect_user(user);
 	if (err)
-		WRITE_ONCE(user->file, &nowhere);
+		WRITE_ONCE(user->file, &disabled_file);
 	synchronize_rcu_expedited();
-	/* The probe is still called, so neither it nor this module can be freed. */
+	/* After an error the probe is still called: free neither its data nor this module. */
 	if (err) {
 		pr_err("%s: its trace event cannot be disconnected: error %d\n",
 		       user->event->name, err);
@@ -101,7 +101,7 @@ static void del_user(struct event_user *user)
 	module_put(THIS_MODULE);
 }
 
-static void del_user_of(struct marker_event *event, const struct trace_event_file *file)
+static void del_matching_user(struct marker_event *event, const struct trace_event_file *file)
 {
 	struct event_user *user;
 
@@ -120,21 +120,21 @@ int marker_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 
 	switch (type) {
 	case TRACE_REG_REGISTER:
-		return add_file_user(event, data);
+		return add_event_user(event, data);
 	case TRACE_REG_UNREGISTER:
-		del_user_of(event, data);
+		del_matching_user(event, data);
 		return 0;
 	case TRACE_REG_PERF_REGISTER:
-		return add_file_user(event, NULL);
+		return add_event_user(event, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
-		del_user_of(event, NULL);
+		del_matching_user(event, NULL);
 		return 0;
 	default:
 		return 0;
 	}
 }
 
-/* An event with a trigger is not disabled before it is removed. */
+/* Remove all users. The trace core does not disable an event with a trigger before its removal. */
 void marker_event_drop_users(struct marker_event *event)
 {
 	struct event_user *user, *next;

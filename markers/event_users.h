@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Users of an event: trace buffers that record it, and perf. */
+/* Users of a trace event: trace buffers that record it, and perf. */
 #ifndef MARKERS_EVENT_USERS_H
 #define MARKERS_EVENT_USERS_H
 

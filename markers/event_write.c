@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write the hits of markers as records: probes for trace buffers and perf.
+ * Write hits as trace records: probes for trace buffers and for perf.
  *
- * As with tracepoints there is no guard: the ring buffer rejects recursion in one context.
+ * As in tracepoints, nothing here prevents recursion: the ring buffer rejects a record that is
+ * reserved while another one is written in the same context.
  */
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -14,13 +15,16 @@
 #include "event_write.h"
 #include "layout.h"
 
-/* The arguments of a hit. */
+/* The arguments of a hit, and the sizes of its strings in bytes. */
 struct hit {
 	unsigned long slots[MARKER_MAX_ARGS];
 	u16 lengths[MARKER_MAX_ARGS];
 };
 
-/* Every variadic argument that is an integer or a pointer has a slot of this size. */
+/*
+ * Fetch the arguments of a hit, and return the size of its record.  Each variadic integer or
+ * pointer has the size of an unsigned long.
+ */
 static __always_inline unsigned int take_hit(struct hit *hit, const struct record_layout *layout,
 					     va_list *args)
 {
@@ -44,7 +48,7 @@ static __always_inline void put_in_buffer(const struct record_layout *layout,
 	trace_event_buffer_commit(&buffer);
 }
 
-/* Preemption is disabled, as always in a probe. */
+/* Probe that writes a record to a trace buffer. Preemption is disabled, as in every probe. */
 void marker_event_to_buffer(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct event_user *user = private;
@@ -54,8 +58,8 @@ void marker_event_to_buffer(void *private, void *call_private, const char *fmt, 
 	struct hit hit;
 
 	/*
-	 * A user that could not be disconnected has a disabled file, and its event may have been
-	 * removed.
+	 * Check this first: after del_user() failed to disconnect a user, its file is disabled and
+	 * its event may have been removed.
 	 */
 	if (trace_trigger_soft_disabled(file))
 		return;
@@ -64,13 +68,13 @@ void marker_event_to_buffer(void *private, void *call_private, const char *fmt, 
 	put_in_buffer(layout, file, size, hit.slots, hit.lengths);
 }
 
-/* perf aligns a record so that its size is 4 bytes less than a multiple of 8. */
-static unsigned int perf_size(unsigned int bytes)
+/* Return the size of a perf record: perf requires a multiple of 8, less 4 bytes. */
+static unsigned int align_perf_size(unsigned int bytes)
 {
 	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
 }
 
-/* Does perf, or a BPF program, record this event on this CPU? */
+/* Return true if perf or a BPF program uses this event on this CPU. */
 static __always_inline bool is_event_wanted(struct marker_event *event)
 {
 	return bpf_prog_array_valid(&event->call) ||
@@ -81,7 +85,7 @@ static __always_inline void put_in_perf(struct marker_event *event, unsigned int
 					const unsigned long *slots, const u16 *lengths)
 {
 	struct hlist_head *head = this_cpu_ptr(event->call.perf_events);
-	unsigned int size = perf_size(bytes);
+	unsigned int size = align_perf_size(bytes);
 	struct pt_regs *regs;
 	void *record;
 	int context;
@@ -94,7 +98,7 @@ static __always_inline void put_in_perf(struct marker_event *event, unsigned int
 	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
 }
 
-/* Write a record for perf and for BPF programs that perf runs. */
+/* Probe that writes a record for perf and for BPF programs attached to the perf event. */
 void marker_event_to_perf(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct event_user *user = private;
@@ -109,11 +113,11 @@ void marker_event_to_perf(void *private, void *call_private, const char *fmt, va
 }
 
 /**
- * marker_event_write() - write the record of a hit of another event source
- * @private: what the source's connect() was given
- * @args: one for each field
+ * marker_event_write() - write the record of a hit, for event sources other than markers
+ * @private: the user that the source's connect() was called with
+ * @args: the arguments, one for each field
  *
- * Context: any, with preemption disabled once.
+ * Context: any; preemption is disabled once, as the trace core assumes when it records that count.
  */
 void marker_event_write(void *private, const unsigned long *args)
 {

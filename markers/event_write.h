@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writing hits as records. */
+/* Writing hits as trace records. */
 #ifndef MARKERS_EVENT_WRITE_H
 #define MARKERS_EVENT_WRITE_H
 

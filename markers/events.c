@@ -2,22 +2,23 @@
 /*
  * Registry of event sources: creates and removes trace events as modules are loaded and unloaded.
  *
- * One name is one event, of the format that was offered first.  It is the event of a module that
- * offers it, which perf keeps loaded.  When this module leaves, another one that offers it gets the
- * event, or the event leaves, or stays as an orphan: event_orphans.c says what keeps it.
+ * All offers of one name share one event, which has the format of the first offer.  Its owner is a
+ * module that offers it, which perf keeps loaded.  When the owner is unloaded, another module that
+ * offers the event becomes its owner.  If there is none, the event is removed or, while it is
+ * referenced, kept as an orphan: see event_orphans.c.
  *
- * To add an event makes up to nine files in tracefs.  insmod waits for the first events
- * of a module, and rmmod for the removal of as many; a work item does the others.
+ * Adding an event creates up to nine files in tracefs.  insmod waits only until the first 32 events
+ * of a module are added, and rmmod until as many are removed; a work item does the rest.
  *
- * An event that was on has left records in buffers, which only the trace core can empty,
- * and may have triggers: it becomes an event of its module for the trace core as well, whose
- * notifier, of priority 1, removes it between marker_events_module_going() and
- * marker_events_module_gone().  All other events are removed by us.
+ * An event that was enabled may have triggers, and records in buffers, which only the trace core
+ * can empty.  So the trace core is given the event's owner, and removes the event in its own module
+ * notifier, of priority 1, between marker_events_module_going() and marker_events_module_gone().
+ * All other events are removed by this file.
  *
- * Lock order: attaching (functions.c), event_mutex, then the lock of the registry of a
- * source.  The trace core calls marker_event_reg() under trace_types_lock as well, so
- * neither that lock nor a call that takes it is taken under a registry's.  The work item
- * takes event_mutex for one event at a time; nobody who holds a lock of these waits for it.
+ * Lock order: attaching (functions.c), event_mutex, then the lock of a source's registry.  The
+ * trace core holds trace_types_lock, too, when it calls marker_event_reg(), so code that holds a
+ * registry's lock must not take trace_types_lock.  The work item takes event_mutex for one event at
+ * a time; code that holds any of these locks must not wait for the work item.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -53,7 +54,7 @@ static void unlock_events(void)
 	mutex_unlock(marker_event_names.lock);
 }
 
-static void come_from(struct marker_event_source *source, struct module *module)
+static void add_module_events(struct marker_event_source *source, struct module *module)
 {
 	struct newcomers newcomers;
 
@@ -67,9 +68,10 @@ static void come_from(struct marker_event_source *source, struct module *module)
 
 /**
  * marker_events_module_live() - create the events that a module offers
- * @module: the module, whose init has succeeded: one that fails leaves although it is referred to
+ * @module: the module, whose init has succeeded: after an init that fails, a module is freed
+ *	although it is referenced
  *
- * Without an event all else works; the log says why.
+ * An event that cannot be created is logged; its marker or probe works without it.
  *
  * Context: may sleep.
  */
@@ -81,33 +83,33 @@ void marker_events_module_live(struct module *module)
 		return;
 	lock_events();
 	list_for_each_entry(source, &sources, node)
-		come_from(source, module);
+		add_module_events(source, module);
 	unlock_events();
 }
 
-static int take_owner(void *data, const struct marker_event_offer *offer)
+static int set_new_owner(void *data, const struct marker_event_offer *offer)
 {
 	struct marker_event *event = data;
 
-	marker_event_own(event, offer->module);
+	marker_event_set_owner(event, offer->module);
 	return 1;
 }
 
 /* Hand the event over to another module that offers it. Return false if there is none. */
-static bool hand_on(struct marker_event *event)
+static bool hand_over_event(struct marker_event *event)
 {
 	struct marker_event_offer wanted = marker_event_offer(event);
 
-	return event->source->find(&wanted, take_owner, event);
+	return event->source->find(&wanted, set_new_owner, event);
 }
 
 /*
  * Hand the event over to another module that offers it, else remove it: now, from our work item, or
  * leave it to the trace core.
  */
-static void give_away(struct marker_event *event, struct list_head *leaving)
+static void hand_over_or_remove(struct marker_event *event, struct list_head *leaving)
 {
-	if (hand_on(event))
+	if (hand_over_event(event))
 		return;
 	if (!event->added) {
 		list_del_init(&event->list);
@@ -119,7 +121,7 @@ static void give_away(struct marker_event *event, struct list_head *leaving)
 		return;
 	}
 	event->leaves = true;
-	/* Another module may define the same name later, and hit it. */
+	/* A module that is loaded later may have markers of this name: these must call no user. */
 	marker_event_drop_users(event);
 	if (event->used) {
 		marker_event_leave_to_core(event);
@@ -131,7 +133,7 @@ static void give_away(struct marker_event *event, struct list_head *leaving)
 
 /**
  * marker_events_module_going() - hand over or remove the events of a module
- * @module: the module that leaves; its markers are forgotten
+ * @module: the module that is being unloaded; its markers are unregistered already
  *
  * Context: may sleep.
  */
@@ -150,14 +152,14 @@ void marker_events_module_going(struct module *module)
 		source->ready(module, false);
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
-			give_away(event, &leaving);
+			hand_over_or_remove(event, &leaving);
 	marker_events_apply_first(&leaving);
 	unlock_events();
 }
 
 /**
  * marker_events_module_gone() - free events that the trace core has removed
- * @module: the module that leaves
+ * @module: the module that is being unloaded
  *
  * Context: may sleep.
  */
@@ -198,7 +200,7 @@ void marker_events_attach(struct function_marker *function)
 	unlock_events();
 }
 
-/* Is an event enabled or referenced? */
+/* Return true if an event is enabled or referenced. */
 static bool is_in_use(struct marker_event *event)
 {
 	return !list_empty(&event->users) || marker_event_is_held(event);
@@ -210,7 +212,7 @@ static int detach_event(struct marker_event *event)
 
 	if (is_in_use(event))
 		return -EBUSY;
-	if (hand_on(event))
+	if (hand_over_event(event))
 		return 0;
 	err = marker_event_remove(event);
 	if (!err)
@@ -244,7 +246,7 @@ int marker_events_detach(struct function_marker *function)
 	return err;
 }
 
-/* Wait for the events of all modules that were loaded or unloaded before. */
+/* Wait until the events of modules loaded or unloaded before this call are added or removed. */
 void marker_events_flush(void)
 {
 	if (marker_event_names.lock)
@@ -261,7 +263,7 @@ static int join_source(struct marker_event_source *source)
 	return 0;
 }
 
-static int note_offered(void *data, const struct marker_event_offer *offer)
+static int mark_offered(void *data, const struct marker_event_offer *offer)
 {
 	struct marker_event *event = marker_event_find(offer->system, offer->name);
 
@@ -270,8 +272,8 @@ static int note_offered(void *data, const struct marker_event_offer *offer)
 	return 0;
 }
 
-/* Is any event enabled or referenced that is not offered any more? */
-static bool is_busy(const struct marker_event_source *source)
+/* Return true if any event of a source is no longer offered, but enabled or referenced. */
+static bool has_busy_events(const struct marker_event_source *source)
 {
 	struct marker_event *event;
 	struct hlist_node *next;
@@ -284,7 +286,7 @@ static bool is_busy(const struct marker_event_source *source)
 	return false;
 }
 
-/* Queue the removal of events that are not offered any more and not busy. */
+/* Free events that are no longer offered; those in the trace core go to @leaving for removal. */
 static void withdraw_events(const struct marker_event_source *source, struct list_head *leaving)
 {
 	struct marker_event *event;
@@ -305,7 +307,7 @@ static void withdraw_events(const struct marker_event_source *source, struct lis
 	}
 }
 
-static int change_offers(struct marker_event_source *source)
+static int apply_offers(struct marker_event_source *source)
 {
 	struct newcomers newcomers;
 	struct marker_event *event;
@@ -315,8 +317,8 @@ static int change_offers(struct marker_event_source *source)
 
 	for_each_event_safe(event, next, bucket)
 		event->offered = false;
-	source->visit(NULL, note_offered, NULL);
-	if (is_busy(source))
+	source->visit(NULL, mark_offered, NULL);
+	if (has_busy_events(source))
 		return -EBUSY;
 	withdraw_events(source, &leaving);
 	marker_newcomers_init(&newcomers, source);
@@ -332,7 +334,7 @@ static int update_source(struct marker_event_source *source)
 	int err;
 
 	lock_events();
-	err = change_offers(source);
+	err = apply_offers(source);
 	unlock_events();
 	marker_events_flush();
 	return err;
@@ -344,7 +346,7 @@ static void leave_source(struct marker_event_source *source)
 
 	lock_events();
 	list_del(&source->node);
-	marker_events_lose_source(source);
+	marker_events_drop_source(source);
 	withdraw_events(source, &leaving);
 	marker_events_apply_first(&leaving);
 	unlock_events();
@@ -359,13 +361,13 @@ const struct marker_event_calls marker_event_calls = {
 };
 EXPORT_SYMBOL_GPL(marker_event_calls);
 
-/* Without event_mutex there are no events, and all else works. */
+/* Register the event source for markers. Without event_mutex, only trace events are missing. */
 int __init marker_events_init(void)
 {
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
 
 	if (!lock || marker_event_find_calls()) {
-		pr_warn("no trace events of markers: event_mutex, or a call that adds or removes one, cannot be found\n");
+		pr_warn("markers have no trace events: event_mutex, trace_add_event_call() or trace_remove_event_call() not found\n");
 		return 0;
 	}
 	marker_event_names.queue = alloc_workqueue("kmarkers_events", WQ_UNBOUND, 1);
@@ -376,7 +378,7 @@ int __init marker_events_init(void)
 	return join_source(&marker_event_markers);
 }
 
-/* No module with markers is loaded. The work item removes the remaining events. */
+/* No module with markers is loaded. destroy_workqueue() waits until the last events are removed. */
 void marker_events_exit(void)
 {
 	marker_event_orphans_exit();

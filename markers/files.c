@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The directories of names in debugfs, and the files in them.
+ * The directories in debugfs, one for each name of markers, and the files in them.
  *
- * Names are added and removed with modules. Removing a directory waits for operations on its files,
- * so two locks are needed. The lock of this file is held while directories are made and removed; no
+ * Directories are made and removed with modules. Removing one waits for operations on its files, so
+ * two locks are needed. The lock of this file is held while directories are made and removed; no
  * operation on their files takes it. The lock of controls.c protects the data that these operations
  * use.
  */
@@ -58,7 +58,7 @@ static ssize_t probe_write(struct file *file, const char __user *buf, size_t cou
 	return write_command(file, buf, count, marker_command_find);
 }
 
-/* Count the probes with this function in a part of an array. */
+/* Count the probes whose code is at @code, at the positions @from to @to - 1 of an array. */
 static unsigned int count_code(const struct probe_array *array, unsigned int from,
 			       unsigned int to, unsigned long code)
 {
@@ -69,13 +69,13 @@ static unsigned int count_code(const struct probe_array *array, unsigned int fro
 	return count;
 }
 
-/* Print each function once, with the number of times that it is connected. */
+/* Print each probe function of an array once, with the number of times that it is connected. */
 static void show_array(struct seq_file *m, const struct probe_array *array,
 		       marker_probe_func *nothing)
 {
 	unsigned int i;
 
-	for (i = 0; array && i < array->nr && kmarkers_list_goes_on(m); i++) {
+	for (i = 0; array && i < array->nr && kmarkers_can_print_line(m); i++) {
 		unsigned long code = marker_probe_code(&array->probe[i]);
 
 		if (array->probe[i].func == nothing || count_code(array, 0, i, code))
@@ -144,7 +144,10 @@ DEFINE_SHOW_STORE_ATTRIBUTE(enable);
 DEFINE_SHOW_STORE_ATTRIBUTE(probe);
 DEFINE_SHOW_ATTRIBUTE(control_stats);
 
-/* Can a name be a directory?  It must be an identifier, which a table need not hold. */
+/*
+ * Return true if a name can be that of a directory.  It must be an identifier, which is not checked
+ * when markers are registered, and must not be the name of a file beside the directory.
+ */
 static bool can_be_directory(const char *name)
 {
 	static const char *const taken[] = { "list", "control", "stats" };
@@ -157,8 +160,8 @@ static bool can_be_directory(const char *name)
 }
 
 /*
- * Create few directories: they are most of the time that loading a module of a thousand names
- * takes.
+ * Create the directory of a name and its files.  There is only one directory for each name, because
+ * creating directories takes most of the time of loading a module with a thousand names.
  */
 static void create_files(struct marker_control *control)
 {
@@ -211,7 +214,7 @@ void marker_files_remove(void)
 	LIST_HEAD(gone);
 
 	mutex_lock(&tree.lock);
-	marker_controls_take(&gone);
+	marker_controls_remove(&gone);
 	list_for_each_entry_safe(control, next, &gone, list) {
 		debugfs_remove_recursive(control->dir);
 		marker_control_free(control);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The directories of names in debugfs. */
+/* The directories in debugfs, one for each name of markers. */
 #ifndef MARKERS_FILES_H
 #define MARKERS_FILES_H
 

@@ -68,7 +68,7 @@ static char separator_of(char c)
 	return c == 'C' ? ':' : c == 'D' ? '-' : c == 'N' ? '\0' : ' ';
 }
 
-/* Read what follows %p: the kernel takes all letters and digits as part of the conversion. */
+/* Read all letters and digits behind %p: the kernel's printf treats them as one conversion. */
 static const char *read_pointer(const char *at, struct format_conversion *conversion)
 {
 	if (*at && strchr("sSB", *at))
@@ -84,8 +84,8 @@ static const char *read_pointer(const char *at, struct format_conversion *conver
 
 /**
  * marker_format_read() - parse a conversion
- * @at: what follows its %
- * @conversion: set to what it asks for
+ * @at: the character behind its %
+ * @conversion: filled in
  *
  * Context: any.
  * Return: the end of the conversion, or NULL if marker_format_check() refuses it.
@@ -106,7 +106,7 @@ const char *marker_format_read(const char *at, struct format_conversion *convers
 	if (!*at || !strchr("diuxXocsp%", *at))
 		return NULL;
 	conversion->type = *at++;
-	/* A percent sign has no argument, and no star either. */
+	/* A %% takes no argument, so its width and precision must not be a star. */
 	if (conversion->type == '%' && (conversion->width == FORMAT_FROM_ARGUMENT ||
 					conversion->precision == FORMAT_FROM_ARGUMENT))
 		return NULL;
@@ -162,8 +162,8 @@ static void put_spaces(struct output *out, int nr)
 		put_char(out, ' ');
 }
 
-/* Add to the text what snprintf() printed behind its end. */
-static void advance(struct output *out, int printed)
+/* Move the end of the text behind the characters that snprintf() has written there. */
+static void advance_end(struct output *out, int printed)
 {
 	unsigned int left = out->size - out->at - 1;
 
@@ -171,15 +171,15 @@ static void advance(struct output *out, int printed)
 		out->at += printed < left ? printed : left;
 }
 
-/* Limit a width or precision to what the kernel's printf takes without a warning. */
-static int bounded(int number)
+/* Limit the width or precision that an argument gives, to keep the kernel's printf from warning. */
+static int limit_width(int number)
 {
 	if (number > WIDTH_MAX)
 		return WIDTH_MAX;
 	return number < -WIDTH_MAX ? -WIDTH_MAX : number;
 }
 
-static unsigned int length(const struct output *out, const char *string, unsigned int most)
+static unsigned int measure_text(const struct output *out, const char *string, unsigned int most)
 {
 	unsigned int nr;
 	char c;
@@ -202,7 +202,7 @@ static void put_string(struct output *out, const struct format_conversion *how, 
 		string = string ? "(fault)" : "(null)";
 		most = out->size;
 	}
-	nr = length(out, string, most);
+	nr = measure_text(out, string, most);
 	width = (width < 0 ? -width : width) - (int)nr;
 	if (!left)
 		put_spaces(out, width);
@@ -212,7 +212,7 @@ static void put_string(struct output *out, const struct format_conversion *how, 
 		put_spaces(out, width);
 }
 
-/* A NUL would end the text for whoever reads it. */
+/* Print a character.  A NUL is not printed, because it would end the text. */
 static void put_letter(struct output *out, const struct format_conversion *how, char c)
 {
 	char string[] = { c, '\0' };
@@ -226,7 +226,7 @@ static void put_pointer(struct output *out, const struct format_conversion *how,
 {
 	char format[] = { '%', 'p', how->pointer, '\0' };
 
-	advance(out, snprintf(out->text + out->at, out->size - out->at, format, pointer));
+	advance_end(out, snprintf(out->text + out->at, out->size - out->at, format, pointer));
 }
 
 static void put_array(struct output *out, const struct format_conversion *how, const u8 *array)
@@ -236,7 +236,7 @@ static void put_array(struct output *out, const struct format_conversion *how, c
 	unsigned int i;
 
 	if (copy_from_kernel_nofault(bytes, array, how->array)) {
-		advance(out, snprintf(out->text + out->at, out->size - out->at, "(fault)"));
+		advance_end(out, snprintf(out->text + out->at, out->size - out->at, "(fault)"));
 		return;
 	}
 	for (i = 0; i < how->array; i++) {
@@ -274,14 +274,14 @@ static void put_number(struct output *out, const struct format_conversion *how, 
 	snprintf(format, sizeof(format), "%%%s*%sll%c", how->flags,
 		 how->precision < 0 ? "" : ".*", how->type);
 	if (how->precision < 0)
-		advance(out, snprintf(out->text + out->at, out->size - out->at, format,
-				      width, value));
+		advance_end(out, snprintf(out->text + out->at, out->size - out->at, format,
+					  width, value));
 	else
-		advance(out, snprintf(out->text + out->at, out->size - out->at, format,
-				      width, how->precision, value));
+		advance_end(out, snprintf(out->text + out->at, out->size - out->at, format,
+					  width, how->precision, value));
 }
 
-/* The arguments: a va_list, or slots of eight bytes. */
+/* The arguments to print: a va_list, or slots of eight bytes. */
 struct source {
 	va_list *args;
 	const unsigned long *slots;
@@ -300,9 +300,9 @@ static int take_int(struct source *from)
 static void put_argument(struct output *out, struct format_conversion *how, struct source *from)
 {
 	if (how->width == FORMAT_FROM_ARGUMENT)
-		how->width = bounded(take_int(from));
+		how->width = limit_width(take_int(from));
 	if (how->precision == FORMAT_FROM_ARGUMENT)
-		how->precision = bounded(take_int(from));
+		how->precision = limit_width(take_int(from));
 	switch (how->type) {
 	case '%':
 		put_char(out, '%');
@@ -324,7 +324,7 @@ static void put_argument(struct output *out, struct format_conversion *how, stru
 	}
 }
 
-static unsigned int print(struct output *out, const char *format, struct source *from)
+static unsigned int print_format(struct output *out, const char *format, struct source *from)
 {
 	struct format_conversion conversion;
 
@@ -360,15 +360,15 @@ unsigned int marker_format_print(char *text, unsigned int size, const char *form
 	struct output out = { text, size, 0 };
 	struct source from = { .args = args };
 
-	return print(&out, format, &from);
+	return print_format(&out, format, &from);
 }
 
 /**
- * marker_format_print_slots() - print arguments that were stored
+ * marker_format_print_slots() - print arguments that were stored in slots, by a marker's format
  * @text: buffer for the text
  * @size: size of the buffer, at least 1
  * @format: the marker's format
- * @slots: the arguments, eight bytes each; a string is its address
+ * @slots: the arguments, eight bytes each; for a string, its address
  *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.
@@ -379,5 +379,5 @@ unsigned int marker_format_print_slots(char *text, unsigned int size, const char
 	struct output out = { text, size, 0 };
 	struct source from = { .slots = slots };
 
-	return print(&out, format, &from);
+	return print_format(&out, format, &from);
 }

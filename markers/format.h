@@ -4,7 +4,7 @@
  *
  * A format and its arguments come from other people's code and are not trusted: each
  * conversion is parsed, its argument is fetched with the type that it names, and
- * printed with a format of our own; strings are copied with copy_from_kernel_nofault().
+ * printed with a new format for this one; strings are copied with copy_from_kernel_nofault().
  * A conversion that cannot be parsed ends the text.
  */
 #ifndef MARKERS_FORMAT_H
@@ -13,20 +13,20 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#define FORMAT_ARRAY	64	/* the longest array, as in the kernel's printf */
+#define FORMAT_ARRAY	64	/* the longest array in bytes, as in the kernel's printf */
 #define FORMAT_NONE		-1
 #define FORMAT_FROM_ARGUMENT	-2
 
 /**
- * struct format_conversion - one % of a format, taken apart
- * @flags: as written; ends with NUL
+ * struct format_conversion - a parsed conversion of a format
+ * @flags: the flag characters, each once, with a NUL behind them
  * @width: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
- * @precision: the same
- * @bytes: size of the integer argument
+ * @precision: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
+ * @bytes: size of the integer argument, in bytes
  * @type: the conversion character
- * @pointer: how a %p goes on if that asks for a symbol, else NUL
- * @array: how many bytes a %pM or, with a width, a %ph prints, else 0
- * @separator: what stands between these, or NUL
+ * @pointer: the s, S or B behind a %p that prints a symbol, else NUL
+ * @array: number of bytes that a %pM, %pm or, with a width, %ph prints, else 0
+ * @separator: character that is printed between these bytes, or NUL for none
  */
 struct format_conversion {
 	char flags[6];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Forwarding of a va_list to probes of 2006, which take the arguments as parameters. */
+/* Call probes of the marker API of 2006 with the arguments of a va_list as parameters. */
 #include <linux/kernel.h>
 
 #include "forward.h"
 
 #define FEW_ARGS	8
 
-/* Fetch arguments: each variadic integer or pointer has the size of an unsigned long. */
+/* Fetch @nr arguments: each variadic integer or pointer has the size of an unsigned long. */
 static void take_args(unsigned long *slots, unsigned int nr, va_list *args)
 {
 	unsigned int i;
@@ -27,8 +27,8 @@ static noinline void call_with_many(marker_probe_2006 *probe, const char *fmt,
 }
 
 /*
- * The probe that is registered for a probe of 2006, which is its private data.  It
- * passes the arguments on.  The marker says how many there are; the format is not used.
+ * Probe that is registered in place of a probe of 2006, whose address is its private data.  It
+ * calls that probe with the arguments.  Their number is in struct marker; the format is not parsed.
  */
 void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args)
 {
@@ -44,7 +44,7 @@ void marker_forward_2006(void *private, void *call_private, const char *fmt, va_
 	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
 }
 
-/* The address of a probe's code; for a probe of 2006 its own, not marker_forward_2006(). */
+/* Return the address of a probe's code: for a probe of 2006 not that of marker_forward_2006(). */
 unsigned long marker_probe_code(const struct marker_probe *probe)
 {
 	bool forwards = probe->func == marker_forward_2006;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Forwarding from a probe that takes a va_list to a probe of 2006. */
+/* Calling probes of the marker API of 2006 with the arguments of a va_list as parameters. */
 #ifndef MARKERS_FORWARD_H
 #define MARKERS_FORWARD_H
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers at the entries of functions, which belong to ftrace.  While such a marker is
- * on, its ftrace operations are registered and ftrace calls on_function(); while it is
- * off, they are not registered.
+ * Markers at the entries of functions, which ftrace calls.  While such a marker is on, its
+ * ftrace operations are registered, with call_function_marker() as their callback.
  *
- * ftrace does not call on_function() again while it runs in the same context, so
- * probes may call functions that have a marker.
+ * ftrace does not call call_function_marker() recursively in the same context, so probes may call
+ * functions that have a marker.
  */
 #include <linux/errno.h>
 #include <linux/ftrace.h>
@@ -25,8 +24,8 @@
 #define FORMAT		"caller %pS args %lx %lx %lx %lx %lx %lx"
 #define FORMAT_ARGS	7
 
-static void notrace on_function(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
-				struct compat_ftrace_regs *regs)
+static void notrace call_function_marker(unsigned long ip, unsigned long parent_ip,
+					 struct ftrace_ops *ops, struct compat_ftrace_regs *regs)
 {
 	struct function_marker *function = container_of(ops, struct function_marker, ops);
 
@@ -47,7 +46,7 @@ int marker_ftrace_switch(struct marker *marker, bool on)
 		    unregister_ftrace_function(&function->ops);
 }
 
-/* Read the names of function and module from "function+offset/size [module]". */
+/* Set the names of function and module, which sprint_symbol() prints for an address. */
 static void read_symbol(struct function_marker *function, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end, *module;
@@ -67,11 +66,11 @@ static void read_symbol(struct function_marker *function, unsigned long addr)
 }
 
 /*
- * Find the module that contains an address; the kernel's own search is not exported.
- * The list's head is the only member that is not a module: it is in the kernel's data,
- * thus below MODULES_VADDR.
+ * Find the module that contains an address, by walking the kernel's list of modules from this one
+ * on: __module_address() is not exported.  The head of the list is not a struct module; it is
+ * skipped, because it is in the kernel's data, below MODULES_VADDR.
  */
-static struct module *module_at(unsigned long addr)
+static struct module *find_module_at(unsigned long addr)
 {
 	struct module *module = THIS_MODULE;
 
@@ -84,9 +83,9 @@ static struct module *module_at(unsigned long addr)
 }
 
 /*
- * Check that a marker may be attached in the module at an address, if any.  For a module
- * that is LIVE while our lock is held, marker_functions_drop() is yet to be called, and
- * its functions stay until then.
+ * Set the owner of a function marker: the module at @addr, which must be MODULE_STATE_LIVE, or this
+ * module for a function of the kernel.  A module that is LIVE while functions.c holds its lock is
+ * not freed before marker_functions_drop() has detached the marker.
  */
 static int find_owner(struct function_marker *function, unsigned long addr, const char *symbol)
 {
@@ -97,7 +96,7 @@ static int find_owner(struct function_marker *function, unsigned long addr, cons
 	if (addr < MODULES_VADDR)
 		return 0;
 	rcu_read_lock();
-	module = module_at(addr);
+	module = find_module_at(addr);
 	if (module && within_module_init(addr, module))
 		err = -EPERM;
 	else if (!module || READ_ONCE(module->state) != MODULE_STATE_LIVE)
@@ -105,8 +104,9 @@ static int find_owner(struct function_marker *function, unsigned long addr, cons
 	function->owner = module;
 	rcu_read_unlock();
 	if (err)
-		pr_info("%.64s: %s\n", symbol, err == -EPERM ?
-			"is freed after init" : "its module is coming or leaving");
+		pr_info("%.64s: cannot attach a marker: %s\n", symbol, err == -EPERM ?
+			"the function is freed after init" :
+			"its module is being loaded or unloaded");
 	return err;
 }
 
@@ -115,8 +115,8 @@ static int set_filter(struct function_marker *function, const char *symbol, unsi
 	struct ftrace_ops *ops = &function->ops;
 	int err;
 
-	ops->func = on_function;
-	/* Without PERMANENT, ftrace warns if a sysctl disables it while the marker is on. */
+	ops->func = call_function_marker;
+	/* Without PERMANENT, ftrace warns if the sysctl disables ftrace while a marker is on. */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_function(ops, symbol, addr);
 	if (err == -ENOENT)
@@ -164,10 +164,10 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 }
 
 /*
- * Free a function marker. On return ftrace no longer calls it; if ftrace refuses to unregister it,
- * the operations stay allocated.
+ * Unregister a function marker from ftrace and free it.  If ftrace refuses, the marker stays
+ * allocated.
  */
-int marker_ftrace_forget(struct function_marker *function)
+int marker_ftrace_free(struct function_marker *function)
 {
 	int err = marker_ftrace_switch(&function->marker, false);
 

@@ -18,14 +18,14 @@
 /**
  * struct function_marker - a marker at the entry of a function
  * @node: link in the list of all function markers
- * @marker: the marker that the registry knows
+ * @marker: the marker, as registered under its name
  * @record: a table with the marker as its only record
  * @ops: ftrace operations, registered while the marker is on
  * @name: the marker's name
  * @function: the function's name in kallsyms
  * @module: the module that contains the function, or "kernel"
- * @owner: that module, or ours
- * @ready: its marker may be an event; guarded by event_mutex
+ * @owner: that module; for a function of the kernel, kmarkers_markers
+ * @ready: true while the marker may be a trace event; guarded by event_mutex
  */
 struct function_marker {
 	struct list_head node;
@@ -41,9 +41,9 @@ struct function_marker {
 
 int marker_ftrace_prepare(struct function_marker *function, const char *symbol);
 int marker_ftrace_switch(struct marker *marker, bool on);
-int marker_ftrace_forget(struct function_marker *function);
+int marker_ftrace_free(struct function_marker *function);
 
-/* The module of a marker that root put on a function, if it may be an event; else NULL. */
+/* Return the owner of a marker attached to a function, or NULL if it may not be a trace event. */
 static inline struct module *marker_ftrace_owner(const struct marker *marker)
 {
 	const struct function_marker *function;

@@ -27,8 +27,8 @@ static int detach_function(struct function_marker *function)
 	list_del(&function->node);
 	marker_tables_drop_records(&function->record);
 	marker_files_remove();
-	err = marker_ftrace_forget(function);
-	/* ftrace still calls our code: keep this module loaded. */
+	err = marker_ftrace_free(function);
+	/* After an error ftrace still calls code of this module: keep the module loaded. */
 	if (!err)
 		module_put(THIS_MODULE);
 	return err;
@@ -59,15 +59,15 @@ static int make_function(const char *symbol, const char *name, struct function_m
 	strscpy(function->name, name, sizeof(function->name));
 	err = marker_ftrace_prepare(function, symbol) ?: add_function(function);
 	if (err)
-		marker_ftrace_forget(function);
+		marker_ftrace_free(function);
 	else
 		*made = function;
 	return err;
 }
 
 /*
- * The marker holds a reference to this module: its event needs this module, and nothing reports
- * references to the event.
+ * Attach a marker to a function, with its debugfs files and trace event.  The marker holds a
+ * reference to this module, because a reference to its event does not.
  */
 static int attach_function(const char *symbol, const char *name)
 {
@@ -96,14 +96,13 @@ static int attach_function(const char *symbol, const char *name)
  * @symbol: the function's name
  * @name: the marker's name, an identifier that no marker has yet
  *
- * As long as it is attached, this module cannot be unloaded.
+ * While the marker is attached, this module cannot be unloaded.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or
- * if its module is still being loaded or is leaving; -EPERM if ftrace cannot trace the
- * function or it is in a module's init text; -EEXIST if a marker has that name;
- * -ENOMEM; -ENODEV if this module leaves; or an error of ftrace, if probes are registered for the
- * name already.
+ * if its module is being loaded or unloaded; -EPERM if ftrace cannot trace the function or it is
+ * in a module's init text; -EEXIST if a marker has that name; -ENOMEM; -ENODEV if this module is
+ * being unloaded; or an error of ftrace, if probes are registered for the name already.
  */
 int marker_function_attach(const char *symbol, const char *name)
 {
@@ -123,8 +122,8 @@ int marker_function_attach(const char *symbol, const char *name)
  * @name: the marker's name
  *
  * Context: may sleep; waits for functions that are being traced.
- * Return: 0; -ENOENT if no function has that marker; -EBUSY if its trace event is on, or if
- * somebody has a reference to it, as an event probe; or an error of ftrace.
+ * Return: 0; -ENOENT if no function has that marker; -EBUSY if its trace event is enabled or
+ * referenced, for instance by an event probe; or an error of ftrace.
  */
 int marker_function_detach(const char *name)
 {
@@ -144,7 +143,10 @@ int marker_function_detach(const char *name)
 
 /**
  * marker_functions_drop() - detach markers from the functions of an unloading module
- * @module: the module, before ftrace forgets its functions; with it goes its event
+ * @module: the module
+ *
+ * This is called before ftrace removes the records of the module's functions.  The trace events are
+ * removed afterwards, by marker_events_module_going().
  *
  * Context: may sleep.
  */

@@ -11,8 +11,8 @@
 #include "print_fmt.h"
 
 /*
- * Names that no field may have: keywords of C, and macros of bpftrace, which makes a struct of an
- * event.
+ * Names that no field may have, because bpftrace turns an event into a C struct: keywords of C, and
+ * macros that are defined in bpftrace.
  */
 static const char *const taken[] = {
 	"NULL", "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const",
@@ -28,13 +28,13 @@ static bool begins_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* Letters of other scripts, too, so that no part of a word is taken for a word. */
+/* Count bytes of UTF-8 characters as letters, so that no part of a word is read as a word. */
 static bool is_word_part(char c)
 {
 	return begins_word(c) || (c >= '0' && c <= '9') || (u8)c >= 0x80;
 }
 
-/* C keeps names that begin with two underscores, or with one and a capital letter. */
+/* C reserves names that begin with two underscores, or with one and a capital letter. */
 static bool is_reserved(const char *name)
 {
 	unsigned int i;
@@ -56,7 +56,7 @@ static bool is_field_name(const char *name)
 	return !*name;
 }
 
-/* Return the other field of that name, or NULL. */
+/* Return another field that has the name of @field, or NULL. */
 static struct layout_field *field_of_name(struct record_layout *layout,
 					  const struct layout_field *field, unsigned int nr)
 {
@@ -68,14 +68,14 @@ static struct layout_field *field_of_name(struct record_layout *layout,
 	return NULL;
 }
 
-static const char *skip_back(const char *text, const char *end)
+static const char *skip_separators_back(const char *text, const char *end)
 {
 	while (end > text && strchr(" =:", end[-1]))
 		end--;
 	return end;
 }
 
-static const char *word_start(const char *text, const char *end)
+static const char *find_word_start(const char *text, const char *end)
 {
 	while (end > text && is_word_part(end[-1]))
 		end--;
@@ -83,21 +83,22 @@ static const char *word_start(const char *text, const char *end)
 }
 
 /*
- * The word in front of a conversion, as in "sector %llu", "sector=%llu" and "sector: 0x%llx".
- * What follows a # is how LTTng was to store the argument: "ip #p%ld" is named ip.
- * The text begins at @text and ends before @end.  A field without such a word has no name yet.
+ * Name a field after the word in front of its conversion: sector for "sector %llu", "sector=%llu"
+ * and "sector: 0x%llx".  A # and the letters behind it are skipped, since they gave LTTng the type
+ * to store: ip for "ip #p%ld".  The text begins at @text and ends before @end.  Without a usable
+ * word, the name stays empty.
  */
 static void name_field(struct record_layout *layout, const char *text, const char *end)
 {
 	struct layout_field *field = &layout->field[layout->nr];
-	const char *start = word_start(text, end);
+	const char *start = find_word_start(text, end);
 
 	if (start > text && start[-1] == '#')
 		end = start - 1;
 	else if (end - text >= 2 && end[-2] == '0' && end[-1] == 'x')
 		end -= 2;
-	end = skip_back(text, end);
-	start = word_start(text, end);
+	end = skip_separators_back(text, end);
+	start = find_word_start(text, end);
 	if (end - start >= LAYOUT_NAME)
 		return;
 	snprintf(field->name, sizeof(field->name), "%.*s", (int)(end - start), start);
@@ -106,7 +107,8 @@ static void name_field(struct record_layout *layout, const char *text, const cha
 }
 
 /*
- * Name the fields without a name by their position, and rename other fields that have such a name.
+ * Name the fields without a name by their position: arg1, arg2, ...  A field that took such a name
+ * from its format is named by its position, too.
  */
 static void name_others(struct record_layout *layout)
 {
@@ -192,7 +194,7 @@ unsigned int marker_field_align(const struct layout_field *field)
 	return field->is_array ? 1 : field->bytes;
 }
 
-/* Append a field after the existing ones. */
+/* Append the field that was filled in: set its offset and count it.  Return 0 or -E2BIG. */
 static int place_field(struct record_layout *layout)
 {
 	struct layout_field *field = &layout->field[layout->nr];
@@ -251,8 +253,8 @@ static int add_fields(struct record_layout *layout, const char *format)
 	return err;
 }
 
-/* Bound the number of arguments of a format from above; little more than an event takes. */
-static unsigned int most_fields(const char *format)
+/* Return an upper bound of the number of fields of a format, at most MARKER_MAX_ARGS + 1. */
+static unsigned int bound_field_count(const char *format)
 {
 	unsigned int nr = 0;
 
@@ -264,7 +266,7 @@ static unsigned int most_fields(const char *format)
 /**
  * marker_layout_make() - lay out the records of a marker
  * @format: the marker's format
- * @head: bytes in front of the first field
+ * @head: number of bytes in front of the first field
  *
  * Context: may sleep.
  * Return: the layout; or ERR_PTR(): -EINVAL for a format that marker_format_check() refuses,
@@ -275,13 +277,13 @@ struct record_layout *marker_layout_make(const char *format, unsigned int head)
 	struct record_layout *layout;
 	int err;
 
-	layout = kzalloc(sizeof(*layout) + most_fields(format) * sizeof(layout->field[0]),
+	layout = kzalloc(sizeof(*layout) + bound_field_count(format) * sizeof(layout->field[0]),
 			 GFP_KERNEL);
 	if (!layout)
 		return ERR_PTR(-ENOMEM);
 	layout->bytes = head;
 	err = add_fields(layout, format);
-	/* Each string has room for its NUL at least. */
+	/* Each string needs room for its NUL at least. */
 	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)
 		err = -E2BIG;
 	if (!err)

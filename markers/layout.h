@@ -3,9 +3,9 @@
  * Layout of the records of trace events, and conversion of arguments to and from them.
  *
  * An argument is kept in a slot of eight bytes.  A number has as many bytes in the record as its
- * type.  An array of fixed length is copied; one that cannot be read becomes zeros.  A
- * string is copied behind the numbers, where a word of four bytes in the place of its
- * field tells: its offset, and above bit 16 its bytes with the NUL at its end.
+ * type.  An array of fixed length is copied; if it cannot be read, its bytes in the record are
+ * zero.  A string is copied behind all fields.  Its field is a word of four bytes: bits 0 to 15
+ * are the offset of the string in the record, bits 16 to 31 its size in bytes with its NUL.
  */
 #ifndef MARKERS_LAYOUT_H
 #define MARKERS_LAYOUT_H
@@ -14,23 +14,23 @@
 
 #include <kmarkers/arguments.h>
 
-#define LAYOUT_NAME	32
-#define LAYOUT_STRING	512	/* the longest string, with its NUL */
-#define LAYOUT_RECORD	1536	/* the longest record */
-#define LAYOUT_ENDLESS	-1
+#define LAYOUT_NAME	32	/* size of a field's name with its NUL, in bytes */
+#define LAYOUT_STRING	512	/* size of the longest string with its NUL, in bytes */
+#define LAYOUT_RECORD	1536	/* size of the longest record, in bytes */
+#define LAYOUT_ENDLESS	-1	/* a string without a maximum length */
 
 /**
- * struct layout_field - an argument
- * @name: from the format, or arg1, arg2, ...
- * @type: as C and the tracers call it
- * @bytes: in the record
- * @offset: in the record
- * @is_signed: can the number be negative?
- * @is_string: is it an address of characters?
- * @is_array: is it an address of bytes, which are copied into the record?
- * @array_type: its @type
- * @most: how many characters the format asks for at most, or LAYOUT_ENDLESS
- * @most_slot: in which slot that stands, counted from 1; 0 for none
+ * struct layout_field - the field of an argument in a record
+ * @name: the word in front of the conversion in the format, or arg1, arg2, ...
+ * @type: C type, or __data_loc char[] for a string
+ * @bytes: size of the field, in bytes
+ * @offset: offset of the field in the record, in bytes
+ * @is_signed: true for a signed number
+ * @is_string: true if the argument is the address of a string
+ * @is_array: true if the argument is the address of an array, which is copied into the record
+ * @array_type: buffer for the @type of an array
+ * @most: maximum number of characters of a string, or LAYOUT_ENDLESS
+ * @most_slot: slot of the argument that gives this maximum, counted from 1; 0 if @most gives it
  */
 struct layout_field {
 	char name[LAYOUT_NAME];
@@ -46,10 +46,10 @@ struct layout_field {
 };
 
 /**
- * struct record_layout - all arguments of a marker
- * @print_fmt: how tracers print a record, in their language
- * @bytes: of a record without what strings hold
- * @nr: how many fields
+ * struct record_layout - the fields of a marker's records
+ * @print_fmt: the print_fmt of the trace event
+ * @bytes: size of a record without the copied strings, in bytes
+ * @nr: number of fields
  * @field: the fields
  */
 struct record_layout {

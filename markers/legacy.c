@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The interface of 2006: setting, removing and listing probes. */
+/* The marker API of 2006: marker_set_probe(), marker_remove_probe() and marker_list_probe(). */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -13,7 +13,7 @@
 #include "forward.h"
 #include "names.h"
 
-static unsigned int count_fitting(const struct marker_entry *entry, const char *format)
+static unsigned int count_fitting_markers(const struct marker_entry *entry, const char *format)
 {
 	const struct marker *marker;
 	unsigned int count = 0;
@@ -24,14 +24,14 @@ static unsigned int count_fitting(const struct marker_entry *entry, const char *
 }
 
 /* Connect a probe of 2006.  Return the number of markers that call it now, or 0. */
-static int set_probe(struct marker_entry *entry, const char *format, void *probe)
+static int connect_2006_probe(struct marker_entry *entry, const char *format, void *probe)
 {
 	struct marker *marker;
 	int err;
 
-	if (!count_fitting(entry, format)) {
+	if (!count_fitting_markers(entry, format)) {
 		list_for_each_entry(marker, &entry->markers, node)
-			pr_warn("%s in %s(): format \"%s\" is not the probe's \"%s\"\n",
+			pr_warn("%s in %s(): probe not set: format \"%s\" is not the probe's \"%s\"\n",
 				marker->name, marker->func, marker->format, format);
 		return 0;
 	}
@@ -41,7 +41,7 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
 		pr_warn("%s: probe not set: error %d\n", entry->name, err);
 		return 0;
 	}
-	return count_fitting(entry, entry->format);
+	return count_fitting_markers(entry, entry->format);
 }
 
 /**
@@ -54,7 +54,7 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
  * that is set again stays connected once.
  *
  * Context: may sleep.
- * Return: how many markers call the probe now; 0 means failure, and the log says why.
+ * Return: number of markers that call the probe now; 0 means failure, with a reason in the log.
  */
 int marker_set_probe(const char *name, const char *format, union marker_any_probe probe)
 {
@@ -66,7 +66,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 	mutex_lock(&marker_registry.lock);
 	entry = marker_name_find(name);
 	if (entry) {
-		count = set_probe(entry, format, probe.probe);
+		count = connect_2006_probe(entry, format, probe.probe);
 		marker_name_put(entry);
 	} else {
 		pr_warn("%s: probe not set: no such marker\n", name);
@@ -78,12 +78,12 @@ EXPORT_SYMBOL_GPL(marker_set_probe);
 
 /**
  * marker_remove_probe() - disconnect a probe from all names, as in 2006
- * @probe: as set
+ * @probe: the probe, as passed to marker_set_probe()
  *
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: how many markers called the probe; 0 means failure.
+ * Return: number of markers that called the probe; 0 means failure.
  */
 int marker_remove_probe(union marker_any_probe probe)
 {
@@ -96,7 +96,7 @@ int marker_remove_probe(union marker_any_probe probe)
 	for_each_name_safe(entry, next, i) {
 		if (marker_array_find(entry->probes, marker_forward_2006, probe.probe) < 0)
 			continue;
-		count += count_fitting(entry, entry->format);
+		count += count_fitting_markers(entry, entry->format);
 		marker_disconnect(entry, marker_forward_2006, probe.probe);
 		marker_name_put(entry);
 	}
@@ -105,7 +105,7 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
-/* Does a marker call @probe?  With @probe NULL every marker is listed. */
+/* Return true if marker_list_probe() logs a marker: if it calls @probe, or if @probe is NULL. */
 static bool is_listed(const struct marker_entry *entry, const struct marker *marker, void *probe)
 {
 	return !probe || (marker_array_find(entry->probes, marker_forward_2006, probe) >= 0 &&
@@ -114,10 +114,10 @@ static bool is_listed(const struct marker_entry *entry, const struct marker *mar
 
 /**
  * marker_list_probe() - log the markers that call a probe, as in 2006
- * @probe: as set; NULL to log all markers
+ * @probe: the probe, as passed to marker_set_probe(); NULL to log all markers
  *
  * Context: may sleep.
- * Return: how many markers were logged.
+ * Return: number of markers that were logged.
  */
 int marker_list_probe(union marker_any_probe probe)
 {
@@ -129,7 +129,7 @@ int marker_list_probe(union marker_any_probe probe)
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
 		list_for_each_entry(marker, &entry->markers, node) {
-			/* A console may be slow. */
+			/* Logging to a slow console takes long. */
 			cond_resched();
 			if (!is_listed(entry, marker, probe.probe))
 				continue;

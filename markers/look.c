@@ -29,18 +29,16 @@ static const char *const flavours[] = {
 	[MARKER_TRACEPOINT] = "tracepoint",
 };
 
-/*
- * Print a marker's line of the list.  The registry's lock is held, as marker_name_find()
- * asserts.
- */
-static void show_line(struct seq_file *m, const struct marker *marker)
+/* Print the line of a marker in the debugfs file markers/list.  The registry's lock is held. */
+static void show_marker_line(struct seq_file *m, const struct marker *marker)
 {
 	const struct marker_entry *entry = marker_name_find(marker->name);
 
 	seq_printf(m, "%s %s %s %u %s %s ", marker->name,
 		   marker->state__imv ? "on" : "off",
 		   flavours[marker->flavour],
-		   (marker->probes ? live_probes(entry->probes) : 0) + typed_probes(marker),
+		   (marker->probes ? count_live_probes(entry->probes) : 0) +
+		   count_typed_probes(marker),
 		   marker->module, marker->func);
 	if (marker->file)
 		seq_printf(m, "%s:%u \"%s\"\n", base_name(marker->file), marker->line,
@@ -59,12 +57,12 @@ int marker_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "name state flavour probes module function file:line format\n");
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
-		for (i = 0; i < table->nr && kmarkers_list_goes_on(m); i++)
-			show_line(m, record_marker(&table->records[i]));
+		for (i = 0; i < table->nr && kmarkers_can_print_line(m); i++)
+			show_marker_line(m, record_marker(&table->records[i]));
 	for_each_name(entry, i)
-		if (list_empty(&entry->markers) && kmarkers_list_goes_on(m))
+		if (list_empty(&entry->markers) && kmarkers_can_print_line(m))
 			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
-				   live_probes(entry->probes), entry->format ?: "");
+				   count_live_probes(entry->probes), entry->format ?: "");
 	mutex_unlock(&marker_registry.lock);
 	return 0;
 }
@@ -105,13 +103,13 @@ static int visit_marker_tables(const struct module *module, marker_visitor *visi
  * @name: name of the markers; NULL for any
  * @module: if @name is NULL, module of the markers; NULL for any
  * @visit: called for each marker; a return value other than 0 ends the walk
- * @data: passed to it
+ * @data: passed to @visit
  *
- * Context: may sleep; @visit must not call the registry.
+ * Context: may sleep; @visit must not take the registry's lock.
  * Return: 0, or the value other than 0 that @visit returned.
  */
 int marker_visit(const char *name, const struct module *module, marker_visitor *visit,
-		     void *data)
+		 void *data)
 {
 	int err;
 
@@ -121,13 +119,13 @@ int marker_visit(const char *name, const struct module *module, marker_visitor *
 	return err;
 }
 
-static int found(void *data, const struct marker *marker)
+static int stop_at_first(void *data, const struct marker *marker)
 {
 	return 1;
 }
 
-/* Does a marker exist?  The arguments are those of marker_visit(). */
+/* Return true if a marker of this name or module exists; arguments as for marker_visit(). */
 bool marker_exists(const char *name, const struct module *module)
 {
-	return marker_visit(name, module, found, NULL);
+	return marker_visit(name, module, stop_at_first, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module kmarkers_markers: finds the tables of client modules as they load. */
+/* The module kmarkers_markers: registers the markers of other modules when these are loaded. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -25,7 +25,7 @@
 
 static struct dentry *dir;
 
-/* Print the file list, after pending trace events were added. */
+/* Print the debugfs file markers/list, after waiting until queued trace events were added. */
 static int list_show(struct seq_file *m, void *unused)
 {
 	marker_events_flush();
@@ -33,8 +33,8 @@ static int list_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
-/* Is a probe in a module that is going?  The module should have unregistered it. */
-static bool is_probe_leaving(void *data, const char *name, unsigned long code)
+/* Return true, and log the probe, if its code is in the module @data, which is being unloaded. */
+static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 {
 	struct module *module = data;
 
@@ -45,8 +45,9 @@ static bool is_probe_leaving(void *data, const char *name, unsigned long code)
 	return true;
 }
 
-/* The marker whose state is at an address, or NULL if it is of another module. */
-static const struct marker *find_marker(const struct kmarkers_span *markers, unsigned long state)
+/* Return the marker whose state__imv is at the address @state, or NULL if no marker has it. */
+static const struct marker *find_marker_of_state(const struct kmarkers_span *markers,
+						 unsigned long state)
 {
 	const s32 *record;
 
@@ -60,11 +61,11 @@ static const struct marker *find_marker(const struct kmarkers_span *markers, uns
 }
 
 /*
- * Refuse markers in text that is freed after init, where compilers may also have inlined a function
- * that has one.  The table of immediate values is refused for such a site in any case; here the
- * marker's name and place are known.
+ * Refuse a module with a marker in its init text, which is freed after init.  Compilers also inline
+ * functions with markers into such text.  The module kmarkers_immediate would refuse the site, too,
+ * but could not log the marker's name and source line.
  */
-static int check_freed(struct module *module, const struct kmarkers_span *markers)
+static int check_init_text(struct module *module, const struct kmarkers_span *markers)
 {
 	const struct patcher_site *site;
 	struct kmarkers_span sites;
@@ -80,7 +81,7 @@ static int check_freed(struct module *module, const struct kmarkers_span *marker
 
 		if (!within_module_init(addr, module))
 			continue;
-		marker = find_marker(markers, patcher_site_key(site));
+		marker = find_marker_of_state(markers, patcher_site_key(site));
 		if (!marker)
 			continue;
 		pr_err("%s: marker %s (%s:%u, %s) is in %ps, which is freed after init: use _trace_mark(), or make its function noinline and not __init\n",
@@ -105,7 +106,7 @@ static int add_marker_module(struct module *module)
 		return err;
 	if (!stubs.chunks && !markers.chunks)
 		return patcher_check_tables(module, needs);
-	return check_freed(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
+	return check_init_text(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
 	       marker_tables_add(module, &markers) ?: marker_files_add(module);
 }
 
@@ -118,24 +119,25 @@ static void drop_marker_module(struct module *module)
 		marker_files_remove();
 }
 
-static void lose_module(struct module *module)
+static void drop_going_module(struct module *module)
 {
 	/*
-	 * Detaching functions drops references to this module, which orphaned events may have to
-	 * take.
+	 * Hold a reference to this module: marker_functions_drop() may put the last one before
+	 * marker_events_module_going() gets one for an orphaned event.
 	 */
 	__module_get(THIS_MODULE);
 	marker_functions_drop(module);
 	marker_raw_flush();
-	marker_tables_disconnect(is_probe_leaving, module);
+	marker_tables_disconnect(is_probe_in_module, module);
 	drop_marker_module(module);
 	marker_events_module_going(module);
 	module_put(THIS_MODULE);
 }
 
 /*
- * Module notifier.  COMING: before the module's init; GOING: when its exit function has run or its
- * init has failed.  What sets its parameters may run until the notifiers have returned, and longer.
+ * Module notifier.  MODULE_STATE_COMING is sent before the module's init, MODULE_STATE_GOING after
+ * its exit function or after an init that failed.  Functions that set its parameters may still run
+ * during MODULE_STATE_GOING, and even after the notifiers have returned.
  */
 static int handle_marker_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -149,26 +151,26 @@ static int handle_marker_module(struct notifier_block *nb, unsigned long event, 
 			drop_marker_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
-		lose_module(module);
+		drop_going_module(module);
 	}
 	return notifier_from_errno(err);
 }
 
-/* Runs before the notifier of immediate values, so that markers have their states by then. */
+/* Runs before the notifier of immediate values, which writes the states of markers into sites. */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_marker_module,
 	.priority = 4,
 };
 
 /*
- * Connect the callbacks of a module to tracepoints, which call them at once.  So this
- * notifier runs after that of immediate values, which are stored into text that does not
- * run yet, and after the kernel's own notifiers of priority 1 and 0: before those, a
- * static key of the module could be switched on without its jumps being changed, and
- * the kernel would crash when it finds that out, as the key is switched off.
- * Trace events come when the module's init has succeeded: nothing that follows them may fail.
+ * Second module notifier.  It connects callbacks of the module to tracepoints, which may call
+ * them from then on.  So it runs after the notifier of immediate values, which patches text that
+ * does not run yet, and after the kernel's notifiers of priority 1 and 0: before these, enabling a
+ * static key of the module would not patch its jumps, and disabling the key would then crash the
+ * kernel.
+ * Trace events are added in MODULE_STATE_LIVE, when the module's init can no longer fail.
  */
-static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_module_late(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
@@ -181,8 +183,8 @@ static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 	return notifier_from_errno(err);
 }
 
-static struct notifier_block ready_notifier = {
-	.notifier_call = on_ready,
+static struct notifier_block late_notifier = {
+	.notifier_call = handle_module_late,
 	.priority = -1,
 };
 
@@ -192,13 +194,13 @@ static int register_notifiers(void)
 
 	if (err)
 		return err;
-	err = register_module_notifier(&ready_notifier);
+	err = register_module_notifier(&late_notifier);
 	if (err)
 		unregister_module_notifier(&module_notifier);
 	return err;
 }
 
-/* Print the file stats. */
+/* Print the debugfs file markers/stats. */
 static int nested_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "nested %lu\n", marker_event_nested());
@@ -237,12 +239,15 @@ err_event:
 	return err;
 }
 
-/* When this runs, no client is loaded, and no function has a marker: both hold this module. */
+/*
+ * No module with markers is loaded, and no marker is attached to a function: each holds a reference
+ * to this module.
+ */
 static void __exit markers_exit(void)
 {
 	marker_control_file_exit();
 	debugfs_remove_recursive(dir);
-	unregister_module_notifier(&ready_notifier);
+	unregister_module_notifier(&late_notifier);
 	unregister_module_notifier(&module_notifier);
 	marker_raw_flush();
 	marker_events_exit();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The names of the marker registry.  A name joins markers, found in the tables of
- * modules, with probes, whichever comes first.
+ * The names of the marker registry.  A name connects markers, found in the tables of modules,
+ * with probes; either may be registered first.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -29,14 +29,14 @@ struct marker_registry marker_registry = {
 const u8 marker_tables_need_markers;
 EXPORT_SYMBOL_GPL(marker_tables_need_markers);
 
-static struct hlist_head *bucket(const char *name)
+static struct hlist_head *name_bucket(const char *name)
 {
 	u32 mask = (1U << marker_registry.order) - 1;
 
 	return &marker_registry.names[jhash(name, strlen(name), 0) & mask];
 }
 
-static void use_names(struct hlist_head *names, unsigned int order)
+static void replace_buckets(struct hlist_head *names, unsigned int order)
 {
 	if (marker_registry.names != first_names)
 		kvfree(marker_registry.names);
@@ -44,8 +44,11 @@ static void use_names(struct hlist_head *names, unsigned int order)
 	marker_registry.order = order;
 }
 
-/* Double the number of buckets if there is a name for each; without memory, try again later. */
-static void grow(void)
+/*
+ * Double the number of hash buckets if there are as many names.  Without memory the table stays as
+ * it is; the next new name tries again.
+ */
+static void grow_buckets(void)
 {
 	struct hlist_head *old = marker_registry.names, *names;
 	unsigned int i, nr = 1U << marker_registry.order;
@@ -62,7 +65,7 @@ static void grow(void)
 	for (i = 0; i < nr; i++) {
 		hlist_for_each_entry_safe(entry, next, &old[i], node) {
 			hlist_del(&entry->node);
-			hlist_add_head(&entry->node, bucket(entry->name));
+			hlist_add_head(&entry->node, name_bucket(entry->name));
 		}
 	}
 	if (old != first_names)
@@ -74,13 +77,13 @@ struct marker_entry *marker_name_find(const char *name)
 	struct marker_entry *entry;
 
 	lockdep_assert_held(&marker_registry.lock);
-	hlist_for_each_entry(entry, bucket(name), node)
+	hlist_for_each_entry(entry, name_bucket(name), node)
 		if (!strcmp(entry->name, name))
 			return entry;
 	return NULL;
 }
 
-/* Find or make a name.  Callers end with marker_name_put(). */
+/* Find a name or create it.  The caller calls marker_name_put() when it is done. */
 struct marker_entry *marker_name_get(const char *name)
 {
 	struct marker_entry *entry = marker_name_find(name);
@@ -92,8 +95,8 @@ struct marker_entry *marker_name_get(const char *name)
 		return NULL;
 	strcpy(entry->name, name);
 	INIT_LIST_HEAD(&entry->markers);
-	grow();
-	hlist_add_head(&entry->node, bucket(name));
+	grow_buckets();
+	hlist_add_head(&entry->node, name_bucket(name));
 	marker_registry.nr_names++;
 	return entry;
 }
@@ -113,7 +116,7 @@ void marker_name_put(struct marker_entry *entry)
 	kfree(entry);
 }
 
-/* Fix the format of a name with probes: all later formats must be equal to the first. */
+/* Set the format of a name if it has none: later markers and probes must have the same. */
 int marker_name_fix_format(struct marker_entry *entry, const char *format)
 {
 	lockdep_assert_held(&marker_registry.lock);
@@ -125,7 +128,7 @@ int marker_name_fix_format(struct marker_entry *entry, const char *format)
 
 void marker_name_log_mismatch(const struct marker_entry *entry, const struct marker *marker)
 {
-	pr_warn("%s in %s(): format \"%s\" is not the registered \"%s\", stays off\n",
+	pr_warn("%s in %s(): format \"%s\" is not the registered \"%s\", the marker stays off\n",
 		marker->name, marker->func, marker->format, entry->format);
 }
 
@@ -148,6 +151,6 @@ void marker_names_free(void)
 		kfree(entry);
 	}
 	marker_registry.nr_names = 0;
-	use_names(first_names, FIRST_ORDER);
+	replace_buckets(first_names, FIRST_ORDER);
 	mutex_unlock(&marker_registry.lock);
 }

@@ -16,9 +16,9 @@ struct probe_array;
  * struct marker_entry - a name, which exists while it has markers or probes
  * @node: link in the hash table of names
  * @markers: list of struct marker
- * @probes: the probes, NULL if there are none
- * @format: the format that all must have, fixed by the first one given while the name
- *	has probes; else NULL
+ * @probes: array of the connected probes, NULL if there are none
+ * @format: format that markers and probes of this name must have: the first one given while the
+ *	name has probes; else NULL
  * @name: the name
  */
 struct marker_entry {
@@ -31,11 +31,11 @@ struct marker_entry {
 
 /**
  * struct marker_table - the markers of a module
- * @node: in the list of all
- * @module: the module; NULL in user space, and for the marker of a function
- * @records: where the markers are
- * @nr: how many
- * @ready: all subsystems have registered the module
+ * @node: link in the list of all tables
+ * @module: the module; NULL in user space, and for a marker attached to a function
+ * @records: array of offsets, each from its own address to a struct marker
+ * @nr: number of records
+ * @ready: true once the markers may become trace events
  */
 struct marker_table {
 	struct list_head node;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Make an event's print_fmt, by which tracers outside the kernel print records: a format in quotes,
- * and C expressions for its arguments.
+ * Make the print_fmt of a trace event: a format in quotes, and C expressions for its arguments.
+ * Tracers in user space print records by it.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 #include "layout.h"
 #include "print_fmt.h"
 
-/* Append a character: always count it, and store it while there is room. */
+/* A text buffer.  @nr counts all characters written to it, of which the first @room are stored. */
 struct writer {
 	char *text;
 	unsigned int room;
@@ -51,19 +51,19 @@ static void write_quoted(struct writer *to, char c)
 
 /**
  * struct conversion_text - a conversion as it is written into print_fmt
- * @how: the conversion
+ * @how: the conversion in the marker's format
  * @value: the field that it prints
- * @star: the field that is its width or its precision, or NULL
- * @prefix: what stands in front of a number
- * @sign: what stands in front of a number that is not negative, or NUL
- * @align: "-", "0" or ""
- * @alternate: with #
+ * @star: the field that gives the width or the precision written as a star, or NULL
+ * @prefix: "0x", "0X" or "", written as text in front of a number
+ * @sign: '+' or ' ', printed in front of a number that is not negative, or NUL
+ * @align: the flag "-" or "0", or ""
+ * @alternate: true to write the flag #
  * @width: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
- * @precision: the same
+ * @precision: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
  *
- * Tracers print with the printf() of C, and parse what they print themselves: of Debian 12's,
- * libtraceevent takes no argument for what it does not know, such as %c, %td and the flags + and
- * blank, and prints the next argument in its place.  It takes one star for a conversion.
+ * Tracers print like the printf() of C, not like the kernel's.  libtraceevent of Debian 12 consumes
+ * no argument for a conversion that it does not support, such as %c, %td and the flags + and blank,
+ * so that the next conversion prints it.  It supports one star in a conversion.
  */
 struct conversion_text {
 	struct format_conversion how;
@@ -82,7 +82,7 @@ static bool has_flag(const struct conversion_text *conv, char flag)
 	return strchr(conv->how.flags, flag);
 }
 
-/* The kernel prints 0x before a 0 as well, and C does not. */
+/* Write 0x as text if possible: with the flag #, the kernel prints 0x also for 0, C does not. */
 static void set_prefix(struct conversion_text *conv)
 {
 	char type = conv->how.type;
@@ -98,7 +98,10 @@ static void set_prefix(struct conversion_text *conv)
 		conv->width = conv->width > 2 ? conv->width - 2 : FORMAT_NONE;
 }
 
-/* The kernel pads with zeros even with a precision, and C does not. */
+/*
+ * With the flag 0 and a precision, keep only the larger of width and precision: the kernel pads
+ * with zeros up to both, C only up to the precision.
+ */
 static void set_zeros(struct conversion_text *conv)
 {
 	if (conv->precision == 0)
@@ -127,11 +130,11 @@ static void set_number(struct conversion_text *conv)
 }
 
 /*
- * Read a conversion whose first field is @field.  Return the next field, or NULL if it is a percent
- * sign.  A string is in the record as its precision says.
+ * Fill in @conv for the conversion whose first field is @field.  Return the first field of the next
+ * conversion.  A string is written without precision: its copy in the record has been cut already.
  */
-static const struct layout_field *describe(struct conversion_text *conv,
-					   const struct layout_field *field)
+static const struct layout_field *fill_conversion(struct conversion_text *conv,
+						  const struct layout_field *field)
 {
 	const struct layout_field *width = NULL, *precision = NULL;
 
@@ -153,7 +156,7 @@ static const struct layout_field *describe(struct conversion_text *conv,
 	return field + 1;
 }
 
-/* Append a width or a precision. */
+/* Write a width or a precision with the text @before in front, or nothing for FORMAT_NONE. */
 static void write_size(struct writer *to, const char *before, int size)
 {
 	char digits[8];
@@ -165,7 +168,7 @@ static void write_size(struct writer *to, const char *before, int size)
 	write_word(to, size == FORMAT_FROM_ARGUMENT ? "*" : digits);
 }
 
-static const char *length_of(unsigned int bytes)
+static const char *length_modifier(unsigned int bytes)
 {
 	return bytes == 1 ? "hh" : bytes == 2 ? "h" : bytes == 4 ? "" : "l";
 }
@@ -181,13 +184,13 @@ static void write_number(struct writer *to, const struct conversion_text *conv)
 	write_word(to, conv->align);
 	write_size(to, "", conv->width);
 	write_size(to, ".", conv->precision);
-	write_word(to, length_of(conv->how.bytes));
+	write_word(to, length_modifier(conv->how.bytes));
 	write_char(to, conv->how.type);
 }
 
 /*
- * Print a pointer as a symbol or a number: tracers know no other form, or take it for an address in
- * the record.
+ * Write a pointer as a symbol or a number: tracers do not support the kernel's other forms of %p,
+ * or take the pointer as an address in the record.
  */
 static void write_pointer(struct writer *to, const struct conversion_text *conv)
 {
@@ -198,7 +201,7 @@ static void write_pointer(struct writer *to, const struct conversion_text *conv)
 		write_char(to, kind == 'B' ? 'S' : kind);
 }
 
-/* A field of one character that is printed as a string is that character. */
+/* Write %s for a string, and also for %c: tracers print a field of one character by %s. */
 static void write_string(struct writer *to, const struct conversion_text *conv)
 {
 	write_char(to, '%');
@@ -207,7 +210,7 @@ static void write_string(struct writer *to, const struct conversion_text *conv)
 	write_char(to, 's');
 }
 
-/* Tracers print arrays with blanks or nothing between the bytes, with colons if they are six. */
+/* Return true for six bytes with colons between them: tracers print no other array with colons. */
 static bool is_mac(const struct conversion_text *conv)
 {
 	return conv->how.array == 6 && conv->how.separator == ':';
@@ -234,7 +237,10 @@ static void write_rec(struct writer *to, const char *before, const char *name, c
 	write_word(to, behind);
 }
 
-/* A width that is negative or too large is none; a precision is that of a number, at least 1. */
+/*
+ * Write the argument of a star: its field, if that is between 0 and 255.  Any other width is
+ * replaced by 0, and any other precision by 1.
+ */
 static void write_star(struct writer *to, const struct conversion_text *conv)
 {
 	const char *name = conv->star->name;
@@ -244,7 +250,7 @@ static void write_star(struct writer *to, const struct conversion_text *conv)
 		  name, "");
 }
 
-/* Return the sign bit of a field. */
+/* Write the argument that prints the sign: an empty string if the sign bit of the field is set. */
 static void write_sign(struct writer *to, const struct conversion_text *conv)
 {
 	char text[64];
@@ -279,7 +285,7 @@ static void write_arguments(struct writer *to, const struct conversion_text *con
 
 typedef void conversion_writer(struct writer *to, const struct conversion_text *conv);
 
-/* Visit each conversion, and the text between conversions if @with_text is set. */
+/* Call @write for each conversion of a format; with @with_text, also write the text between. */
 static void write_parts(struct writer *to, const struct record_layout *layout, const char *format,
 			conversion_writer *write, bool with_text)
 {
@@ -298,7 +304,7 @@ static void write_parts(struct writer *to, const struct record_layout *layout, c
 		if (!format)
 			return;
 		if (conv.how.type != '%') {
-			field = describe(&conv, field);
+			field = fill_conversion(&conv, field);
 			write(to, &conv);
 		} else if (with_text) {
 			write_word(to, "%%");
@@ -316,7 +322,7 @@ static void write_all_fields(struct writer *to, const struct record_layout *layo
 	write_char(to, '\0');
 }
 
-/* Return the print_fmt, to be freed by kfree(); NULL without memory. */
+/* Return a print_fmt, which the caller frees by kfree(), or NULL if there is no memory. */
 char *marker_print_fmt(const struct record_layout *layout, const char *format)
 {
 	struct writer to = { NULL, 0, 0 };

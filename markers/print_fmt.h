@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The print_fmt of an event, by which tracers outside the kernel print records. */
+/* The print_fmt of a trace event, by which tracers in user space print its records. */
 #ifndef MARKERS_PRINT_FMT_H
 #define MARKERS_PRINT_FMT_H
 

@@ -20,7 +20,7 @@
  * @name: the markers' name; no marker of that name need exist yet
  * @format: the format the probe expects, or NULL for any
  * @probe: the probe
- * @probe_private: passed to it
+ * @probe_private: passed to @probe
  *
  * Context: may sleep.
  * Return: 0; -EINVAL without a name or probe; -EBUSY if this probe is registered
@@ -46,8 +46,8 @@ int marker_probe_register(const char *name, const char *format,
 }
 EXPORT_SYMBOL_GPL(marker_probe_register);
 
-/* Disconnect a pair from a name if it is connected. */
-static int unregister(struct marker_entry *entry, marker_probe_func *probe, void *private)
+/* Disconnect a probe with its private data from a name.  Return -ENOENT if it is not connected. */
+static int disconnect_pair(struct marker_entry *entry, marker_probe_func *probe, void *private)
 {
 	int err = marker_disconnect(entry, probe, private);
 
@@ -65,8 +65,8 @@ static int unregister(struct marker_entry *entry, marker_probe_func *probe, void
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or, with a probe that has a register probe
- * still connected, an error of patcher_apply().
+ * Return: 0; -ENOENT if there is no such registration; or, with the probe still connected, an error
+ * of patcher_apply(), possible only if the probe has a register probe.
  */
 int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private)
 {
@@ -76,7 +76,7 @@ int marker_probe_unregister(const char *name, marker_probe_func *probe, void *pr
 	mutex_lock(&marker_registry.lock);
 	entry = name ? marker_name_find(name) : NULL;
 	if (entry)
-		err = unregister(entry, probe, probe_private);
+		err = disconnect_pair(entry, probe, probe_private);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
@@ -87,10 +87,10 @@ EXPORT_SYMBOL_GPL(marker_probe_unregister);
  * @probe: as registered
  * @probe_private: as registered
  *
- * If the pair is registered under several names, one of them is disconnected.
+ * If the probe is registered with this data under several names, one of them is disconnected.
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or, with the pair still connected under
+ * Return: 0; -ENOENT if there is no such registration; or, with the probe still connected under
  * each of its names, another error of marker_probe_unregister().
  */
 int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_private)
@@ -101,10 +101,10 @@ int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_p
 
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
-		one = unregister(entry, probe, probe_private);
+		one = disconnect_pair(entry, probe, probe_private);
 		if (one == -ENOENT)
 			continue;
-		/* With another error the pair is still connected there; it may have other names. */
+		/* After any other error the pair stays connected to this name: try the next one. */
 		err = one;
 		if (!err)
 			goto out;
@@ -115,7 +115,7 @@ out:
 }
 EXPORT_SYMBOL_GPL(marker_probe_unregister_private_data);
 
-static void *private_of(const struct probe_array *array, marker_probe_func *probe, int num)
+static void *find_private(const struct probe_array *array, marker_probe_func *probe, int num)
 {
 	unsigned int i;
 
@@ -131,7 +131,7 @@ static void *private_of(const struct probe_array *array, marker_probe_func *prob
  * @probe: as registered
  * @num: number of the registration, from 0, if the probe is registered several times
  *
- * Only the owner of the data can know whether they still exist.
+ * The data may be freed before this returns, unless the caller prevents it.
  *
  * Context: may sleep.
  * Return: the data, or ERR_PTR(-ENOENT).
@@ -144,7 +144,7 @@ void *marker_get_private_data(const char *name, marker_probe_func *probe, int nu
 	mutex_lock(&marker_registry.lock);
 	entry = name ? marker_name_find(name) : NULL;
 	if (entry)
-		private = private_of(entry->probes, probe, num);
+		private = find_private(entry->probes, probe, num);
 	mutex_unlock(&marker_registry.lock);
 	return private;
 }
@@ -171,12 +171,14 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 	while (entry->probes && i < entry->probes->nr) {
 		const struct marker_probe *probe = &entry->probes->probe[i];
 
-		if (probe->func == marker_array_nothing || !gone(data, entry->name, marker_probe_code(probe))) {
+		if (probe->func == marker_array_nothing ||
+		    !gone(data, entry->name, marker_probe_code(probe))) {
 			i++;
 			continue;
 		}
 		if (marker_disconnect(entry, probe->func, probe->private)) {
-			pr_err("%s: cannot disconnect a probe of an unloading module\n", entry->name);
+			pr_err("%s: cannot disconnect a probe of an unloading module\n",
+			       entry->name);
 			return count;
 		}
 		count++;
@@ -188,12 +190,12 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 
 /**
  * marker_probes_disconnect() - disconnect every probe whose code is being unloaded
- * @gone: tells whether the code of a probe goes away
- * @data: passed to it
+ * @gone: returns true if the code of a probe is being unloaded
+ * @data: passed to @gone
  *
  * The probes may run until a grace period has passed.
  *
- * Return: how many probes were disconnected.
+ * Return: number of probes that were disconnected.
  */
 unsigned int marker_probes_disconnect(probe_gone *gone, void *data)
 {

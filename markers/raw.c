@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Raw tracepoints of typed markers: the probe that calls the BPF programs is connected while
- * there are any.
+ * Raw tracepoints of typed markers. While BPF programs are attached to the raw tracepoint of a
+ * marker, a probe that calls them is connected to the marker.
  *
- * The kernel calls us under its tracepoint lock, which markers in tracepoint callbacks take under
- * the registry's lock. So the registry's lock is not waited for: if somebody holds it, a work item
- * connects the probe a little later.
+ * The kernel calls marker_raw_switch() with its tracepoint lock held. tracepoint.c takes that lock
+ * while the registry's lock is held. So marker_raw_switch() must not wait for the registry's lock:
+ * if it is held, a work item connects or disconnects the probe later.
  */
 #include <linux/export.h>
 #include <linux/list.h>
@@ -22,7 +22,7 @@
 #include "stubs.h"
 #include "typed.h"
 
-static int update_raw(struct marker_typed *typed)
+static int update_raw_probe(struct marker_typed *typed)
 {
 	struct marker_raw *raw = typed->raw;
 	bool wanted = READ_ONCE(raw->wanted);
@@ -41,7 +41,7 @@ static int update_raw(struct marker_typed *typed)
 	return err;
 }
 
-static void update_all_raw(struct work_struct *unused)
+static void update_all_raw_probes(struct work_struct *unused)
 {
 	struct marker_table *table;
 	unsigned int i;
@@ -52,21 +52,21 @@ static void update_all_raw(struct work_struct *unused)
 			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
 
 			if (typed && typed->raw)
-				update_raw(typed);
+				update_raw_probe(typed);
 		}
 	}
 	mutex_unlock(&marker_registry.lock);
 }
 
-static DECLARE_WORK(update_work, update_all_raw);
+static DECLARE_WORK(update_work, update_all_raw_probes);
 
 /**
  * marker_raw_switch() - connect or disconnect the probe that calls BPF programs
  * @typed: the marker
- * @on: true before the first program is called, false after the last one
+ * @on: true when the first program is attached, false when the last one was detached
  *
- * The kernel calls this, through a function that DEFINE_MARKER() defines.  If the registry
- * is in use, the probe is connected or disconnected after the call.
+ * The tracepoint core calls this through a function that DEFINE_MARKER() defines.  If the
+ * registry's lock is held, a work item connects or disconnects the probe later.
  *
  * Context: may sleep; the kernel's lock of tracepoints is held.
  * Return: 0, or an error of marker_typed_register().
@@ -80,7 +80,7 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 		schedule_work(&update_work);
 		return 0;
 	}
-	err = update_raw(typed);
+	err = update_raw_probe(typed);
 	if (err && on)
 		WRITE_ONCE(typed->raw->wanted, false);
 	mutex_unlock(&marker_registry.lock);
@@ -94,7 +94,7 @@ void marker_raw_flush(void)
 	flush_work(&update_work);
 }
 
-/* The array ends with a function that is NULL. */
+/* Call every function of a tracepoint's array, which an element with func NULL ends. */
 #define CALL_ALL(tracepoint, types, args...)				\
 do {									\
 	const struct tracepoint_func *__func;				\
@@ -109,7 +109,7 @@ do {									\
 
 /**
  * marker_raw_call_5() - call the BPF programs of a marker with up to five arguments
- * @tracepoint: the tracepoint that has the programs
+ * @tracepoint: the tracepoint that the programs are attached to
  * @a: first argument
  * @b: second
  * @c: third
@@ -125,8 +125,8 @@ void marker_raw_call_5(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e)
 EXPORT_SYMBOL_GPL(marker_raw_call_5);
 
 /**
- * marker_raw_call_12() - marker_raw_call_5() for up to twelve arguments
- * @tracepoint: the tracepoint that has the programs
+ * marker_raw_call_12() - call the BPF programs of a marker with up to twelve arguments
+ * @tracepoint: the tracepoint that the programs are attached to
  * @a: first argument
  * @b: second
  * @c: third

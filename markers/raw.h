@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Raw tracepoints of typed markers, which BPF programs are attached to; in the kernel only. */
+/* Raw tracepoints of typed markers, to which BPF programs are attached; in the kernel only. */
 #ifndef MARKERS_RAW_H
 #define MARKERS_RAW_H
 

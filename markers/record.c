@@ -11,8 +11,8 @@
 
 static const char null[] = "(null)", fault[] = "(fault)";
 
-/* The string that stands for an unreadable one. */
-static const char *readable(unsigned long slot, unsigned int most)
+/* Return the string at the address in @slot; "(null)" or "(fault)" if it cannot be read. */
+static const char *readable_string(unsigned long slot, unsigned int most)
 {
 	const char *string = (const char *)slot;
 	char c;
@@ -22,7 +22,7 @@ static const char *readable(unsigned long slot, unsigned int most)
 	return most && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
 }
 
-/* The length that the format allows, less than @room. */
+/* Return the length of a string, at most @most and less than @room. */
 static unsigned int count_chars(const char *string, unsigned int most, unsigned int room)
 {
 	unsigned int nr = 0;
@@ -46,24 +46,24 @@ static unsigned int measure_string(const struct layout_field *field, const unsig
 	unsigned int room = left < LAYOUT_STRING ? left : LAYOUT_STRING;
 	unsigned int most = most_chars(field, slots);
 
-	return count_chars(readable(slots[i], most), most, room) + 1;
+	return count_chars(readable_string(slots[i], most), most, room) + 1;
 }
 
 /**
- * marker_layout_measure() - compute the length of a record
- * @layout: its fields
+ * marker_layout_measure() - compute the size of a record
+ * @layout: the fields of the record
  * @slots: the arguments
- * @lengths: gets the bytes of each string, with a NUL
+ * @lengths: set to the size of each string with its NUL, in bytes
  *
- * Strings are read without trust: one that cannot be read becomes "(fault)".
+ * A string whose address cannot be read is recorded as "(fault)".
  *
  * Context: any, NMI included.
- * Return: at most LAYOUT_RECORD.
+ * Return: the size in bytes, at most LAYOUT_RECORD.
  */
 unsigned int marker_layout_measure(const struct record_layout *layout, const unsigned long *slots,
 				   u16 *lengths)
 {
-	/* Each string has room for its NUL at least. */
+	/* Leave room for at least the NUL of each later string. */
 	unsigned int i, bytes = layout->bytes, later = layout->nr;
 
 	for (i = 0; i < layout->nr; i++) {
@@ -80,7 +80,7 @@ unsigned int marker_layout_measure(const struct record_layout *layout, const uns
 /* The string may have changed since it was measured: copy at most the measured length. */
 static void copy_string(char *to, unsigned long slot, unsigned int length)
 {
-	const char *string = readable(slot, length - 1);
+	const char *string = readable_string(slot, length - 1);
 	unsigned int i = 0;
 
 	while (i + 1 < length && !copy_from_kernel_nofault(to + i, string + i, 1) && to[i])
@@ -113,10 +113,11 @@ static void store_number(void *to, unsigned long value, unsigned int bytes)
 
 /**
  * marker_layout_fill() - write the fields of a record
- * @layout: its fields
- * @record: the record, as long as was measured; what is in front of the first field stays
+ * @layout: the fields of the record
+ * @record: the record, of the size that marker_layout_measure() returned; its bytes in front of the
+ *	first field are not changed
  * @slots: the arguments
- * @lengths: as measured
+ * @lengths: sizes of the strings, from marker_layout_measure()
  *
  * Context: any, NMI included.
  */
@@ -158,7 +159,7 @@ static unsigned long load_number(const void *from, const struct layout_field *fi
 	}
 }
 
-/* Return a string of a record, or NULL if it does not end inside the record. */
+/* Return the address of a string in a record, or NULL if it does not end inside the record. */
 static const char *load_string(const void *record, unsigned int bytes, unsigned long word)
 {
 	unsigned int offset = word & ((1UL << OFFSET_BITS) - 1), length = word >> OFFSET_BITS;
@@ -171,13 +172,13 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
 
 /**
  * marker_layout_read() - get the arguments out of a record
- * @layout: its fields
+ * @layout: the fields of the record
  * @record: the record
- * @bytes: of the record, at least
- * @slots: get the arguments; a string's or an array's is its address in the record
+ * @bytes: size of the record, or LAYOUT_RECORD if it is not known
+ * @slots: set to the arguments; for a string or an array, to its address in the record
  *
  * Context: any.
- * Return: false if the record does not fit this layout, as far as can be seen.
+ * Return: false if the record cannot have this layout: it is too short, or a string is not inside.
  */
 bool marker_layout_read(const struct record_layout *layout, const void *record,
 			unsigned int bytes, unsigned long *slots)

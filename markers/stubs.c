@@ -5,15 +5,15 @@
  * A stub is three instructions, see <kmarkers/typed.h>: the *entry*, a jump to
  * the iterator or a nop, and behind it the *slot*, which loads the private data
  * of the only probe and jumps to the probe.  The slot is written only after the entry
- * has jumped past it for a grace period.  So no CPU that is interrupted between the
- * two instructions of the slot can pair the data of one probe with the code of
- * another: sites call stubs with preemption disabled.
+ * has jumped to the iterator for a grace period.  Sites call stubs with preemption
+ * disabled, so by then no CPU is between the two instructions of the slot, where it
+ * would call the new probe with the old probe's data.
  *
- * The probe in the slot is a typed one, or the register probe of one that is registered by name.
+ * The slot calls a typed probe, or the register probe of a probe that is registered by name.
  *
  * The iterator is correct for any set of probes; the slot is a shortcut.  A change to
- * the probes of a marker therefore first stops using the slot, and at its end uses it
- * again if there is exactly one probe.
+ * the probes of a marker therefore first patches the entry to jump to the iterator, and
+ * at its end patches it to a nop again if there is exactly one probe.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -51,7 +51,7 @@ static LIST_HEAD(stub_tables);
 marker_register_probe_func *marker_stub_register_probe;
 
 /**
- * marker_typed_nothing() - the target of stubs until their marker is registered
+ * marker_typed_nothing() - do nothing: stubs jump here until their marker is registered
  *
  * Context: any.
  */
@@ -89,12 +89,12 @@ static void poke_mov(struct patcher_poke *poke, u8 *addr, void *private)
 }
 
 /**
- * marker_stub_leave() - let a typed marker call its probes through the iterator
- * @marker: any marker
+ * marker_stub_use_iterator() - patch the stub of a typed marker to jump to the iterator
+ * @marker: the marker; nothing is done if it is not typed
  *
  * Return: 0; or, with nothing changed, an error of patcher_apply().
  */
-int marker_stub_leave(struct marker *marker)
+int marker_stub_use_iterator(struct marker *marker)
 {
 	struct marker_typed *typed = typed_of(marker);
 	struct patcher_poke poke;
@@ -123,15 +123,15 @@ static int fill_slot(struct marker_typed *typed, const struct marker_probe *prob
 		return err;
 	poke_mov(&pokes[0], typed->stub + SLOT_MOV, probe->private);
 	cond_synchronize_rcu(typed->idle);
-	/* A program does not wait for ever with a lock held: the slot stays unused then. */
+	/* In user space, the wait has a timeout, after which the slot stays unused. */
 	if (!rcu_wait_succeeded(typed->idle))
 		return -EBUSY;
 	return patcher_apply(owner, pokes, 2);
 }
 
-/* The probe of an array with one that was not removed. */
-static const struct marker_probe *only_probe(const struct probe_array *array,
-					     marker_probe_func *nothing)
+/* Return the first probe of an array that was not removed in place; there must be one. */
+static const struct marker_probe *get_live_probe(const struct probe_array *array,
+						 marker_probe_func *nothing)
 {
 	const struct marker_probe *probe = array->probe;
 
@@ -140,8 +140,8 @@ static const struct marker_probe *only_probe(const struct probe_array *array,
 	return probe;
 }
 
-/* The array of the probes that are registered by name.  The registry's lock is held. */
-static const struct probe_array *named_array(const struct marker *marker)
+/* Return the array of probes registered under a marker's name.  The registry's lock is held. */
+static const struct probe_array *find_named_array(const struct marker *marker)
 {
 	const struct marker_probe *first = rcu_dereference_raw(marker->probes);
 
@@ -150,7 +150,7 @@ static const struct probe_array *named_array(const struct marker *marker)
 
 static bool find_register_probe(const struct probe_array *named, struct marker_probe *slot)
 {
-	const struct marker_probe *probe = only_probe(named, marker_array_nothing);
+	const struct marker_probe *probe = get_live_probe(named, marker_array_nothing);
 
 	if (!marker_stub_register_probe)
 		return false;
@@ -159,24 +159,27 @@ static bool find_register_probe(const struct probe_array *named, struct marker_p
 	return slot->func;
 }
 
-/* Find the only probe of a marker, which its slot would call; false if it has none or several. */
-static bool find_only(const struct marker_typed *typed, struct marker_probe *slot)
+/*
+ * Set @slot to the only probe of a marker.  Return false if there are none or several, or if it is
+ * registered by name and has no register probe.
+ */
+static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
-	const struct probe_array *named = named_array(&typed->marker);
+	const struct probe_array *named = find_named_array(&typed->marker);
 
-	if (live_probes(typed->array) + live_probes(named) != 1)
+	if (count_live_probes(typed->array) + count_live_probes(named) != 1)
 		return false;
-	if (live_probes(named))
+	if (count_live_probes(named))
 		return find_register_probe(named, slot);
-	*slot = *only_probe(typed->array, typed_nothing(typed));
+	*slot = *get_live_probe(typed->array, typed_nothing(typed));
 	return true;
 }
 
 /**
- * marker_stub_update() - let a typed marker with a single probe call it directly
- * @marker: any marker
+ * marker_stub_update() - patch the stub of a typed marker to call its only probe directly
+ * @marker: the marker; nothing is done if it is not typed, or has no or several probes
  *
- * If that is not possible, the iterator goes on calling it.
+ * If the stub cannot be patched, the iterator still calls the probe.
  */
 void marker_stub_update(struct marker *marker)
 {
@@ -187,15 +190,15 @@ void marker_stub_update(struct marker *marker)
 	lockdep_assert_held(&marker_registry.lock);
 	if (!typed || !typed->stub || typed->direct)
 		return;
-	if (!find_only(typed, &slot) || fill_slot(typed, &slot))
+	if (!find_single_probe(typed, &slot) || fill_slot(typed, &slot))
 		return;
 	begin_poke(&poke, typed->stub + ENTRY, JMP_LEN);
 	memcpy(poke.new, nop, JMP_LEN);
 	typed->direct = !patcher_apply(owner, &poke, 1);
 }
 
-/* Are three sites a stub of one marker, as __DEFINE_MARKER_STUB() makes it? */
-static bool valid_stub(const struct patcher_site *site)
+/* Return true if three sites describe one stub as __DEFINE_MARKER_STUB() lays it out. */
+static bool is_valid_stub(const struct patcher_site *site)
 {
 	static const u8 at[SITES] = { ENTRY, SLOT_MOV, SLOT_JMP };
 	static const u8 len[SITES] = { JMP_LEN, MOV_LEN, JMP_LEN };
@@ -214,9 +217,9 @@ static struct marker_typed *site_marker(const struct patcher_site *site)
 	return (void *)patcher_site_key(site);
 }
 
-static int aim_stub(struct patcher_poke *poke, const struct patcher_site *site)
+static int make_iterator_poke(struct patcher_poke *poke, const struct patcher_site *site)
 {
-	if (!valid_stub(site))
+	if (!is_valid_stub(site))
 		return -EINVAL;
 	return poke_jmp(poke, (void *)patcher_site_addr(site),
 			(unsigned long)site_marker(site)->iterator);
@@ -235,12 +238,12 @@ static int init_stubs(const struct patcher_table *table)
 	if (!pokes)
 		return -ENOMEM;
 	for (i = 0; i < nr && !err; i++)
-		err = aim_stub(&pokes[i], &site[i * SITES]);
+		err = make_iterator_poke(&pokes[i], &site[i * SITES]);
 	if (!err)
 		err = patcher_apply_new(table, pokes, nr);
 	for (i = 0; i < nr && !err; i++) {
 		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
-		/* 0 is a state of the future until a kernel has had some hundred grace periods. */
+		/* 0 would be a future grace period: RCU counts from several hundred below 0. */
 		site_marker(&site[i * SITES])->idle = idle;
 	}
 	kvfree(pokes);

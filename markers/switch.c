@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Switching markers on and off: the ftrace operations or tracepoint callback that leads
- * to the marker, its stub, and the immediate value that its site reads.
+ * Switching markers on and off.  Three things may have to change: the immediate value that the
+ * site reads, the stub of a typed marker, and the registration of the ftrace operations or of the
+ * tracepoint callback that reaches the marker.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -17,7 +18,7 @@
 #include "switch.h"
 #include "tracepoint.h"
 
-/* Begin a batch with room for a number of markers.  Return 0 or -ENOMEM. */
+/* Begin a batch of at most @room markers.  Return 0 or -ENOMEM. */
 int marker_switch_begin(struct marker_switch *batch, unsigned int room)
 {
 	batch->nr = 0;
@@ -38,7 +39,7 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
 /**
  * marker_switch_end() - switch the markers that were added, in one batch
  * @batch: the batch, begun with marker_switch_begin()
- * @err: not 0 to switch nothing
+ * @err: an error that occurred before, or 0; with an error no marker is switched
  *
  * Return: @err if it is not 0, or the result of imv_set_many(): on error no marker is
  * switched.
@@ -56,8 +57,8 @@ int marker_switch_end(struct marker_switch *batch, int err)
  * marker_switch_off_each() - switch off the markers of a table one by one
  * @table: the table
  *
- * A site that cannot be switched off, because somebody else's kprobe is on it, stays on and keeps
- * no other on.
+ * A site that cannot be switched off, for instance because of a kprobe on it, stays on; the others
+ * are switched off.
  */
 void marker_switch_off_each(const struct marker_table *table)
 {
@@ -73,10 +74,11 @@ void marker_switch_off_each(const struct marker_table *table)
 }
 
 /*
- * Tell the code that calls a marker whether it is on: ftrace for a marker on a
- * function, a tracepoint for a marker in its callback.
+ * Register or unregister the hook through which a marker is reached: the ftrace operations of a
+ * marker attached to a function, or the tracepoint callback that contains the marker.  Other
+ * markers have no hook.
  */
-int marker_switch_outside(struct marker *marker, bool on)
+int marker_switch_hook(struct marker *marker, bool on)
 {
 	if (marker->flavour == MARKER_FUNCTION)
 		return marker_ftrace_switch(marker, on);
@@ -85,16 +87,18 @@ int marker_switch_outside(struct marker *marker, bool on)
 
 static int prepare_marker(struct marker *marker)
 {
-	return marker_switch_outside(marker, true) ?: marker_stub_leave(marker);
+	return marker_switch_hook(marker, true) ?: marker_stub_use_iterator(marker);
 }
 
 /**
- * marker_switch_before() - prepare the markers of a name before they are switched on
- * @entry: the name
+ * marker_switch_prepare() - register the hooks of markers before they are switched on
+ * @entry: the name of the markers
  *
- * Return: 0, or an error, after which marker_switch_after() must be called.
+ * The stubs of typed markers are patched to jump to their iterators.
+ *
+ * Return: 0, or an error, after which marker_switch_finish() must be called.
  */
-int marker_switch_before(struct marker_entry *entry)
+int marker_switch_prepare(struct marker_entry *entry)
 {
 	struct marker *marker;
 	int err = 0;
@@ -110,13 +114,16 @@ int marker_switch_before(struct marker_entry *entry)
 	return err;
 }
 
-/* Update the stubs of the markers of a name after they were switched off, or were not switched on. */
-void marker_switch_after(struct marker_entry *entry)
+/*
+ * Unregister the hooks of the markers of a name, and update their stubs, after they were switched
+ * off, or after switching them on failed.
+ */
+void marker_switch_finish(struct marker_entry *entry)
 {
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node) {
-		marker_switch_outside(marker, false);
+		marker_switch_hook(marker, false);
 		marker_stub_update(marker);
 	}
 }

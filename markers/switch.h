@@ -12,8 +12,8 @@ struct marker_table;
 
 /**
  * struct marker_switch - markers that are switched in one batch
- * @changes: changes of the values that their sites read
- * @nr: how many
+ * @changes: new states of the markers, as changes of immediate values
+ * @nr: number of @changes
  */
 struct marker_switch {
 	struct imv_change *changes;
@@ -24,8 +24,8 @@ int marker_switch_begin(struct marker_switch *batch, unsigned int room);
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on);
 int marker_switch_end(struct marker_switch *batch, int err);
 void marker_switch_off_each(const struct marker_table *table);
-int marker_switch_outside(struct marker *marker, bool on);
-int marker_switch_before(struct marker_entry *entry);
-void marker_switch_after(struct marker_entry *entry);
+int marker_switch_hook(struct marker *marker, bool on);
+int marker_switch_prepare(struct marker_entry *entry);
+void marker_switch_finish(struct marker_entry *entry);
 
 #endif /* MARKERS_SWITCH_H */

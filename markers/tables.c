@@ -16,14 +16,14 @@
 #include "tracepoint.h"
 #include "typed.h"
 
-/* Withdraw the probes of a marker: an enabled site without probes calls nothing. */
+/* Unpublish the probes of a marker. While its site stays enabled, a hit calls no probe. */
 static void withdraw_probes(struct marker *marker)
 {
 	rcu_assign_pointer(marker->probes, NULL);
 	marker_typed_withdraw(marker);
 }
 
-static void forget_marker(struct marker *marker)
+static void remove_marker(struct marker *marker)
 {
 	struct marker_entry *entry;
 
@@ -35,10 +35,10 @@ static void forget_marker(struct marker *marker)
 }
 
 /*
- * Unregister the markers of a table. Their code may still run: the kernel sends MODULE_STATE_GOING,
- * also after an init that failed, before it removes the files of the module's parameters, and what
- * sets a parameter may hit markers. So the sites are switched off, the probes are withdrawn, and
- * what hits may still use is freed after a grace period.
+ * Unregister the markers of a table, whose code may still run: MODULE_STATE_GOING is sent before
+ * the kernel removes the files of the module's parameters, and a function that sets a parameter may
+ * hit markers. So unpublish the probes, switch the sites off, and free the data that hits may still
+ * read after a grace period.
  */
 static void drop_markers(struct marker_table *table)
 {
@@ -56,7 +56,7 @@ static void drop_markers(struct marker_table *table)
 		withdraw_probes(marker);
 		if (!err)
 			marker_switch_add(&batch, marker, false);
-		forget_marker(marker);
+		remove_marker(marker);
 	}
 	if (err ?: marker_switch_end(&batch, 0))
 		marker_switch_off_each(table);
@@ -97,10 +97,10 @@ static int connect_marker(struct marker *marker, struct marker_switch *batch)
 		marker_name_log_mismatch(entry, marker);
 		return 0;
 	}
-	/* The marker's code does not run yet, so the order does not matter. */
+	/* The marker's code does not run yet, so the array may be published before the switch. */
 	rcu_assign_pointer(marker->probes, entry->probes->probe);
 	marker_switch_add(batch, marker, true);
-	return marker_switch_outside(marker, true);
+	return marker_switch_hook(marker, true);
 }
 
 static int connect_table(struct marker_table *table)
@@ -170,11 +170,11 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 
 /**
  * marker_tables_drop() - unregister the markers of a module
- * @module: a module that leaves; of its code, what sets its parameters may still run
+ * @module: the module that is being unloaded; functions that set its parameters may still run
  *
- * On return no marker of the module calls a probe, and none that was called before runs any more.
+ * On return no marker of the module calls a probe, and no probe called before still runs.
  *
- * Context: may sleep; waits for a grace period if there are any.
+ * Context: may sleep; waits for a grace period if the module has markers.
  */
 void marker_tables_drop(struct module *module)
 {
@@ -194,9 +194,9 @@ void marker_tables_drop(struct module *module)
 
 /**
  * marker_tables_drop_records() - unregister a table of markers
- * @records: the first record of a table, as added
+ * @records: the first record of the table
  *
- * On return the markers call no probe, and none that they called before runs any more.
+ * On return the markers call no probe, and no probe called before still runs.
  *
  * Context: may sleep; waits for a grace period.
  */
@@ -216,13 +216,13 @@ void marker_tables_drop_records(const s32 *records)
 }
 
 /**
- * marker_tables_ready() - mark a module as registered by all subsystems
- * @module: the module
+ * marker_tables_set_ready() - allow the markers of a module to become trace events
+ * @module: the module, whose init has succeeded
  *
  * Context: may sleep.
- * Return: whether it has markers, and that was not known.
+ * Return: true if the module has markers that were not ready before.
  */
-bool marker_tables_ready(struct module *module)
+bool marker_tables_set_ready(struct module *module)
 {
 	struct marker_table *table;
 	bool news = false;
@@ -238,8 +238,8 @@ bool marker_tables_ready(struct module *module)
 	return news;
 }
 
-static const struct marker *find_in(const struct marker_table *table, const char *name,
-				    const char *format)
+static const struct marker *find_in_table(const struct marker_table *table, const char *name,
+					  const char *format)
 {
 	unsigned int i;
 
@@ -252,16 +252,16 @@ static const struct marker *find_in(const struct marker_table *table, const char
 	return NULL;
 }
 
-/* The module of a marker that is ready to be an event; else NULL. */
-static struct module *ready_owner(const struct marker_table *table, const struct marker *marker)
+/* Return the module that is to own a marker's trace event; NULL if the marker is not ready. */
+static struct module *event_owner(const struct marker_table *table, const struct marker *marker)
 {
 	if (!table->module)
 		return marker_ftrace_owner(marker);
 	return table->ready ? table->module : NULL;
 }
 
-static const struct marker *find_ready(const char *name, const char *format,
-				       struct module **module)
+static const struct marker *find_ready_marker(const char *name, const char *format,
+					      struct module **module)
 {
 	const struct marker_entry *entry = marker_name_find(name);
 	const struct marker *marker;
@@ -270,8 +270,8 @@ static const struct marker *find_ready(const char *name, const char *format,
 	if (!entry || list_empty(&entry->markers))
 		return NULL;
 	list_for_each_entry(table, &marker_registry.tables, node) {
-		marker = find_in(table, name, format);
-		*module = marker ? ready_owner(table, marker) : NULL;
+		marker = find_in_table(table, name, format);
+		*module = marker ? event_owner(table, marker) : NULL;
 		if (*module)
 			return marker;
 	}
@@ -279,13 +279,13 @@ static const struct marker *find_ready(const char *name, const char *format,
 }
 
 /**
- * marker_ready_find() - find a marker that is ready to be an event
+ * marker_ready_find() - find a marker that is ready to become a trace event
  * @name: the marker's name
- * @format: its format, NULL for any
- * @module: set to its module; that of its function, if root put it on one
+ * @format: the marker's format, NULL for any
+ * @module: set to the module that is to own the event
  *
  * Context: may sleep; event_mutex is held.
- * Return: one of them, or NULL.
+ * Return: the first such marker, or NULL.
  */
 const struct marker *marker_ready_find(const char *name, const char *format,
 				       struct module **module)
@@ -293,18 +293,18 @@ const struct marker *marker_ready_find(const char *name, const char *format,
 	const struct marker *marker;
 
 	mutex_lock(&marker_registry.lock);
-	marker = find_ready(name, format, module);
+	marker = find_ready_marker(name, format, module);
 	mutex_unlock(&marker_registry.lock);
 	return marker;
 }
 
 /**
  * marker_tables_disconnect() - disconnect every probe whose code is being unloaded
- * @gone: tells whether the code of a probe goes away
- * @data: passed to it
+ * @gone: returns true if the code of a probe is being unloaded
+ * @data: passed to @gone
  *
- * Context: may sleep; on return none of these probes runs any more.
- * Return: how many probes were disconnected.
+ * Context: may sleep; on return none of these probes still runs.
+ * Return: number of probes that were disconnected.
  */
 unsigned int marker_tables_disconnect(probe_gone *gone, void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Adding and dropping tables of markers, called when a module or program starts and ends. */
+/* Registration of the tables of markers of modules, or of a program in user space. */
 #ifndef MARKERS_TABLES_H
 #define MARKERS_TABLES_H
 
@@ -12,7 +12,7 @@ struct module;
 int marker_tables_add(struct module *module, const struct kmarkers_span *span);
 void marker_tables_drop(struct module *module);
 void marker_tables_drop_records(const s32 *records);
-bool marker_tables_ready(struct module *module);
+bool marker_tables_set_ready(struct module *module);
 const struct marker *marker_ready_find(const char *name, const char *format,
 				       struct module **module);
 unsigned int marker_tables_disconnect(probe_gone *gone, void *data);

@@ -15,16 +15,16 @@
 /* Markers whose callbacks are connected. */
 static LIST_HEAD(connected);
 
-static struct marker_tp *tp_of(struct marker *marker)
+static struct marker_tp *marker_tp_of(struct marker *marker)
 {
 	return container_of(marker, struct marker_tp, marker);
 }
 
 /*
- * Is the callback of a marker connected for another marker in it?  A callback is
- * connected to a tracepoint only once, for all markers in it.
+ * Return true if the callback of a marker is connected because of another marker in it.  A callback
+ * is connected to a tracepoint only once, for all markers in it.
  */
-static bool has_other_probe(const struct marker_tp *tp)
+static bool has_other_marker(const struct marker_tp *tp)
 {
 	const struct marker_tp *other;
 
@@ -36,9 +36,9 @@ static bool has_other_probe(const struct marker_tp *tp)
 	return false;
 }
 
-static int connect(struct marker_tp *tp)
+static int connect_callback(struct marker_tp *tp)
 {
-	int err = has_other_probe(tp) ? 0 :
+	int err = has_other_marker(tp) ? 0 :
 		  tracepoint_probe_register_may_exist(tp->tracepoint, tp->callback, NULL);
 
 	if (!err)
@@ -46,15 +46,15 @@ static int connect(struct marker_tp *tp)
 	else
 		pr_warn("%s in %s(): %ps cannot be connected to the tracepoint %s%s: error %d\n",
 			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name,
-			err == -EEXIST ? ", where it is already" : "", err);
+			err == -EEXIST ? ", since it is connected already" : "", err);
 	return err;
 }
 
-static void disconnect(struct marker_tp *tp)
+static void disconnect_callback(struct marker_tp *tp)
 {
 	list_del(&tp->node);
 	tp->node.next = NULL;
-	if (!has_other_probe(tp))
+	if (!has_other_marker(tp))
 		tracepoint_probe_unregister(tp->tracepoint, tp->callback, NULL);
 }
 
@@ -63,23 +63,22 @@ static void disconnect(struct marker_tp *tp)
  * @marker: a marker in the callback
  * @on: true to connect it
  *
- * A callback stays connected while another marker in it is on.  The callback of a
- * marker that is not ready yet is connected later, by marker_tracepoints_connect().
+ * A callback stays connected while another marker in it is on.  While the module is still
+ * being loaded nothing is done: marker_tracepoints_connect() connects the callback later.
  *
  * Context: may sleep.
- * Return: 0; -EEXIST if somebody else has connected the callback; or an error of the
- * tracepoint.
+ * Return: 0; -EEXIST if other code has connected the callback; or an error of the tracepoint core.
  */
 int marker_tracepoint_switch(struct marker *marker, bool on)
 {
-	struct marker_tp *tp = tp_of(marker);
+	struct marker_tp *tp = marker_tp_of(marker);
 
 	lockdep_assert_held(&marker_registry.lock);
 	if (!!tp->node.next == on || !tp->ready)
 		return 0;
 	if (on)
-		return connect(tp);
-	disconnect(tp);
+		return connect_callback(tp);
+	disconnect_callback(tp);
 	return 0;
 }
 
@@ -87,7 +86,7 @@ static int make_tracepoint_ready(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT)
 		return 0;
-	tp_of(marker)->ready = true;
+	marker_tp_of(marker)->ready = true;
 	return marker->probes ? marker_tracepoint_switch(marker, true) : 0;
 }
 
@@ -95,11 +94,11 @@ static int make_tracepoint_ready(struct marker *marker)
  * marker_tracepoints_connect() - connect the callbacks of a module whose markers have probes
  * @module: the module being loaded
  *
- * The module's callbacks may run from now on: by now everything is done that has to be
- * done to text that has not run yet, and to jump labels and tracepoints of the module.
+ * The callbacks may run from now on.  So this is called after the module's text was patched, and
+ * after the kernel has initialised the module's jump labels and tracepoints.
  *
  * Context: may sleep.
- * Return: 0, or an error of a tracepoint.
+ * Return: 0, or an error of the tracepoint core.
  */
 int marker_tracepoints_connect(struct module *module)
 {
@@ -116,22 +115,22 @@ int marker_tracepoints_connect(struct module *module)
 }
 
 /* Disconnect the callback of a marker.  Return true if it may have been called before. */
-static bool drop(struct marker *marker)
+static bool drop_callback(struct marker *marker)
 {
-	if (marker->flavour != MARKER_TRACEPOINT || !tp_of(marker)->ready)
+	if (marker->flavour != MARKER_TRACEPOINT || !marker_tp_of(marker)->ready)
 		return false;
 	marker_tracepoint_switch(marker, false);
 	return true;
 }
 
 /**
- * marker_tracepoints_drop() - disconnect the callbacks of a module that leaves
+ * marker_tracepoints_drop() - disconnect the callbacks of a module that is being unloaded
  * @table: the module's markers
  *
- * A callback that was disconnected before may still run: in newer kernels a task
- * can be preempted in it, and nothing else waits for such a task.
+ * This also waits for callbacks that were disconnected earlier: in newer kernels a task can be
+ * preempted in a callback, and nothing else waits for such a task.
  *
- * Context: may sleep; on return no callback runs any more.
+ * Context: may sleep; on return no callback still runs.
  */
 void marker_tracepoints_drop(struct marker_table *table)
 {
@@ -139,7 +138,7 @@ void marker_tracepoints_drop(struct marker_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->nr; i++)
-		called |= drop(record_marker(&table->records[i]));
+		called |= drop_callback(record_marker(&table->records[i]));
 	if (called)
 		tracepoint_synchronize_unregister();
 }

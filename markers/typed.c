@@ -55,7 +55,7 @@ static int add_typed(struct marker_typed *typed, marker_probe_func *func, void *
 	return 0;
 }
 
-/* marker_typed_register(), with the registry's lock held. */
+/* marker_typed_register() for callers that hold the registry's lock. */
 int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
 	marker_probe_func *func = (marker_probe_func *)(void *)probe;
@@ -66,7 +66,7 @@ int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, v
 		return -ENOENT;
 	if (marker_array_find(typed->array, func, private) >= 0)
 		return -EBUSY;
-	err = marker_stub_leave(&typed->marker);
+	err = marker_stub_use_iterator(&typed->marker);
 	if (err)
 		return err;
 	err = add_typed(typed, func, private);
@@ -77,8 +77,8 @@ int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, v
 /**
  * marker_typed_register() - connect a probe to a typed marker
  * @typed: the marker
- * @probe: the probe, cast from the marker's type
- * @private: passed to it
+ * @probe: the probe, cast from the type of the marker's probes
+ * @private: passed to @probe
  *
  * marker_register_NAME() calls this function, after the compiler has checked the type.
  *
@@ -106,12 +106,12 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	struct marker *marker = &typed->marker;
 	int err;
 
-	err = marker_stub_leave(marker);
+	err = marker_stub_use_iterator(marker);
 	if (err)
 		return err;
 	marker_array_del(&array, index, typed_nothing(typed), &old);
 	publish_typed(typed, array);
-	/* A marker that cannot be switched off calls no probe: true of other markers, too. */
+	/* Ignore an error: if the site cannot be switched off, its hits call no probe. */
 	if (!array && !marker->probes)
 		switch_typed(marker, false);
 	if (old)
@@ -120,7 +120,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	return 0;
 }
 
-/* marker_typed_unregister(), with the registry's lock held. */
+/* marker_typed_unregister() for callers that hold the registry's lock. */
 int marker_typed_disconnect(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
 	int index = marker_array_find(typed->array, (marker_probe_func *)(void *)probe, private);
@@ -176,11 +176,13 @@ static unsigned int disconnect_gone_typed(struct marker_typed *typed, probe_gone
 }
 
 /**
- * marker_typed_disconnect_gone() - marker_probes_disconnect() for typed probes
- * @gone: tells whether the code of a probe goes away
- * @data: passed to it
+ * marker_typed_disconnect_gone() - disconnect every typed probe whose code is being unloaded
+ * @gone: returns true if the code of a probe is being unloaded
+ * @data: passed to @gone
  *
- * Return: how many probes were disconnected.
+ * The probes may run until a grace period has passed.
+ *
+ * Return: number of probes that were disconnected.
  */
 unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 {
@@ -200,8 +202,8 @@ unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 }
 
 /*
- * Withdraw the typed probes of a marker whose module is being unloaded. Without memory its stub may
- * go on calling its only probe, if its site cannot be switched off either.
+ * Unpublish the typed probes of a marker whose module is being unloaded. If its stub cannot be
+ * patched for lack of memory, hits call its only probe until the site is switched off.
  */
 void marker_typed_withdraw(struct marker *marker)
 {
@@ -210,7 +212,7 @@ void marker_typed_withdraw(struct marker *marker)
 
 	if (!typed)
 		return;
-	err = marker_stub_leave(marker);
+	err = marker_stub_use_iterator(marker);
 	if (err)
 		pr_err("%s: its stub cannot be changed: error %d\n", marker->name, err);
 	rcu_assign_pointer(typed->probes, NULL);

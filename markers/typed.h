@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Typed probes, for callers that hold the lock of the registry. */
+/* Connecting and disconnecting typed probes, for callers that hold the registry's lock. */
 #ifndef MARKERS_TYPED_H
 #define MARKERS_TYPED_H
 

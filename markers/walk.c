@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Walks through all markers, as in 2.6.25-2.6.31. */
+/* Iterators over all markers, as in Linux 2.6.25 to 2.6.31. */
 #include <linux/export.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -7,8 +7,8 @@
 
 #include "names.h"
 
-/* Set the walk to the first marker of the next table that has markers, or to the end. */
-static void stand_at(struct marker_iter *iter, struct list_head *node)
+/* Set an iterator to the first marker of the tables from @node on, or to the end. */
+static void move_to_table(struct marker_iter *iter, struct list_head *node)
 {
 	while (node != &marker_registry.tables && !list_entry(node, struct marker_table, node)->nr)
 		node = node->next;
@@ -23,19 +23,19 @@ static void stand_at(struct marker_iter *iter, struct list_head *node)
 	iter->marker = record_marker(&iter->table->records[0]);
 }
 
-static void step_on(struct marker_iter *iter)
+static void move_to_next_marker(struct marker_iter *iter)
 {
 	if (!iter->table)
 		return;
 	if (++iter->index < iter->table->nr)
 		iter->marker = record_marker(&iter->table->records[iter->index]);
 	else
-		stand_at(iter, iter->table->node.next);
+		move_to_table(iter, iter->table->node.next);
 }
 
 /**
- * marker_iter_reset() - let a walk begin at the first marker
- * @iter: the walk, stopped
+ * marker_iter_reset() - set an iterator to the first marker
+ * @iter: the iterator, new or after marker_iter_stop()
  *
  * Context: any.
  */
@@ -46,11 +46,11 @@ void marker_iter_reset(struct marker_iter *iter)
 EXPORT_SYMBOL_GPL(marker_iter_reset);
 
 /**
- * marker_iter_start() - begin to walk through all markers, or go on after a stop
- * @iter: the walk, reset once
+ * marker_iter_start() - lock the registry, and begin to iterate over all markers
+ * @iter: the iterator, after marker_iter_reset() or marker_iter_stop()
  *
- * Until marker_iter_stop() no marker is added or removed and no probe can be
- * registered.  A walk that was stopped goes on at the position that it had reached.
+ * Until marker_iter_stop() no marker is added or removed and no probe can be registered.
+ * After marker_iter_stop() the iteration is resumed at the position that it had reached.
  *
  * Context: may sleep.
  */
@@ -60,28 +60,28 @@ void marker_iter_start(struct marker_iter *iter)
 
 	mutex_lock(&marker_registry.lock);
 	iter->locked = true;
-	stand_at(iter, marker_registry.tables.next);
+	move_to_table(iter, marker_registry.tables.next);
 	for (i = 0; i < iter->pos; i++)
-		step_on(iter);
+		move_to_next_marker(iter);
 }
 EXPORT_SYMBOL_GPL(marker_iter_start);
 
 /**
  * marker_iter_next() - go to the next marker
- * @iter: the walk, started
+ * @iter: the iterator, after marker_iter_start()
  *
  * Context: any.
  */
 void marker_iter_next(struct marker_iter *iter)
 {
 	iter->pos++;
-	step_on(iter);
+	move_to_next_marker(iter);
 }
 EXPORT_SYMBOL_GPL(marker_iter_next);
 
 /**
- * marker_iter_stop() - end or interrupt a walk
- * @iter: the walk; nothing happens if it was not started
+ * marker_iter_stop() - unlock the registry, and end or suspend an iteration
+ * @iter: the iterator; nothing is done if it was not started
  *
  * Context: may sleep.
  */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * "kmlive attach PID": attach BPF programs that do nothing to the code that the benchmarks
- * peer-bpf-* run, using only system calls.  A program that cannot be attached is reported,
- * and its benchmark is skipped.  A process in the background keeps the programs attached
- * until it gets a signal, or until PID ends in any way; its process id is printed.  Nothing
- * is attached if the end of PID cannot be watched.
+ * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run,
+ * by system calls alone.  A program that cannot be attached is reported, and its benchmark is
+ * skipped.  A background process, whose process id is printed, keeps the programs attached until
+ * it gets a signal or PID ends.  If pidfd_open(PID) fails, nothing is attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,15 +24,15 @@
 #define PMU		"/sys/bus/event_source/devices/kprobe/type"
 #define MOST_TYPES	(64 << 20)
 
-static int bpf(int command, union bpf_attr *attr)
+static int call_bpf(int command, union bpf_attr *attr)
 {
 	int result = syscall(SYS_bpf, command, attr, sizeof(*attr));
 
 	return result < 0 ? -errno : result;
 }
 
-/* Load the program "r0 = 0; exit". */
-static int load(int type, int attach_type, unsigned int function)
+/* Load a BPF program that returns 0.  Return its file descriptor or an error. */
+static int load_program(int type, int attach_type, unsigned int function)
 {
 	static const struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -48,7 +47,7 @@ static int load(int type, int attach_type, unsigned int function)
 
 	attr.expected_attach_type = attach_type;
 	attr.attach_btf_id = function;
-	return bpf(BPF_PROG_LOAD, &attr);
+	return call_bpf(BPF_PROG_LOAD, &attr);
 }
 
 /* Attach a program to a raw tracepoint; if that is NULL, to the function it was loaded for. */
@@ -59,23 +58,24 @@ static int attach_program(int program, const char *tracepoint)
 	if (program < 0)
 		return program;
 	attr.raw_tracepoint.prog_fd = program;
-	return bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	return call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 
 static int attach_tracepoint(void)
 {
-	return attach_program(load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0), "kmarkers_bench_bpf");
+	return attach_program(load_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0),
+			      "kmarkers_bench_bpf");
 }
 
-/* Return the number of bytes that follow a type record in BTF. */
-static unsigned long extra_bytes(const struct btf_type *type)
+/* Return the number of bytes that follow a struct btf_type. */
+static unsigned long count_extra_bytes(const struct btf_type *type)
 {
 	unsigned long members = BTF_INFO_VLEN(type->info);
 
 	switch (BTF_INFO_KIND(type->info)) {
 	case BTF_KIND_INT:
 	case BTF_KIND_VAR:
-	case 17:	/* a tag of a declaration */
+	case 17:	/* BTF_KIND_DECL_TAG */
 		return 4;
 	case BTF_KIND_ARRAY:
 		return sizeof(struct btf_array);
@@ -85,7 +85,7 @@ static unsigned long extra_bytes(const struct btf_type *type)
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
 	case BTF_KIND_DATASEC:
-	case 19:	/* an enumeration of 64 bits */
+	case 19:	/* BTF_KIND_ENUM64 */
 		return 12 * members;
 	default:
 		return 0;
@@ -106,7 +106,7 @@ static int find_function(const char *types, const char *name)
 		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC &&
 		    !strcmp(strings + type->name_off, name))
 			return number;
-		at += sizeof(*type) + extra_bytes(type);
+		at += sizeof(*type) + count_extra_bytes(type);
 	}
 	return -ENOENT;
 }
@@ -137,10 +137,11 @@ static int attach_fentry(void)
 	free(types);
 	if (function < 0)
 		return function;
-	return attach_program(load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function), NULL);
+	return attach_program(load_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function),
+			      NULL);
 }
 
-static int read_type(const char *path)
+static int read_pmu_type(const char *path)
 {
 	FILE *file = fopen(path, "r");
 	int type = -ENOENT;
@@ -155,7 +156,7 @@ static int read_type(const char *path)
 static int attach_kprobe(void)
 {
 	struct perf_event_attr attr = {
-		.type = read_type(PMU),
+		.type = read_pmu_type(PMU),
 		.size = sizeof(attr),
 		.kprobe_func = (unsigned long)"kmarkers_bench_bpf_kprobe",
 	};
@@ -163,7 +164,7 @@ static int attach_kprobe(void)
 
 	if ((int)attr.type < 0)
 		return attr.type;
-	program = load(BPF_PROG_TYPE_KPROBE, 0, 0);
+	program = load_program(BPF_PROG_TYPE_KPROBE, 0, 0);
 	if (program < 0)
 		return program;
 	event = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
@@ -195,12 +196,12 @@ static void attach_all(void)
 	fflush(stderr);
 }
 
-/* Keep programs attached until this process ends. */
-static void keep(int process)
+/* Keep the programs attached until the process of a pidfd ends. */
+static void keep_attached(int process)
 {
 	struct pollfd end = { .fd = process, .events = POLLIN };
 
-	/* Readers of the process id wait until the output is closed. */
+	/* A shell that reads the printed process id waits until the output is closed. */
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
@@ -225,6 +226,6 @@ int native_attach(const char *pid)
 	if (child)
 		printf("%d\n", child);
 	else
-		keep(process);
+		keep_attached(process);
 	return 0;
 }

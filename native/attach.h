@@ -2,7 +2,10 @@
 #ifndef NATIVE_ATTACH_H
 #define NATIVE_ATTACH_H
 
-/* Attach BPF programs until @pid ends, and print the process that keeps them.  Returns an exit code. */
+/*
+ * Attach BPF programs until process @pid ends; print the process id of the background process that
+ * keeps them attached.  Return an exit code.
+ */
 int native_attach(const char *pid);
 
 #endif /* NATIVE_ATTACH_H */

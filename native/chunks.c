@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bench_modules/chunks.h for a program: a mapping with madvise() for its pages. */
+/*
+ * Implementation of bench_modules/chunks.h in user space: an anonymous mapping, with madvise() for
+ * the size of its pages.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +10,8 @@
 
 #include "../bench_modules/chunks.h"
 
-/* Return the KiB of huge pages in the mappings between two addresses. */
-static u64 huge_kib(unsigned long from, unsigned long to)
+/* Return the size of the huge pages that are mapped between two addresses, in KiB. */
+static u64 count_huge_kib(unsigned long from, unsigned long to)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
 	unsigned long start, end, kib;
@@ -27,7 +30,7 @@ static u64 huge_kib(unsigned long from, unsigned long to)
 	return all;
 }
 
-/* Map chunks that begin at a multiple of their size. */
+/* Map @bytes bytes of memory, aligned to BENCH_CHUNK. */
 static u8 *map_aligned(unsigned long bytes)
 {
 	u8 *all = mmap(NULL, bytes + BENCH_CHUNK, PROT_READ | PROT_WRITE,
@@ -51,11 +54,13 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 
 	if (!all)
 		return -ENOMEM;
-	/* A kernel without transparent huge pages refuses both, and has only small pages. */
+	/*
+	 * Without transparent huge pages in the kernel, both calls fail, and all pages are small.
+	 */
 	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	memset(all, 0, bytes);
 	at = (unsigned long)all;
-	if (huge && huge_kib(at, at + bytes) < bytes / 1024 / 10 * 9) {
+	if (huge && count_huge_kib(at, at + bytes) < bytes / 1024 / 10 * 9) {
 		munmap(all, bytes);
 		return -ENODEV;
 	}
@@ -69,7 +74,7 @@ void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 	munmap(chunks[0], nr * BENCH_CHUNK);
 }
 
-u64 bench_free_memory(void)
+u64 bench_read_available_memory(void)
 {
 	FILE *file = fopen("/proc/meminfo", "r");
 	unsigned long kib = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hardware counters in user space.  They are read in windows of their own, after those that
- * are timed, one counter at a time: where there are none, nothing else changes.
+ * Hardware performance counters (perf_event_open(2)).  Events are counted in windows of their own,
+ * after the timed windows, with one counter at a time, so that timing does not depend on the
+ * counters that exist.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -27,7 +28,7 @@ static const struct native_counter counters[] = {
 	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
 	{ "l1i-misses", PERF_TYPE_HW_CACHE, CACHE(L1I) },
 	{ "l1d-misses", PERF_TYPE_HW_CACHE, CACHE(L1D) },
-	/* The second level on processors of AMD, the last one on those of Intel. */
+	/* L2 misses on AMD processors, last-level misses on Intel processors. */
 	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
 	{ "itlb-misses", PERF_TYPE_HW_CACHE, CACHE(ITLB) },
 	{ "dtlb-misses", PERF_TYPE_HW_CACHE, CACHE(DTLB) },
@@ -52,8 +53,8 @@ int native_counter_open(const struct native_counter *counter)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Open all counters, and report those that are not available. */
-static bool open_all(void)
+/* Open all counters, and report unavailable ones.  Return false if there are none. */
+static bool open_counters(void)
 {
 	unsigned int i, nr = 0;
 	int why = 0;
@@ -77,27 +78,30 @@ static bool open_all(void)
 
 void native_counters_begin(const char *dir)
 {
-	if (!dir || !open_all())
+	if (!dir || !open_counters())
 		return;
 	file = native_output_create(dir, "counters", "");
 	if (file)
 		fputs("benchmark,variant,counter,per_pass,share\n", file);
 }
 
-double native_count_scaled(const struct native_count *count)
+double native_scale_count(const struct native_count *count)
 {
 	if (!count->running || count->running > count->enabled)
 		return NAN;
 	return (double)count->value * count->enabled / count->running;
 }
 
-/* Return the events of a window, or NAN; lower @share. */
+/*
+ * Return the number of events in a window, or NAN.  Lower @share to the counter's share of the
+ * time.
+ */
 static double count_window(int fd, bench_op *op, u32 loops, double *share)
 {
 	struct native_count before, count;
 	double part;
 
-	/* The times cannot be reset: use differences. */
+	/* The times of a counter cannot be reset: use differences. */
 	if (read(fd, &before, sizeof(before)) != sizeof(before) ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return NAN;
@@ -110,10 +114,10 @@ static double count_window(int fd, bench_op *op, u32 loops, double *share)
 	count.running -= before.running;
 	part = count.enabled ? (double)count.running / count.enabled : 0;
 	*share = part < *share ? part : *share;
-	return native_count_scaled(&count);
+	return native_scale_count(&count);
 }
 
-double native_counter_passes(int fd, const struct bench_variant *variant, const u32 *loops,
+double native_count_per_pass(int fd, const struct bench_variant *variant, const u32 *loops,
 			     double *share)
 {
 	u32 least = loops[0], most = loops[BENCH_LOOP_COUNTS - 1];
@@ -124,26 +128,27 @@ double native_counter_passes(int fd, const struct bench_variant *variant, const 
 	for (layout = 0; layout < variant->nr_layouts; layout++) {
 		bench_op *op = variant->op[layout];
 
-		/* One uncounted call, to warm up caches and predictors. */
+		/* One call without counting, to warm up caches and predictors. */
 		op(least);
 		sum += count_window(fd, op, most, share) - count_window(fd, op, least, share);
 	}
 	return sum / variant->nr_layouts / (most - least);
 }
 
-static void show_variant(const struct bench_group *group, unsigned int number)
+static void count_variant(const struct bench_group *group, unsigned int number)
 {
 	u32 loops[BENCH_LOOP_COUNTS];
 	unsigned int i;
 
-	if ((group->select && group->select(number)) || bench_find_loops(group, number, loops))
+	if ((group->select && group->select(number)) ||
+	    bench_find_loop_counts(group, number, loops))
 		return;
 	for (i = 0; i < ARRAY_SIZE(counters); i++) {
 		double share, events;
 
 		if (fds[i] < 0)
 			continue;
-		events = native_counter_passes(fds[i], &group->variants[number], loops, &share);
+		events = native_count_per_pass(fds[i], &group->variants[number], loops, &share);
 		if (isnan(events))
 			fprintf(stderr, "kmbench: SKIP counter %s of %s: it did not run\n",
 				counters[i].name, group->variants[number].name);
@@ -162,7 +167,7 @@ void native_counters_show(const struct bench_group *group)
 	if (group->setup && group->setup())
 		return;
 	for (i = 0; i < group->nr_variants; i++)
-		show_variant(group, i);
+		count_variant(group, i);
 	if (group->teardown)
 		group->teardown();
 }

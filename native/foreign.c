@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints that a tracer or a debugger has stored into the program's text.  They are valid
- * only at their address in a mapping of the program's file: a copy of one is handled by no
- * one, and would end the program.
+ * Breakpoints that tracers and debuggers have stored into the program's text.  They are handled
+ * only at their address in a mapping of the program's file.  A copy of such a breakpoint would
+ * raise an unhandled SIGTRAP and end the program, so copies of the text must not contain any.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #define CALL_BYTES	5
 #define TRAMPOLINE	"[uprobes-trampoline]"
 
-/* Does the dynamic linker write into the text, so that it differs from that of the file? */
+/* Return true if the program has text relocations, so that its text differs from its file. */
 static bool has_text_relocations(const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *entry = NULL;
@@ -36,8 +36,8 @@ static bool has_text_relocations(const struct dl_phdr_info *info)
 }
 
 /*
- * Is the instruction a call of a uprobe?  From Linux 6.18 on, a uprobe on a long nop becomes a
- * call to a page that the kernel maps.
+ * Return true if the instruction is the call of a uprobe.  Since Linux 6.18, the kernel replaces a
+ * long nop with a uprobe by a call to a page that it maps into the program.
  */
 static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 {
@@ -52,10 +52,11 @@ static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * Return how many bytes, from the first that differs from the file, a tracer wrote.  A nop may be
- * on its way to a call: an int3, and behind it bytes of either.
+ * Return the number of bytes that a tracer has written, beginning with the first that differs from
+ * the file; 0 if no tracer wrote them.  A nop that is being replaced by a call begins with an
+ * int3, followed by bytes of the nop or the call.
  */
-static size_t foreign_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
+static size_t count_foreign_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
 {
 	struct patcher_insn insn;
 	bool is_nop = !patcher_insn_decode(was, left, &insn) && insn.kind == PATCHER_INSN_NOP;
@@ -87,7 +88,7 @@ void native_drop_foreign(unsigned char *copy, size_t size, const ElfW(Phdr) *seg
 			continue;
 		}
 		nr = copy[at] == was[at] ? 0 :
-		     foreign_bytes(copy + at, was + at, size - at, start + at);
+		     count_foreign_bytes(copy + at, was + at, size - at, start + at);
 		memcpy(copy + at, was + at, nr);
 		nr = nr ?: 1;
 	}

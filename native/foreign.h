@@ -6,9 +6,11 @@
 #include <link.h>
 
 /*
- * Replace foreign breakpoints in a copy of a segment by the bytes of the program's file.
- * @copy: the pages of the segment, from the one on which it begins
- * @size: their size
+ * Replace the breakpoints of tracers and debuggers in a copy of a segment by the bytes of the
+ * file.
+ * @copy: copy of the segment, from the beginning of its first page
+ * @size: size of the copy in bytes
+ * @segment: program header of the segment
  */
 void native_drop_foreign(unsigned char *copy, size_t size, const ElfW(Phdr) *segment);
 

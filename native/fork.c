@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Serialise fork() and batches.  The text is a shared mapping: a child that kept it would execute
- * its parent's changes, and its own changes would change the parent.  No batch runs while the
- * program forks, and the child gets a copy of the text before fork() returns.
+ * Prevent fork() during a batch, and give a child its own text.  The text is a shared mapping: a
+ * child that kept it would execute the code that its parent patches, and would patch the code of
+ * its parent.  So no batch runs while the program forks, and the child gets a copy of the text
+ * before fork() returns.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +16,13 @@
 #include "rcu.h"
 #include "text.h"
 
-/* Signal mask of the forking thread; only one thread forks at a time. */
+/* Signal mask of the thread that forks.  Only one thread forks at a time. */
 static sigset_t mask;
 
-/* Allocate this thread's reader now: the child drops all others. */
+/*
+ * Prepare for fork().  rcu_read_lock() allocates this thread's RCU reader now, because the child
+ * drops all other readers.
+ */
 static void before_fork(void)
 {
 	sigset_t all;
@@ -38,7 +42,7 @@ static void after_fork_parent(void)
 	native_gate_open();
 }
 
-/* Unblock signals last: their handlers may contain sites. */
+/* Unblock signals last: signal handlers may contain patch sites. */
 static void after_fork_child(void)
 {
 	native_text_after_fork_child();
@@ -50,11 +54,12 @@ static void after_fork_child(void)
 static int watch_error;
 
 /*
- * Register our handlers before the program registers its own.  Then in the child the
- * program's handlers run after ours, when the child has its own text and no signal
- * blocked; before the fork they run before ours, and may still set values and probes.
+ * Register these handlers before the program registers handlers of its own.  In the child, the
+ * program's handlers then run after these, when the child has its own text and no signal is
+ * blocked.  Before the fork, the program's handlers run first, and may still set values and
+ * probes.
  */
-static __attribute__((constructor(101))) void watch(void)
+static __attribute__((constructor(101))) void register_fork_handlers(void)
 {
 	watch_error = native_rcu_start() ?:
 		      pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -62,6 +67,8 @@ static __attribute__((constructor(101))) void watch(void)
 
 int native_fork_start(void)
 {
-	return watch_error ? native_failed("cannot watch for fork() and for the ends of threads",
-					   -watch_error) : 0;
+	if (!watch_error)
+		return 0;
+	return native_report_failure("cannot register handlers of fork() and thread exit",
+				     -watch_error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bench_modules/platform.h for a program: context switches of the thread, and core cycles. */
+/* Implementation of bench_modules/platform.h in user space: context switches and core cycles. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -28,7 +28,7 @@ void bench_pause(void)
 {
 }
 
-/* Open a counter of this thread's cycles in user space, where the measured chain runs. */
+/* Open a counter for cycles of this thread in user mode, in which the chain of additions runs. */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {
@@ -43,7 +43,7 @@ static int open_counter(void)
 
 	if (fd < 0)
 		return fd;
-	/* If standard output is closed, its number must not be reused for the counter. */
+	/* Move the descriptor above those of the standard streams, one of which may be closed. */
 	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);
 	return above;
@@ -63,7 +63,7 @@ static const char *why_no_counter(int err)
 	}
 }
 
-enum bench_cycles bench_cycles_source(void)
+enum bench_cycles bench_find_cycles_source(void)
 {
 	static enum bench_cycles source;
 	static bool known;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: times system calls of a program while the kernel's code for them is switched between
- * variants with and without markers: getppid(2) here, and packets in macro.c.  It runs in
- * a test kernel or on a machine that has kmarkers_bench loaded, and is linked statically,
- * for a small initramfs.
+ * kmlive: time system calls while the kernel code that they run is switched between variants with
+ * and without markers: getppid(2) here, packets in macro.c.  It needs the module kmarkers_bench,
+ * in a test kernel or on a real machine.  It is linked statically, for a small initramfs.
  */
 #include <errno.h>
 #include <sched.h>
@@ -28,7 +27,7 @@ static u64 walk = 1;
 BENCH_OPS(quiet, getppid_work())
 BENCH_OPS_EACH(pressure, walk_evict(buffer, EVICT_ORDER, EVICT_STEPS, &walk), getppid_work())
 
-/* All variants time the same code of this program; the kernel's code differs. */
+/* All variants time the same user-space code.  They differ in the code of the kernel. */
 #define ROWS(id)							\
 	BENCH_ROW("compiled-out", id), BENCH_ROW("compiled-out-clone", id), \
 	BENCH_ROW("generic", id), BENCH_ROW("immediate", id), BENCH_ROW("jump", id), \
@@ -42,7 +41,7 @@ static int select_variant(unsigned int variant)
 	return native_live_select("getppid-live", quiet_variants[variant].name);
 }
 
-static int setup(void)
+static int setup_live(void)
 {
 	buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!buffer)
@@ -51,7 +50,7 @@ static int setup(void)
 	return 0;
 }
 
-static void teardown(void)
+static void teardown_live(void)
 {
 	vfree(buffer);
 }
@@ -68,8 +67,8 @@ static const struct bench_group getppid_pressure = {
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
 	.loops = { 2, 4, 18 },
-	.setup = setup,
-	.teardown = teardown,
+	.setup = setup_live,
+	.teardown = teardown_live,
 	.select = select_variant,
 };
 

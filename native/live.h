@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The groups that kmlive measures. */
+/* Benchmark groups of kmlive, and the selection of their variants in the kernel. */
 #ifndef NATIVE_LIVE_H
 #define NATIVE_LIVE_H
 
@@ -7,7 +7,7 @@
 
 #include <kmarkers/bench.h>
 
-/* Output of groups beside their samples: lines of key=value for env. */
+/* Output for lines of key=value, which are added to the file env. */
 extern FILE *native_live_env;
 
 int native_live_select(const char *place, const char *variant);

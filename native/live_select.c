@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Select variants of kernel code, for all groups of kmlive. */
+/* Select variants of kernel code by the module parameter control of kmarkers_bench. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 FILE *native_live_env;
 
-/* Select a variant of a place of the kernel. */
+/* Select a variant of the code at a place of the kernel.  Return 0 or an error. */
 int native_live_select(const char *place, const char *variant)
 {
 	int file = open(CONTROL, O_WRONLY);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Definitions for include/linux/mutex.h. */
+/* The gate between mutexes and fork(), which include/linux/mutex.h describes. */
 #include <linux/mutex.h>
 
 __thread unsigned int native_mutexes_held;
 
-/* Cancelability of the thread before it entered the gate; it is disabled inside. */
+/* Cancelability state of the thread before it entered the gate, inside of which it is disabled. */
 static __thread int cancel_state;
 
 /*
- * The gate between mutexes and fork().  Threads take tickets and are admitted in that
- * order, so that neither threads that take mutexes in a loop nor threads that fork in a
- * loop starve others.
+ * State of the gate.  Threads take tickets and are admitted in that order, so that threads that
+ * take mutexes in a loop and threads that fork in a loop do not starve others.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -40,7 +39,10 @@ static void end_turn(void)
 	pthread_mutex_unlock(&gate.lock);
 }
 
-/* Disable cancellation: the wait, and functions called inside, may be cancellation points. */
+/*
+ * Enter the gate.  Cancellation is disabled, because the wait and functions that are called inside
+ * may be cancellation points.
+ */
 void native_gate_enter(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Description of the machine that is measured on, with the keys of bench/env. */
+/* Print a description of the machine, with the keys of the debugfs file bench/env. */
 #include <cpuid.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -64,5 +64,5 @@ void native_machine_show(FILE *file, bool invariant_tsc)
 		fprintf(file, "tsc_khz=%lu\n", measure_tsc_khz());
 	fprintf(file, "hypervisor=%s\n", name[0] ? name : "none");
 	fprintf(file, "emulated=%d\n", kmarkers_is_emulated());
-	fprintf(file, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
+	fprintf(file, "cycles=%s\n", bench_cycles_names[bench_find_cycles_source()]);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Description of the machine that is measured on. */
+/* Print a description of the machine on which benchmarks run. */
 #ifndef NATIVE_MACHINE_H
 #define NATIVE_MACHINE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* True if the TSC runs at one frequency in every state of the core. */
+/* Return true if the TSC runs at one frequency in every state of the core. */
 bool native_machine_has_invariant_tsc(void);
 
 /* Print lines of key=value; tsc_khz only if the TSC is invariant. */

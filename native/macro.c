@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The most frequent operations of the benchmarks of 2006 and 2008, with this machine as peer: an
- * echo request and its reply, as in a flood of pings; and a message of a hundred bytes from
- * one socket to another, as in hackbench.  Each packet meets the hook of
- * bench_modules/live_packets.c, whose variants are switched.
+ * The most frequent operations of the benchmarks of 2006 and 2008, over the loopback interface: an
+ * echo request and its reply, as in a flood of pings; and a message of 100 bytes from one socket
+ * to another, as in hackbench.  Each packet calls the netfilter hook of
+ * bench_modules/live_packets.c, whose variants are compared.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,14 +23,17 @@
 
 #define PLACE		"packets-live"
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
-/* Numbers of passes, so small that all windows of a variant end before the next clock tick. */
+/*
+ * Loop counts, so small that all windows of a variant end before the next tick of the coarse
+ * clock.
+ */
 #define LOOPS		{ 2, 4, 8 }
 #define PROOF		64
 #define SECOND_NS	1000000000ULL
 /* From <linux/icmp.h>, which conflicts with the headers of libc. */
 #define ICMP_FILTER	1
 
-/* Socket that sends a packet, socket that receives the answer, and the packets. */
+/* Sockets that send a packet and that receive the answer. */
 static int from = -1, to = -1;
 
 static struct {
@@ -40,8 +43,10 @@ static struct {
 
 static u8 message[100];
 
-/* A failed exchange invalidates the whole measurement. */
-static void exchange(const void *packet, size_t size)
+/*
+ * Send a packet and receive the answer.  Exit on failure, which would invalidate the measurement.
+ */
+static void exchange_packet(const void *packet, size_t size)
 {
 	u8 answer[256];
 
@@ -51,8 +56,8 @@ static void exchange(const void *packet, size_t size)
 	exit(1);
 }
 
-BENCH_OPS(ping, exchange(&request, sizeof(request)))
-BENCH_OPS(hackbench, exchange(message, sizeof(message)))
+BENCH_OPS(ping, exchange_packet(&request, sizeof(request)))
+BENCH_OPS(hackbench, exchange_packet(message, sizeof(message)))
 
 /* All variants time the same code of this program; the kernel's code differs. */
 static const struct bench_variant ping_variants[] = {
@@ -83,9 +88,9 @@ static u64 now_ns(clockid_t clock)
 }
 
 /*
- * Select a variant, and begin when the clock has just ticked, so that no tick falls into its
- * windows.  The first exchange after a tick takes longer, since the kernel chooses an identifier
- * by the time.
+ * Select a variant, and wait for a tick of the coarse clock, so that no tick occurs in its
+ * windows.  The first exchange after a tick takes longer, since the kernel derives an identifier
+ * from the time; it is made here, untimed.
  */
 static int select_variant(const struct bench_group *group, unsigned int variant)
 {
@@ -110,7 +115,7 @@ static int select_hackbench(unsigned int variant)
 	return select_variant(&native_macro_hackbench, variant);
 }
 
-/* Return how often the hook of a variant has run so far. */
+/* Return the number of executions of the hook of a variant. */
 static u64 read_hits(const char *name)
 {
 	unsigned long long now, hits = 0;
@@ -126,10 +131,10 @@ static u64 read_hits(const char *name)
 }
 
 /*
- * Print how often each variant's code runs, and refuse to measure a variant whose code does not run
- * in each operation.  Packets of other programs count, too.
+ * Write the number of hook executions per operation of each variant to env.  Fail if a hook is not
+ * executed in each operation.  Packets of other programs are counted, too.
  */
-static int prove(const struct bench_group *group)
+static int check_hits(const struct bench_group *group)
 {
 	unsigned int i;
 
@@ -145,8 +150,8 @@ static int prove(const struct bench_group *group)
 		ns = now_ns(CLOCK_MONOTONIC) - start;
 		hits = read_hits(variant->name) - before;
 		if (original ? hits : hits < PROOF) {
-			fprintf(stderr, "kmlive: %s/%s: %llu hits in %u operations\n", group->name,
-				variant->name, (unsigned long long)hits, PROOF);
+			fprintf(stderr, "kmlive: %s/%s: hook ran %llu times in %u operations\n",
+				group->name, variant->name, (unsigned long long)hits, PROOF);
 			return -ENODATA;
 		}
 		fprintf(native_live_env, "hits:%s:%s=%llu in an operation, %llu in a second\n",
@@ -156,7 +161,7 @@ static int prove(const struct bench_group *group)
 	return 0;
 }
 
-/* Open a socket of this machine's address, with a receive time-out. */
+/* Open a socket that is bound to the loopback address, with a receive timeout of a second. */
 static int open_socket(int type, int protocol)
 {
 	struct sockaddr_in here = {
@@ -175,8 +180,8 @@ static int open_socket(int type, int protocol)
 	return -1;
 }
 
-/* Connect a socket to the address of another one. */
-static int link_to(int sender, int receiver)
+/* Connect a socket to the address of another one.  Return 0 or -1. */
+static int connect_sockets(int sender, int receiver)
 {
 	struct sockaddr_in address;
 	socklen_t size = sizeof(address);
@@ -186,7 +191,7 @@ static int link_to(int sender, int receiver)
 }
 
 /* Internet checksum, RFC 1071. */
-static u16 checksum(const void *data, size_t size)
+static u16 compute_checksum(const void *data, size_t size)
 {
 	const u16 *words = data;
 	u32 sum = 0;
@@ -198,7 +203,7 @@ static u16 checksum(const void *data, size_t size)
 	return ~(sum + (sum >> 16));
 }
 
-static void teardown(void)
+static void teardown_macro(void)
 {
 	if (to >= 0 && to != from)
 		close(to);
@@ -208,12 +213,12 @@ static void teardown(void)
 	native_live_select(PLACE, "original");
 }
 
-static int set_up(const struct bench_group *group, bool open)
+static int finish_setup(const struct bench_group *group, bool open)
 {
-	int err = open ? prove(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
+	int err = open ? check_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
 	if (err)
-		teardown();
+		teardown_macro();
 	return err;
 }
 
@@ -222,17 +227,19 @@ static int setup_ping(void)
 	u32 but_replies = ~(1U << ICMP_ECHOREPLY);
 
 	request.head.checksum = 0;
-	request.head.checksum = checksum(&request, sizeof(request));
+	request.head.checksum = compute_checksum(&request, sizeof(request));
 	from = to = open_socket(SOCK_RAW, IPPROTO_ICMP);
-	return set_up(&native_macro_ping, from >= 0 && !link_to(from, to) &&
-		      !setsockopt(from, SOL_RAW, ICMP_FILTER, &but_replies, sizeof(but_replies)));
+	return finish_setup(&native_macro_ping, from >= 0 && !connect_sockets(from, to) &&
+			    !setsockopt(from, SOL_RAW, ICMP_FILTER, &but_replies,
+					sizeof(but_replies)));
 }
 
 static int setup_hackbench(void)
 {
 	from = open_socket(SOCK_DGRAM, 0);
 	to = open_socket(SOCK_DGRAM, 0);
-	return set_up(&native_macro_hackbench, from >= 0 && to >= 0 && !link_to(from, to));
+	return finish_setup(&native_macro_hackbench,
+			    from >= 0 && to >= 0 && !connect_sockets(from, to));
 }
 
 const struct bench_group native_macro_ping = {
@@ -240,9 +247,9 @@ const struct bench_group native_macro_ping = {
 	.variants = ping_variants,
 	.nr_variants = ARRAY_SIZE(ping_variants),
 	.loops = LOOPS,
-	.lacks = "it has no IPv4, or no netfilter",
+	.lacks = "the kernel has no IPv4 or no netfilter",
 	.setup = setup_ping,
-	.teardown = teardown,
+	.teardown = teardown_macro,
 	.select = select_ping,
 };
 
@@ -251,8 +258,8 @@ const struct bench_group native_macro_hackbench = {
 	.variants = hackbench_variants,
 	.nr_variants = ARRAY_SIZE(hackbench_variants),
 	.loops = LOOPS,
-	.lacks = "it has no IPv4, or no netfilter",
+	.lacks = "the kernel has no IPv4 or no netfilter",
 	.setup = setup_hackbench,
-	.teardown = teardown,
+	.teardown = teardown_macro,
 	.select = select_hackbench,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kmbench: the benchmarks in user space. */
+/* kmbench: run the benchmarks in user space. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -38,9 +38,9 @@ static const char usage[] =
 	"  -s, --seed N     seed of the order of variants (default 1)\n"
 	"  -c, --cpu N      CPU to run on (default: the last one allowed)\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
-	"While it runs it shows what is done on stderr.  When it is interrupted it keeps\n"
-	"the blocks that are complete.  Exit codes: 0 done, 1 failed, 2 wrong arguments,\n"
-	"4 nothing can be measured here, 130 interrupted.\n";
+	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
+	"codes: 0 done, 1 failed, 2 wrong arguments, 4 nothing can be measured here, 130\n"
+	"interrupted.\n";
 
 static volatile sig_atomic_t interrupted;
 
@@ -78,7 +78,7 @@ static int last_allowed_cpu(void)
 }
 
 /* Pin the process to the chosen CPU; without a choice, to the last allowed CPU, if possible. */
-static int pin(struct bench_config *config, bool chosen)
+static int pin_process(struct bench_config *config, bool chosen)
 {
 	cpu_set_t one;
 
@@ -98,14 +98,17 @@ static int pin(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/* Print missing features.  Return false without live patching, when nothing can be measured. */
+/*
+ * Report missing features of the machine.  Return false if it has no live patching, and so no
+ * benchmark can run.
+ */
 static bool check_machine(void)
 {
 	if (!native_machine_has_invariant_tsc())
-		fputs("kmbench: SKIP tsc_khz: without an invariant TSC ticks are no fixed time\n",
+		fputs("kmbench: SKIP tsc_khz: without an invariant TSC, ticks differ in duration\n",
 		      stderr);
-	/* This prints a line if cycles can only be estimated. */
-	bench_cycles_source();
+	/* This call prints a message if core cycles can only be estimated. */
+	bench_find_cycles_source();
 	if (!kmarkers_start())
 		return true;
 	fprintf(stderr, "kmbench: SKIP all benchmarks: no live patching here\n");
@@ -133,8 +136,8 @@ static int write_samples(const char *dir, const struct bench_group *group,
 	return native_output_close(m.file, dir, group->name, ".csv");
 }
 
-static int report(const struct bench_group *group, const struct bench_result *result,
-		  const char *dir)
+static int report_result(const struct bench_group *group, const struct bench_result *result,
+			 const char *dir)
 {
 	struct seq_file out = { .file = stdout };
 	int err;
@@ -146,9 +149,9 @@ static int report(const struct bench_group *group, const struct bench_result *re
 	return err ?: native_output_check(stdout, "standard output");
 }
 
-/* Measure a group and report it.  If it is interrupted, the blocks that are complete are kept. */
-static int run_one(const struct bench_group *group, const struct bench_config *config,
-		   const char *dir)
+/* Measure a group and print or write its result.  If interrupted, keep the complete blocks. */
+static int measure_group(const struct bench_group *group, const struct bench_config *config,
+			 const char *dir)
 {
 	struct bench_result result = { 0 };
 	int err, kept = 0;
@@ -159,7 +162,7 @@ static int run_one(const struct bench_group *group, const struct bench_config *c
 		err = bench_run_group(group, &result, should_stop_run);
 	native_progress_end(err);
 	if (!err || (err == -EINTR && result.nr))
-		kept = report(group, &result, dir);
+		kept = report_result(group, &result, dir);
 	bench_free_result(&result);
 	if (!err)
 		native_counters_show(group);
@@ -181,13 +184,19 @@ static bool has_group(u64 groups, const char *name)
 	return false;
 }
 
-/* Measure all chosen groups, skipping any that cannot be measured here unless it is the only one. */
-static int run_all(u64 groups, const struct bench_config *config, const char *dir)
+/*
+ * Measure the groups in a bit mask.  Skip a group that cannot be measured here, unless it is the
+ * only one.
+ */
+static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
 	int err = 0;
 
-	/* Write env now, to fail early; it is written again at the end, with what is missing. */
+	/*
+	 * Write env now, to fail early.  It is written again at the end, with the reasons for
+	 * missing rows.
+	 */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_begin(dir);
@@ -197,7 +206,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	for (i = 0; i < bench_nr_groups && !err; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
-		err = run_one(bench_groups[i], config, dir);
+		err = measure_group(bench_groups[i], config, dir);
 		if (err == -ENODEV && count_groups(groups) > 1)
 			err = 0;
 	}
@@ -218,13 +227,13 @@ static void list_groups(void)
 	}
 }
 
-/* Parse the names on the command line with the parser of bench/control in debugfs. */
+/* Parse the names on the command line, by the parser of the debugfs file bench/control. */
 static int choose_groups(char **names, int nr, u64 *groups)
 {
 	enum bench_verb verb;
 	int i;
 
-	*groups = nr ? 0 : bench_all_groups();
+	*groups = nr ? 0 : bench_get_group_mask();
 	for (i = 0; i < nr; i++) {
 		char *name = strdup(names[i]);
 		u64 one;
@@ -292,7 +301,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return 0;
 }
 
-static int do_run(char **names, int nr, struct options *options)
+static int run_benchmarks(char **names, int nr, struct options *options)
 {
 	struct sigaction action = { .sa_handler = on_interrupt }, hangup;
 	u64 groups;
@@ -300,7 +309,7 @@ static int do_run(char **names, int nr, struct options *options)
 
 	err = choose_groups(names, nr, &groups);
 	if (!err)
-		err = pin(&options->config, options->cpu_chosen);
+		err = pin_process(&options->config, options->cpu_chosen);
 	if (err)
 		return err;
 	if (!check_machine())
@@ -311,12 +320,12 @@ static int do_run(char **names, int nr, struct options *options)
 	sigaction(SIGHUP, NULL, &hangup);
 	if (hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
-	native_place_heap(options->config.seed);
-	NATIVE_PLACE_STACK(options->config.seed);
-	return run_all(groups, &options->config, options->dir);
+	native_move_heap(options->config.seed);
+	NATIVE_MOVE_STACK(options->config.seed);
+	return measure_groups(groups, &options->config, options->dir);
 }
 
-static int do_env(char **words, int nr, struct options *options)
+static int print_env(char **words, int nr, struct options *options)
 {
 	int err;
 
@@ -324,7 +333,7 @@ static int do_env(char **words, int nr, struct options *options)
 		fprintf(stderr, "kmbench: env takes no '%s'\n", words[0]);
 		return -EINVAL;
 	}
-	err = pin(&options->config, options->cpu_chosen);
+	err = pin_process(&options->config, options->cpu_chosen);
 	if (!err)
 		show_env(stdout, &options->config);
 	return err;
@@ -357,8 +366,9 @@ int main(int argc, char **argv)
 	if (!strcmp(command, "run") || !strcmp(command, "env")) {
 		err = parse_options(argc - 1, argv + 1, &options);
 		if (!err)
-			err = (*command == 'r' ? do_run : do_env)(argv + 1 + optind,
-								  argc - 1 - optind, &options);
+			err = (*command == 'r' ? run_benchmarks : print_env)(argv + 1 + optind,
+									     argc - 1 - optind,
+									     &options);
 	} else if (!strcmp(command, "list") && argc == 2) {
 		list_groups();
 	} else if (!strcmp(command, "--help") && argc == 2) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Notes of a program are read by user-space tracers only; we have no tables of them. */
+/*
+ * Stubs for SDT notes: only external tracers read the notes of a program, so none are registered.
+ */
 #include "../sdt/note_kprobes.h"
 
-int sdt_notes_on(void)
+int sdt_arm_notes(void)
 {
 	return 0;
 }
 
-void sdt_notes_off(void)
+void sdt_disarm_notes(void)
 {
 }

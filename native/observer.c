@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The observer thread, in a program: implements observer_thread.h. */
+/* The observer thread as a POSIX thread: implements observer_thread.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,30 +13,30 @@ static pthread_t thread;
 static bool stop;
 
 /*
- * Function of the thread.  A program cannot count its CPU's interrupts, so the gaps that they make
- * are included; the variant idle-stall shows how long those are.
+ * Main function of the thread.  A program cannot count the interrupts of its CPU, so the gaps that
+ * these cause are included.  The variant idle-stall shows the length of such gaps.
  */
-static void *run(void *unused)
+static void *run_observer(void *unused)
 {
 	struct bench_watch watch;
 
 	bench_watch_begin(&watch, 0);
 	while (!READ_ONCE(stop)) {
-		bench_watch_clock(&watch);
-		bench_watch_look(&watch, 0);
+		bench_watch_read_clock(&watch);
+		bench_watch_record_gap(&watch, 0);
 	}
 	return NULL;
 }
 
 static cpu_set_t allowed;
 
-/* Read the CPUs that the process may use, before it is pinned to one of them. */
-static __attribute__((constructor)) void ask_what_is_allowed(void)
+/* Store the set of CPUs that the process may use, before it is pinned to one of them. */
+static __attribute__((constructor)) void read_allowed_cpus(void)
 {
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 }
 
-static int another_cpu(void)
+static int find_other_cpu(void)
 {
 	cpu_set_t here;
 	int cpu;
@@ -48,10 +48,10 @@ static int another_cpu(void)
 	return -ENODEV;
 }
 
-/* Start the thread.  @first is not used: a program may lack the right to set priorities. */
+/* Start the thread.  @first is ignored: a program may lack the privilege to set priorities. */
 int bench_observer_start(bool first)
 {
-	int cpu = another_cpu(), err;
+	int cpu = find_other_cpu(), err;
 	pthread_attr_t attr;
 	cpu_set_t set;
 
@@ -62,7 +62,7 @@ int bench_observer_start(bool first)
 	stop = false;
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	err = pthread_create(&thread, &attr, run, NULL);
+	err = pthread_create(&thread, &attr, run_observer, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
 }

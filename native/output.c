@@ -9,17 +9,20 @@
 
 #include "output.h"
 
-static char *path_of(const char *dir, const char *name, const char *suffix)
+static char *make_path(const char *dir, const char *name, const char *suffix)
 {
 	char *path;
 
 	return asprintf(&path, "%s/%s%s", dir, name, suffix) < 0 ? NULL : path;
 }
 
-/* Does the directory contain files of another run, which would be mistaken for this run's? */
-static bool holds_run(const char *dir)
+/*
+ * Return true if the directory has the file env of another run, whose files could be mistaken for
+ * those of this run.
+ */
+static bool contains_run(const char *dir)
 {
-	char *path = path_of(dir, "env", "");
+	char *path = make_path(dir, "env", "");
 	struct stat info;
 	bool found = path && !stat(path, &info) && S_ISREG(info.st_mode);
 
@@ -33,7 +36,7 @@ int native_output_open(const char *dir)
 
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		why = strerror(errno);
-	else if (holds_run(dir))
+	else if (contains_run(dir))
 		why = "holds another run";
 	if (why)
 		fprintf(stderr, "kmbench: %s: %s\n", dir, why);
@@ -42,7 +45,7 @@ int native_output_open(const char *dir)
 
 FILE *native_output_create(const char *dir, const char *name, const char *suffix)
 {
-	char *path = path_of(dir, name, suffix);
+	char *path = make_path(dir, name, suffix);
 	FILE *file = path ? fopen(path, "w") : NULL;
 
 	if (!file)
@@ -64,7 +67,7 @@ int native_output_close(FILE *file, const char *dir, const char *name, const cha
 {
 	int err = native_output_check(file, name);
 	/* Remove a truncated file, which could be mistaken for a complete one. */
-	char *path = err ? path_of(dir, name, suffix) : NULL;
+	char *path = err ? make_path(dir, name, suffix) : NULL;
 
 	fclose(file);
 	if (path)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of kmbench's own benchmarks. */
+/*
+ * Groups of kmbench: the built-in benchmarks.  Replaces registered.c, which is for users'
+ * programs.
+ */
 #include "../bench_modules/groups.h"
 #include "registered.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * empty-loop-peers: a marker in the empty loop compared with the probes of other
- * user-space tracers, off and on.  Each peer is a shared object that exists if its
- * package was installed when kmbench was built; missing peers are named on stderr.
+ * empty-loop-peers: the cost of a marker in an empty loop, compared to the probes of other
+ * user-space tracers (peers), disabled and enabled.  Each peer is a shared object, which is built
+ * with kmbench if its package is installed.  Missing peers are reported on stderr.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ BENCH_OPS(none_clone, (void)0)
 BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
-/* Alternatives without any library: a flag, and a function pointer. */
+/* Alternatives that need no library: a test of a flag, and a call through a function pointer. */
 static noinline void peers_called(int number, const void *pointer)
 {
 	barrier();
@@ -57,7 +57,7 @@ static const struct bench_variant own[] = {
 static struct {
 	const char *name, *package;
 	const struct bench_peer *peer;
-	const char *why;	/* why the peer, or only its enabled row, cannot be measured */
+	const char *why;	/* reason why the peer or its enabled row is missing */
 	bool on;
 } peers[] = {
 	{ "peer-lttng-ust", "liblttng-ust-dev" },
@@ -69,13 +69,17 @@ static struct {
 
 static struct bench_variant rows[MAX_ROWS];
 
-static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+static void read_arguments(void *probe_private, void *call_private, const char *fmt,
+			   va_list *args)
 {
 	(void)va_arg(*args, int);
 	(void)va_arg(*args, void *);
 }
 
-/* Load the shared object of a peer from the program's directory. */
+/*
+ * Load the shared object of a peer from the directory of kmbench.  Return NULL and set @why if
+ * that fails.
+ */
 static const struct bench_peer *load_peer(const char *name, const char *package,
 					  const char **why)
 {
@@ -84,7 +88,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	const struct bench_peer *peer;
 	void *object;
 
-	*why = "its program is not found";
+	*why = "the directory of kmbench is not found";
 	if (length < 0)
 		return NULL;
 	path[length] = 0;
@@ -160,8 +164,8 @@ void native_peers_show(FILE *file)
 	}
 }
 
-/* Collect the disabled row of each peer, and the enabled row of each peer that can be enabled. */
-static int setup(void)
+/* Set rows[] to the disabled row of each peer, and the enabled row if the peer can be enabled. */
+static int setup_peer_rows(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
 	const char *why;
@@ -181,10 +185,10 @@ static int setup(void)
 			rows[nr++] = peers[i].peer->on;
 	}
 	bench_empty_loop_peers.nr_variants = nr;
-	return marker_probe_register("bench_peers_on", "%d %p", probe, NULL);
+	return marker_probe_register("bench_peers_on", "%d %p", read_arguments, NULL);
 }
 
-static void teardown(void)
+static void teardown_peer_rows(void)
 {
 	unsigned int i;
 
@@ -193,7 +197,7 @@ static void teardown(void)
 			peers[i].peer->switch_off();
 		peers[i].on = false;
 	}
-	marker_probe_unregister("bench_peers_on", probe, NULL);
+	marker_probe_unregister("bench_peers_on", read_arguments, NULL);
 	marker_synchronize_unregister();
 }
 
@@ -201,6 +205,6 @@ struct bench_group bench_empty_loop_peers = {
 	.name = "empty-loop-peers",
 	.variants = rows,
 	.nr_variants = MAX_ROWS,
-	.setup = setup,
-	.teardown = teardown,
+	.setup = setup_peer_rows,
+	.teardown = teardown_peer_rows,
 };

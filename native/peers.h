@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-/* Load the peers that exist and report missing ones; called before the group is used. */
+/* Load the existing peers and report missing ones.  This is called before the group is used. */
 void native_peers_load(void);
 
-/* Write a line of env for each row that could not be measured, with the reason. */
+/* Print a line of the file env for each row that could not be measured, with the reason. */
 void native_peers_show(FILE *file);
 
 #endif /* NATIVE_PEERS_H */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Offsets of a process's stack and heap, which its seed determines. */
+/* Offsets of the stack and the heap of a process, derived from its seed. */
 #include <stdlib.h>
 
 #include "place.h"
 
-/* 2^64 divided by the golden ratio: multiples of this number are spread evenly. */
+/* 2^64 divided by the golden ratio: its multiples modulo 2^64 are evenly distributed. */
 #define SPREAD		0x9e3779b97f4a7c15ULL
 
-unsigned int native_place_stack(unsigned long long seed)
+unsigned int native_stack_offset(unsigned long long seed)
 {
 	return (seed * SPREAD >> 56) * 16;
 }
@@ -17,8 +17,8 @@ static unsigned int heap_offset(unsigned long long seed)
 	return (seed * SPREAD >> 48 & 0xff) * 16;
 }
 
-/* What is allocated here is never freed: everything allocated later lies behind it. */
-void native_place_heap(unsigned long long seed)
+/* Move the heap by a block that is never freed: everything allocated later lies behind it. */
+void native_move_heap(unsigned long long seed)
 {
 	static void *kept;
 
@@ -29,6 +29,6 @@ void native_place_heap(unsigned long long seed)
 
 void native_place_show(FILE *file, unsigned long long seed)
 {
-	fprintf(file, "stack_offset=%u\n", native_place_stack(seed));
+	fprintf(file, "stack_offset=%u\n", native_stack_offset(seed));
 	fprintf(file, "heap_offset=%u\n", heap_offset(seed));
 }

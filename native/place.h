@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Offsets of the stack and the heap of a process.  They change the cost of code, by amounts
- * that differ from process to process.
+ * Offsets of the stack and the heap of a process.  The cost of code depends on the addresses of
+ * stack and heap, so each process of a run uses other offsets.
  */
 #ifndef NATIVE_PLACE_H
 #define NATIVE_PLACE_H
@@ -9,17 +9,24 @@
 #include <alloca.h>
 #include <stdio.h>
 
-/* Return the offset of the stack, in bytes, for a seed: a multiple of 16 within a page. */
-unsigned int native_place_stack(unsigned long long seed);
+/*
+ * Return the offset of the stack for a seed, in bytes: a multiple of 16 that is less than a page.
+ */
+unsigned int native_stack_offset(unsigned long long seed);
 
-/* Move the heap.  Without memory it stays; the benchmarks then end with an error, too. */
-void native_place_heap(unsigned long long seed);
+/*
+ * Move the heap.  If there is no memory the heap is not moved, and the benchmarks fail later, too.
+ */
+void native_move_heap(unsigned long long seed);
 
 /* Print both offsets as lines of the file env. */
 void native_place_show(FILE *file, unsigned long long seed);
 
-/* Move the stack until the calling function returns.  The asm keeps the unused allocation. */
-#define NATIVE_PLACE_STACK(seed)					\
-	asm volatile("" : : "r" (alloca(native_place_stack(seed) + 1)) : "memory")
+/*
+ * Move the stack until the calling function returns.  The asm keeps the compiler from removing the
+ * allocation.
+ */
+#define NATIVE_MOVE_STACK(seed)						\
+	asm volatile("" : : "r" (alloca(native_stack_offset(seed) + 1)) : "memory")
 
 #endif /* NATIVE_PLACE_H */

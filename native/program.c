@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file that the program was mapped from.  /proc/self/exe is that file, unless the
- * program was started by a command of the dynamic linker: then it is the linker, and the
- * file is found by the name of its mapping.
+ * The file from which the program is mapped.  /proc/self/exe is that file, unless the program was
+ * started as an argument of the dynamic linker.  Then /proc/self/exe is the linker, and the file
+ * is found by the name of the program's mapping.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -14,8 +14,8 @@
 
 #include "program.h"
 
-/* The dynamic linker lists the program first. */
-static int keep_first(struct dl_phdr_info *info, size_t size, void *first)
+/* Callback of dl_iterate_phdr(): store the first entry, which is the program. */
+static int store_first_entry(struct dl_phdr_info *info, size_t size, void *first)
 {
 	*(struct dl_phdr_info *)first = *info;
 	return 1;
@@ -43,17 +43,17 @@ bool native_mapping_name(unsigned long addr, char *name, size_t size)
 	return found;
 }
 
-/* Is a part of the file within its bounds, and the same in memory? */
-static bool same(const struct native_program *program, unsigned long offset, const void *memory,
-		 size_t size)
+/* Return true if a part of the file is within its bounds and equal to @memory. */
+static bool matches_file(const struct native_program *program, unsigned long offset,
+			 const void *memory, size_t size)
 {
 	return offset <= program->size && size <= program->size - offset &&
 	       !memcmp(program->file + offset, memory, size);
 }
 
 /*
- * Was the program mapped from this file?  Its headers say so, and its notes, in which the
- * linker stores a number of each build.
+ * Return true if the program was mapped from this file: its program headers and its notes, one of
+ * which is the build ID, equal those in memory.
  */
 static bool is_program(const struct native_program *program)
 {
@@ -63,19 +63,24 @@ static bool is_program(const struct native_program *program)
 
 	if (program->size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
 	    header->e_phnum != info->dlpi_phnum ||
-	    !same(program, header->e_phoff, info->dlpi_phdr, info->dlpi_phnum * sizeof(*info->dlpi_phdr)))
+	    !matches_file(program, header->e_phoff, info->dlpi_phdr,
+			  info->dlpi_phnum * sizeof(*info->dlpi_phdr)))
 		return false;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 
 		if (phdr->p_type == PT_NOTE &&
-		    !same(program, phdr->p_offset, (void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_filesz))
+		    !matches_file(program, phdr->p_offset,
+				  (void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_filesz))
 			return false;
 	}
 	return true;
 }
 
-/* Shared, since the kernel stores the breakpoints of uprobes into each private mapping. */
+/*
+ * Map a file, and keep the mapping if it is the program's file.  It is a shared mapping, because
+ * the kernel stores the breakpoints of uprobes into private mappings.
+ */
 static bool map_file(struct native_program *program, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -105,7 +110,7 @@ const struct native_program *native_program(void)
 
 	if (program.file)
 		return &program;
-	dl_iterate_phdr(keep_first, &program.info);
+	dl_iterate_phdr(store_first_entry, &program.info);
 	if (!map_file(&program, "/proc/self/exe") &&
 	    native_mapping_name((unsigned long)program.info.dlpi_phdr, path, sizeof(path)))
 		map_file(&program, path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file of the program, and names of mappings from /proc. */
+/* The file of the program, and the names of its mappings from /proc/self/maps. */
 #ifndef NATIVE_PROGRAM_H
 #define NATIVE_PROGRAM_H
 
@@ -9,9 +9,9 @@
 
 /**
  * struct native_program - the program in memory, and its file
- * @info: entry of the dynamic linker; .dlpi_addr is the load bias
- * @file: its file, mapped; NULL if that cannot be read
- * @size: size of the file
+ * @info: entry of the program in dl_iterate_phdr(); .dlpi_addr is the load bias
+ * @file: address of the mapped file; NULL if the file cannot be read
+ * @size: size of the file in bytes
  */
 struct native_program {
 	struct dl_phdr_info info;
@@ -19,10 +19,15 @@ struct native_program {
 	size_t size;
 };
 
-/* Find the program.  kmarkers_start() calls this before text moves, while its file has a name. */
+/*
+ * Return the program.  kmarkers_start() makes the first call before it moves the text, while the
+ * mapping of the text still has the name of the file.
+ */
 const struct native_program *native_program(void);
 
-/* Put the name of the mapping of an address into @name.  Return false if there is none. */
+/*
+ * Copy the name of the mapping that contains an address to @name.  Return false if there is none.
+ */
 bool native_mapping_name(unsigned long addr, char *name, size_t size);
 
 #endif /* NATIVE_PROGRAM_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Progress of kmbench on stderr: one line for each benchmark, and on a terminal the
- * number of windows done.  Nothing is written while a window is timed.
+ * Show the progress of kmbench on stderr: a line for each benchmark, and on a terminal the number
+ * of windows measured so far.  Nothing is written while a window is timed.
  */
 #include <errno.h>
 #include <stdio.h>

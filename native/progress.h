@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Progress of kmbench on stderr. */
+/* Show the progress of kmbench on stderr. */
 #ifndef NATIVE_PROGRESS_H
 #define NATIVE_PROGRESS_H
 
@@ -11,7 +11,9 @@ void native_progress_plan(unsigned int groups);
 
 void native_progress_start(const struct bench_group *group, const struct bench_result *result);
 
-/* Show progress; called between blocks.  It writes a few times a second, to a terminal only. */
+/*
+ * Show progress between blocks.  This writes at most a few times a second, and only to a terminal.
+ */
 void native_progress_show(void);
 
 /* End the line of a benchmark; @err is the result of bench_run_group(). */

@@ -2,14 +2,16 @@
 /*
  * RCU for the threads of a program.
  *
- * No lock is held while a thread waits for readers, and no reader takes one: a probe may
- * wait for a lock of the program, and the program may hold that lock while it forks.
+ * A thread holds no lock of kmarkers while it waits for readers, and a reader takes none.  The
+ * reason: a reader may be a probe that waits for a lock of the program, and the program may hold
+ * that lock while it forks.
  *
- * A reader stores the number of the present period when its outermost section begins,
- * and has depth 0 outside.  A writer begins a new period after it has withdrawn an
- * object, and has every CPU execute a barrier.  A reader that found the object began its
- * section before that barrier, in an older period: its state shows that to the writer.
- * A reader whose state does not show it reads the pointer after the barrier.
+ * At the beginning of its outermost read-side section, a reader stores the number of the current
+ * period.  Outside of sections its nesting depth is 0.  A writer first unpublishes an object, then
+ * begins a new period and makes every CPU execute a barrier.  A reader that has found the object
+ * began its section before that barrier, in an older period, and the writer sees that in the
+ * reader's state.  Any other reader loads the pointer after the barrier, and does not find the
+ * object.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -37,13 +39,19 @@
 		for (reader = (chunk)->readers;				\
 		     reader < (chunk)->readers + ARRAY_SIZE((chunk)->readers); reader++)
 
-/* A reader: the state of a thread, on a cache line of its own, and whether it is in use. */
+/*
+ * A reader: period and nesting depth of a thread, on a cache line of its own, and a flag for a
+ * reader in use.
+ */
 struct reader {
 	unsigned long inside;
 	bool taken;
 } __aligned(LINE_BYTES);
 
-/* Chunks are never freed: a writer may read the state of a reader after its thread has ended. */
+/*
+ * An array of readers.  Chunks are never freed: a writer may read the state of a reader after its
+ * thread has ended.
+ */
 struct chunk {
 	struct chunk *next;
 	struct reader readers[CHUNK_BYTES / LINE_BYTES - 1];
@@ -71,7 +79,7 @@ static bool take_reader(struct reader *reader)
 					   __ATOMIC_RELAXED);
 }
 
-/* Release a reader.  Its state is stored before the flag: the next owner finds depth 0. */
+/* Release a reader.  Its state is stored before the flag, so that the next owner finds depth 0. */
 static void drop_reader(struct reader *reader)
 {
 	NATIVE_RCU_RELEASE();
@@ -79,7 +87,7 @@ static void drop_reader(struct reader *reader)
 	smp_store_release(&reader->taken, false);
 }
 
-/* Add a chunk, and take its first reader.  mmap(2) works in signal handlers, malloc() does not. */
+/* Add a chunk, and take its first reader.  In signal handlers mmap(2) is safe, malloc() is not. */
 static struct reader *take_new_reader(void)
 {
 	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,
@@ -133,7 +141,7 @@ unsigned long *kmarkers_rcu_join(void)
  * Release the reader of an ending thread.  If the thread enters a section after this, it gets
  * another reader.
  */
-static void leave(void *reader)
+static void release_reader(void *reader)
 {
 	kmarkers_rcu_reader = NULL;
 	drop_reader(reader);
@@ -141,7 +149,7 @@ static void leave(void *reader)
 
 int native_rcu_start(void)
 {
-	return pthread_key_create(&at_exit, leave);
+	return pthread_key_create(&at_exit, release_reader);
 }
 
 void native_rcu_after_fork_child(void)
@@ -155,8 +163,8 @@ void native_rcu_after_fork_child(void)
 }
 
 /*
- * Have every thread that runs execute a barrier.  Return false if membarrier(2) is not
- * allowed, or does not exist.
+ * Make every running thread execute a barrier by membarrier(2).  Return false if membarrier(2) is
+ * denied or does not exist.
  */
 static bool order_readers(void)
 {
@@ -166,13 +174,19 @@ static bool order_readers(void)
 	       !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* Begin a period.  Objects withdrawn before can be freed when older periods have no readers. */
-unsigned long native_rcu_begin(void)
+/*
+ * Begin a new period, and return its number.  Objects that were unpublished before can be freed
+ * when no reader is in an older period.
+ */
+unsigned long native_rcu_begin_period(void)
 {
 	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Return the oldest period with a reader, or ~0UL.  Call order_readers() before. */
+/*
+ * Return the oldest period with a reader in it, or ~0UL without readers.  Call order_readers()
+ * first.
+ */
 static unsigned long oldest_period(void)
 {
 	unsigned long inside, oldest = ~0UL;
@@ -188,7 +202,7 @@ static unsigned long oldest_period(void)
 	return oldest;
 }
 
-/* Sleep @ms milliseconds.  This is no cancellation point, as nanosleep() would be. */
+/* Sleep for @ms milliseconds.  Unlike nanosleep(), this is no cancellation point. */
 static void sleep_briefly(unsigned int ms)
 {
 	const struct timespec time = { .tv_nsec = ms * 1000000L };
@@ -208,19 +222,19 @@ static bool spin_until(unsigned long state)
 	return false;
 }
 
-/* Return whether the periods before @state end soon. */
+/* Spin for a limited time.  Return true if all readers of periods before @state have ended. */
 bool native_rcu_wait_briefly(unsigned long state)
 {
 	return order_readers() && spin_until(state);
 }
 
 /*
- * Without membarrier(2) this sleeps instead: after that, the earlier stores of all threads
- * are visible, because a CPU empties its store buffer at every interrupt.
+ * Wait for a grace period.  Without membarrier(2), sleep for 20 ms first: then the earlier stores
+ * of all threads are visible, because a CPU drains its store buffer at every interrupt.
  */
 void native_rcu_synchronize(void)
 {
-	unsigned long state = native_rcu_begin();
+	unsigned long state = native_rcu_begin_period();
 
 	if (!order_readers())
 		sleep_briefly(20);
@@ -228,7 +242,7 @@ void native_rcu_synchronize(void)
 		sleep_briefly(1);
 }
 
-/* Objects that are to be freed, the oldest first. */
+/* Queue of objects that are to be freed, the oldest first. */
 static struct {
 	struct mutex lock;
 	struct rcu_head *first, **end;
@@ -242,7 +256,7 @@ void native_rcu_free(struct rcu_head *head, void *object)
 	unsigned long oldest;
 
 	mutex_lock(&freed.lock);
-	*head = (struct rcu_head){ .object = object, .state = native_rcu_begin() };
+	*head = (struct rcu_head){ .object = object, .state = native_rcu_begin_period() };
 	*freed.end = head;
 	freed.end = &head->next;
 	oldest = order_readers() ? oldest_period() : 0;

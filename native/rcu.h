@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RCU of the program's threads, besides what <linux/rcupdate.h> declares. */
+/* Initialisation and fork handler of the RCU implementation in native/rcu.c. */
 #ifndef NATIVE_RCU_H
 #define NATIVE_RCU_H
 
-/* Make ending threads release their readers.  Return 0, or an error of pthread_key_create(). */
+/*
+ * Make threads release their readers when they end.  Return 0 or an error of pthread_key_create().
+ */
 int native_rcu_start(void);
 
-/* Drop, in the child of fork(), the readers of threads that exist only in the parent. */
+/* In the child of fork(), release the readers of threads that exist only in the parent. */
 void native_rcu_after_fork_child(void);
 
 #endif /* NATIVE_RCU_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The groups that a user's program registers; replaces bench_modules/groups.c and peers.c. */
+/*
+ * Groups that a user's program registers.  Replaces bench_modules/groups.c and peers.c, which are
+ * for kmbench.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +11,9 @@
 #include "peers.h"
 #include "registered.h"
 
-/* Groups beyond the maximum are counted, and refused when the program runs. */
+/*
+ * bench_nr_groups also counts groups beyond the maximum, which native_registered_check() rejects.
+ */
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;
 
@@ -37,7 +42,7 @@ int native_registered_check(void)
 		return -EINVAL;
 	}
 	for (i = 0; i < bench_nr_groups; i++) {
-		const char *why = bench_why_not(bench_groups[i]);
+		const char *why = bench_find_group_error(bench_groups[i]);
 
 		for (j = 0; j < i && !why; j++)
 			if (!strcmp(bench_groups[j]->name, bench_groups[i]->name))

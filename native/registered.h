@@ -3,7 +3,7 @@
 #ifndef NATIVE_REGISTERED_H
 #define NATIVE_REGISTERED_H
 
-/* Report benchmarks that cannot be used.  Return 0 or -EINVAL. */
+/* Report a benchmark that is not valid.  Return 0 or -EINVAL. */
 int native_registered_check(void);
 
 #endif /* NATIVE_REGISTERED_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a thread has a shadow stack, the handler cannot emulate a call: it stores the
- * return address to the stack, and cannot store it to the shadow stack, so that the
- * return would be a fault.  Jumps and values need no store.
+ * Detect user shadow stacks.  In a thread with a shadow stack, the SIGTRAP handler cannot emulate
+ * a call: it can push the return address to the stack but not to the shadow stack, so the return
+ * would fault.  Jumps and immediate values push nothing.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #define ARCH_SHSTK_STATUS	0x5005
 #define SHADOW_STACK		1UL
 
-/* Kernels before 6.6 do not have this arch_prctl(). */
+/* Linux before 6.6 has neither this arch_prctl() nor user shadow stacks. */
 bool native_has_shadow_stack(void)
 {
 	unsigned long features = 0;

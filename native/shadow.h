@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User shadow stacks, on which the processor keeps return addresses a second time. */
+/* User shadow stacks, to which the processor pushes a second copy of return addresses. */
 #ifndef NATIVE_SHADOW_H
 #define NATIVE_SHADOW_H
 
 #include <linux/types.h>
 #include <kmarkers/patcher.h>
 
-/* Has the calling thread a shadow stack?  Threads that it starts inherit it. */
+/* Return true if the calling thread has a shadow stack.  Threads that it starts inherit that. */
 bool native_has_shadow_stack(void);
 
-/* Is there a call among the old or the new instructions of a batch? */
+/* Return true if an old or a new instruction of a batch is a call. */
 bool native_batch_has_call(const struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* NATIVE_SHADOW_H */

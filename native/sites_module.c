@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* sites_module.h for a program, into which the sites are linked. */
+/* Implementation of sites_module.h in user space, where the sites are linked into the program. */
 #include "../bench_modules/sites.h"
 #include "../bench_modules/sites_module.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sites_peers.h for a program, which has neither static keys nor stop_machine(): the
- * indispensable steps of a batch, by hand, in shared memory that is mapped a second time.
+ * Implementation of sites_peers.h in user space, where static keys and stop_machine() do not
+ * exist: the indispensable steps of a batch without the patcher, on shared memory that is mapped
+ * twice.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -16,8 +17,8 @@
 
 static unsigned char *region;
 
-/* Map the pages of @nr sites a second time, writable, as patcher_text_map() does. */
-static unsigned char *map(size_t bytes)
+/* Map the first @bytes of the region a second time, writable, as patcher_text_map() does. */
+static unsigned char *map_view(size_t bytes)
 {
 	unsigned char *view;
 
@@ -36,11 +37,11 @@ static unsigned char *map(size_t bytes)
 	return view;
 }
 
-int bench_peers_store(struct sites_stores *stores)
+int bench_peers_store_batch(struct sites_stores *stores)
 {
 	size_t bytes = ((size_t)stores->nr * INSN + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	struct patcher_poke *pokes = stores->pokes;
-	unsigned char *view = map(bytes);
+	unsigned char *view = map_view(bytes);
 	u32 i;
 
 	if (!view)
@@ -52,9 +53,9 @@ int bench_peers_store(struct sites_stores *stores)
 	return 0;
 }
 
-static int by_hand(void)
+static int run_rounds_by_hand(void)
 {
-	unsigned char *view = map(PAGE_BYTES);
+	unsigned char *view = map_view(PAGE_BYTES);
 	int i, err = view ? 0 : -ENOMEM;
 
 	for (i = 0; i < ROUNDS && !err; i++) {
@@ -66,12 +67,12 @@ static int by_hand(void)
 	return err;
 }
 
-int bench_peers_set(enum sites_way way, u32 nr, bool on)
+int bench_peers_set_sites(enum sites_way way, u32 nr, bool on)
 {
-	return way == SITES_BY_HAND ? by_hand() : -EINVAL;
+	return way == SITES_BY_HAND ? run_rounds_by_hand() : -EINVAL;
 }
 
-void bench_peers_put_back(void)
+void bench_peers_switch_off(void)
 {
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Heapsort with a swap function, as the kernel's sort() has and the C library's qsort() has not. */
+/*
+ * sort() for programs: a heapsort with a swap function, which the kernel's sort() has and qsort()
+ * lacks.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registration of a program's tables, which for a module is done by module notifiers. */
+/* kmarkers_start(): register the tables of a program.  In the kernel, module notifiers do that. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,10 @@ DECLARE_SECTION(imv);
 
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
-/* Tables, in the order of registration, as for modules: markers get their states before sites. */
+/*
+ * Tables in the order of registration, as for modules: the states of markers are set before the
+ * sites that depend on them are registered.
+ */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 
 static const struct {
@@ -50,7 +53,7 @@ static const struct {
 	[TARGETS] = { RECORDS(sdttarget, sizeof(struct sdt_target)), NULL },
 };
 
-/* Join the chunks of all translation units. */
+/* Join the chunks of a table, one from each translation unit. */
 static int join_chunks(struct kmarkers_span *span, unsigned int table)
 {
 	const struct kmarkers_chunk *chunk;
@@ -58,11 +61,11 @@ static int join_chunks(struct kmarkers_span *span, unsigned int table)
 
 	memset(span, 0, sizeof(*span));
 	for (chunk = tables[table].chunks; chunk < tables[table].stop && !err; chunk++)
-		err = kmarkers_join(span, chunk, tables[table].record);
+		err = kmarkers_join_chunk(span, chunk, tables[table].record);
 	return err;
 }
 
-static int take(unsigned int table)
+static int register_table(unsigned int table)
 {
 	struct kmarkers_span span, targets;
 	int err = join_chunks(&span, table);
@@ -78,8 +81,11 @@ static int take(unsigned int table)
 	return join_chunks(&targets, TARGETS) ?: sdt_add_table(NULL, &span, &targets);
 }
 
-/* Register all tables. A refused one does not affect the others. */
-static int take_tables(void)
+/*
+ * Register all tables.  A table that is refused does not affect the others.  Return the first
+ * error.
+ */
+static int register_tables(void)
 {
 	static bool taken[TABLES];
 	unsigned int table;
@@ -88,17 +94,17 @@ static int take_tables(void)
 	for (table = 0; table < TABLES; table++) {
 		if (taken[table])
 			continue;
-		err = take(table);
+		err = register_table(table);
 		taken[table] = !err;
 		if (err)
-			native_failed(tables[table].refused, err);
+			native_report_failure(tables[table].refused, err);
 		first = first ?: err;
 	}
 	return first;
 }
 
-/* Each step checks whether an earlier call has done it, and does not do it again. */
-static int start(void)
+/* Each step does nothing if an earlier call has done it, so that a failed start can be repeated. */
+static int start_once(void)
 {
 	static bool started;
 	int err;
@@ -106,30 +112,35 @@ static int start(void)
 	if (started)
 		return -EBUSY;
 	err = native_text_start() ?: native_trap_start(patcher_handle_int3) ?:
-	      native_fork_start() ?: take_tables();
+	      native_fork_start() ?: register_tables();
 	started = !err;
 	return err;
 }
 
-/* The mutex keeps fork() out: a child has either the old text or a copy of its own. */
+/*
+ * The mutex prevents fork() meanwhile: a child has either the original text or a copy of its own.
+ */
 int kmarkers_start(void)
 {
 	static struct mutex starting = __MUTEX_INITIALIZER(starting);
 	int err;
 
 	mutex_lock(&starting);
-	err = start();
+	err = start_once();
 	mutex_unlock(&starting);
 	return err;
 }
 
-/* Print a variable's address: a program has no table of its symbols. */
+/* Print the address of a variable in place of its name: a program has no kallsyms. */
 void imv_show_symbol(struct seq_file *m, unsigned long addr)
 {
 	seq_printf(m, "0x%lx", addr);
 }
 
-/* Write to the stream, which takes its lock, only after the locks of the list are released. */
+/*
+ * List the markers.  The list is first written to memory, because fputs() takes the lock of the
+ * stream, and the locks of the list must be released before.
+ */
 void kmarkers_list(FILE *file)
 {
 	struct seq_file m;
@@ -146,7 +157,7 @@ void kmarkers_list(FILE *file)
 	if (text)
 		fputs(text, file);
 	else
-		native_failed("cannot list the markers", -ENOMEM);
+		native_report_failure("cannot list the markers", -ENOMEM);
 	free(text);
 	pthread_setcancelstate(cancel, NULL);
 }

@@ -9,8 +9,8 @@
 #include "failure.h"
 #include "program.h"
 
-/* The section of the symbols, or NULL for a program that was stripped. */
-static const Elf64_Shdr *find_symbols(const struct native_program *program)
+/* Return the section header of the symbol table; NULL if the program is stripped or has no file. */
+static const Elf64_Shdr *find_symbol_table(const struct native_program *program)
 {
 	const Elf64_Ehdr *header = (const void *)program->file;
 	const Elf64_Shdr *section;
@@ -43,16 +43,17 @@ int sdt_require_functions(void)
 	const struct native_program *program = native_program();
 
 	if (!program->file)
-		return native_failed("the program's file cannot be read: no site is found by its function",
+		return native_report_failure("cannot find sites by function: file not readable",
+					     -EOPNOTSUPP);
+	return find_symbol_table(program) ? 0 :
+	       native_report_failure("cannot find sites by function: the program has no symbols",
 				     -EOPNOTSUPP);
-	return find_symbols(program) ? 0 :
-	       native_failed("the program has no symbols: no site is found by its function", -EOPNOTSUPP);
 }
 
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 {
 	const struct native_program *program = native_program();
-	const Elf64_Shdr *symbols = find_symbols(program), *names;
+	const Elf64_Shdr *symbols = find_symbol_table(program), *names;
 	const Elf64_Sym *symbol = NULL;
 
 	addr -= program->info.dlpi_addr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* patcher_text_sync() of patcher/text.h: synchronising all threads of the program. */
+/* Implementation of patcher_text_sync(): make all threads execute a serialising instruction. */
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ int native_sync_threads(void)
 }
 
 /*
- * Execute IRET, which is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never
- * traps to a hypervisor.  But it pops from a shadow stack.
+ * Execute a serialising instruction: IRET (Intel SDM vol. 3A, 9.3), which unlike CPUID never traps
+ * to a hypervisor.  With a shadow stack it is CPUID, because IRET would pop from the shadow stack.
  */
-static void serialise(void)
+static void serialise_core(void)
 {
 	unsigned long scratch;
 
@@ -49,9 +49,12 @@ static void serialise(void)
 void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
-		/* Denied since patcher_text_map(): the batch can neither go on nor go back. */
+		/*
+		 * membarrier(2) was allowed in patcher_text_map() and is denied now: the batch can
+		 * be neither completed nor undone.
+		 */
 		perror("kmarkers: membarrier");
 		abort();
 	}
-	serialise();
+	serialise_core();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * patcher/text.h for a program: writing the program's own text.
+ * Implementation of patcher/text.h in user space: write the program's own text.
  *
- * The text is in shared memory.  It is mapped executable at the address that the linker
- * chose; a batch maps the pages it writes a second time, writable, and unmaps them.
+ * kmarkers_start() moves the text into shared memory, which is mapped executable at the same
+ * address. A batch maps the pages that it writes a second time, writable, and unmaps them.
  */
 #include <errno.h>
 #include <link.h>
@@ -29,7 +29,7 @@
 
 static struct {
 	unsigned long start, end;
-	void *copy;	/* text of the child while the program forks; NULL if there is no memory */
+	void *copy;	/* text for the child of fork(); NULL if there is no memory */
 	pid_t owner;	/* the process that the shared memory belongs to */
 } text;
 
@@ -38,7 +38,7 @@ bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int 
 	return addr >= text.start && addr < text.end && len <= text.end - addr;
 }
 
-/* Always false: a program's code runs before its tables are registered. */
+/* Always false: code of a program may have run before its tables are registered. */
 bool patcher_text_is_new(const struct module *module)
 {
 	return false;
@@ -67,7 +67,7 @@ static void *map_writable(void *pages, size_t size)
  * works.  A child of clone(2) or vfork(2), which do not run the handlers of
  * pthread_atfork(), executes its parent's text and must not write it.
  */
-static int check_means(void)
+static int check_prerequisites(void)
 {
 	if (getpid() != text.owner)
 		return -EPERM;
@@ -80,18 +80,22 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 {
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
-	int err = check_means();
+	int err = check_prerequisites();
 	unsigned int i;
 
 	if (!err && native_has_shadow_stack() && native_batch_has_call(pokes, nr))
-		err = native_failed("no call is patched where a thread has a shadow stack", -EOPNOTSUPP);
+		err = native_report_failure("cannot patch calls in a thread with a shadow stack",
+					    -EOPNOTSUPP);
 	if (err)
 		return err;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;
 	alias->base = map_writable((void *)first, alias->nr_pages * PAGE_BYTES);
 	if (!alias->base)
 		return -ENOMEM;
-	/* With more pokes than pages, map all pages now: one call, not a fault for each. */
+	/*
+	 * If there are as many pokes as pages or more, populate all pages by one call, not by page
+	 * faults.
+	 */
 	if (alias->nr_pages <= nr)
 		madvise(alias->base, alias->nr_pages * PAGE_BYTES, MADV_POPULATE_READ);
 	for (i = 0; i < nr; i++)
@@ -104,7 +108,7 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	munmap(alias->base, alias->nr_pages * PAGE_BYTES);
 }
 
-/* Nothing is locked: a thread that starts meanwhile is serialised by the kernel. */
+/* Nothing to lock: the kernel serialises a thread that starts during a batch. */
 void patcher_text_lock(bool core)
 {
 }
@@ -127,7 +131,7 @@ void patcher_text_release(void)
 {
 }
 
-/* Refused: a program has no core text. */
+/* Always -EPERM: a program has no core kernel text. */
 int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {
 	return -EPERM;
@@ -153,7 +157,10 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
-/* Find the executable segment of the program itself.  Return NULL if it has none. */
+/*
+ * Find the executable segment of the program and set text.start and .end.  Return NULL if it has
+ * none.
+ */
 static const ElfW(Phdr) *find_text(void)
 {
 	const struct dl_phdr_info *info = &native_program()->info;
@@ -173,10 +180,11 @@ static const ElfW(Phdr) *find_text(void)
 }
 
 /*
- * Copy the text as it is now into executable shared memory at any address.  Return NULL
- * if there is no memory.  The memory has no file, so that limits on descriptors and
- * files do not matter.  No mapping is writable and executable at the same time.
- * @segment: that of the program's file, while the text is still the file's; or NULL
+ * Copy the present text into new executable shared memory.  Return NULL if there is no memory.
+ * The memory has no file, so limits on descriptors and files do not apply.  No mapping is writable
+ * and executable at the same time.
+ * @segment: program header of the text while it is mapped from the file, to remove breakpoints of
+ * tracers; NULL for text that was moved
  */
 static void *copy_text(const ElfW(Phdr) *segment)
 {
@@ -200,7 +208,7 @@ static void *copy_text(const ElfW(Phdr) *segment)
 }
 
 /*
- * Map a copy in place of the text.  A thread that executes the text meanwhile waits for
+ * Replace the mapping of the text by a copy.  A thread that executes the text meanwhile waits for
  * the kernel, and then finds the same bytes.
  */
 static int move_text(void *copy)
@@ -213,7 +221,7 @@ static int move_text(void *copy)
 	return 0;
 }
 
-/* Move the text, but only once: a later call of kmarkers_start() skips this step. */
+/* Move the text into shared memory.  This is done once: later calls of kmarkers_start() skip it. */
 int native_text_start(void)
 {
 	const ElfW(Phdr) *segment;
@@ -223,21 +231,24 @@ int native_text_start(void)
 	if (text.owner)
 		return 0;
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
-		return native_failed("this kernel has no membarrier(2) with sync-core", -errno);
+		return native_report_failure("this kernel has no membarrier(2) with sync-core",
+					     -errno);
 	segment = find_text();
 	if (!segment)
-		return native_failed("the program has no executable segment", -ENOENT);
+		return native_report_failure("the program has no executable segment", -ENOENT);
 	copy = copy_text(segment);
 	if (!copy)
-		return native_failed("cannot copy the program's text into shared memory", -errno);
+		return native_report_failure("cannot copy the text into shared memory", -errno);
 	err = move_text(copy);
 	if (!err)
 		return 0;
 	munmap(copy, text.end - text.start);
-	return native_failed("cannot put shared memory in the place of the program's text", err);
+	return native_report_failure("cannot map shared memory over the text", err);
 }
 
-/* Copy the text while no batch runs: after the fork, one may begin in the parent at once. */
+/*
+ * Copy the text for the child now, while no batch runs: after the fork, the parent may begin one.
+ */
 void native_text_before_fork(void)
 {
 	text.copy = text.owner ? copy_text(NULL) : NULL;
@@ -250,9 +261,9 @@ void native_text_after_fork_parent(void)
 }
 
 /*
- * Give the child its copy, or end it.  A child that went on with its parent's text
- * would execute the parent's changes without being synchronised, and its breakpoints.
- * The child has inherited the registration for membarrier().
+ * Map the copy as the text of the child, or end the child if there is no copy.  With its parent's
+ * text, the child would execute code that the parent patches, and its breakpoints, without being
+ * synchronised.  The child inherits the registration for membarrier(2).
  */
 void native_text_after_fork_child(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program's own text, besides the functions of patcher/text.h. */
+/* Move the program's own text into shared memory.  patcher/text.h declares the other functions. */
 #ifndef NATIVE_TEXT_H
 #define NATIVE_TEXT_H
 

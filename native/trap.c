@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The SIGTRAP handler, which does in a program what the breakpoint notifier does in the kernel. */
+/* The SIGTRAP handler: the counterpart in a program of the breakpoint notifier in the kernel. */
 #include <errno.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -28,7 +28,10 @@ static bool handle_registers(greg_t *gregs)
 #define LOAD(name, index)	regs.name = gregs[index];
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
-	/* A read-side section replaces disabled interrupts: patcher_unregister() waits for it. */
+	/*
+	 * An RCU read-side section, since interrupts cannot be disabled: patcher_unregister()
+	 * waits for it.
+	 */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
 	rcu_read_unlock();
@@ -70,10 +73,10 @@ bool native_trap_is_ours(void)
 }
 
 /*
- * Install the handler.  While it runs, all signals are blocked, as interrupts are in the
- * kernel, because a batch waits for handlers that use it; except SIGTRAP, since
- * @previous may contain sites.  SA_ONSTACK: a thread with a small stack should have set
- * up another one for signals.
+ * Install the handler.  While it runs, all signals but SIGTRAP are blocked, as interrupts are in
+ * the kernel, because a batch waits for running handlers.  SIGTRAP is not blocked, because the
+ * previous handler, which is called from this one, may contain patch sites.  SA_ONSTACK: a thread
+ * with a small stack should set up an alternate signal stack.
  */
 int native_trap_start(bool (*handle)(struct pt_regs *regs))
 {
@@ -87,12 +90,12 @@ int native_trap_start(bool (*handle)(struct pt_regs *regs))
 	sigdelset(&action.sa_mask, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
-		return native_failed("SIGTRAP is blocked", -EPERM);
-	/* A second call must not save our own handler as the previous one. */
+		return native_report_failure("SIGTRAP is blocked", -EPERM);
+	/* On a second call, do not store this handler as the previous one. */
 	if (native_trap_is_ours())
 		return 0;
 	handle_int3 = handle;
 	if (sigaction(SIGTRAP, &action, &previous))
-		return native_failed("cannot handle SIGTRAP", -errno);
+		return native_report_failure("cannot handle SIGTRAP", -errno);
 	return 0;
 }

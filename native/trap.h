@@ -6,10 +6,13 @@
 
 struct pt_regs;
 
-/* Pass each breakpoint to @handle, which returns true if it was ours.  Return 0 or an error. */
+/*
+ * Install a SIGTRAP handler, which passes each breakpoint to @handle.  @handle returns true for a
+ * breakpoint of kmarkers.  Return 0 or an error.
+ */
 int native_trap_start(bool (*handle)(struct pt_regs *regs));
 
-/* Is our handler of SIGTRAP still installed? */
+/* Return true if that SIGTRAP handler is still installed. */
 bool native_trap_is_ours(void);
 
 #endif /* NATIVE_TRAP_H */

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Completion of kmarkers for bash: commands and options as kmarkers --help lists them.
+# Completes commands and options of kmarkers in bash, as listed by kmarkers --help.
 
 _kmarkers() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=("${COMP_WORDS[@]:1:COMP_CWORD-1}") found names
 	names=$(kmarkers --help 2>/dev/null | sed -n 's/^  \([a-z -]*[a-z]\)  .*/\1/p')
 	local said=" ${before[*]} "
 	if [[ $word == -* ]]; then
-		# The command is the longest name that the line begins with.
+		# The command is the longest command name at the start of the line.
 		found=$(while read -r name; do
 			[[ $said != " $name "* ]] || printf '%s\n' "$name"
 		done <<<"$names" | tail -n 1)

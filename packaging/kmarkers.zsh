@@ -1,6 +1,6 @@
 #compdef kmarkers
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion of kmarkers for zsh: commands and options as kmarkers --help lists them.
+# Completes commands and options of kmarkers in zsh, as listed by kmarkers --help.
 
 local -a names firsts seconds options
 names=(${(f)"$(kmarkers --help 2>/dev/null | sed -n 's/^  \([a-z -]*[a-z]\)  .*/\1/p')"})

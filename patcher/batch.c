@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Batches: each is checked as a whole, then written as a whole. */
+/* Check a batch of replacements as a whole, then write it to text as a whole. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/sort.h>
@@ -23,8 +23,9 @@ static int compare_pokes(const void *a, const void *b)
 }
 
 /*
- * Sort pokes, unless they are in order already, as from callers that walk a table: heap
- * sort does not take advantage of that.  Return true if they were not in order.
+ * Sort pokes by address, unless they are sorted already, as those of callers that walk a table
+ * are: the heap sort of sort() is not faster for sorted input.  Return true if they were
+ * not sorted.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -39,7 +40,7 @@ static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 	return false;
 }
 
-/* Check of one poke; each kind of batch has its own. */
+/* A check of one poke: check_change() or, for permanent breakpoints, check_trap(). */
 typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
 static __always_inline int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
@@ -72,11 +73,12 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 }
 
 /*
- * Count the leading pokes that change the next sites in order and are so usual that they pass all
- * checks, as nearly all are.  The table is that of the last poke, whose owner was checked.
+ * Count the leading pokes that need no further check, as nearly all pokes: each changes the next
+ * site of the table, which has no flags, to an instruction that patcher_insn_is_usual() accepts.
+ * cursor->table is the table of the last poke, whose owner was checked.
  */
-static unsigned int count_usual(struct patcher_cursor *cursor, const struct patcher_poke *pokes,
-				unsigned int nr)
+static unsigned int count_usual_pokes(struct patcher_cursor *cursor,
+				      const struct patcher_poke *pokes, unsigned int nr)
 {
 	const struct patcher_table *table = cursor->table;
 	const struct patcher_site *site;
@@ -96,7 +98,7 @@ static unsigned int count_usual(struct patcher_cursor *cursor, const struct patc
 	return i;
 }
 
-/* Make all checks of a batch that need not read the live bytes.  Inlined for each @check. */
+/* Run all checks of a batch that do not read live text.  Inlined once for each @check. */
 static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
 				       unsigned int nr, bool *core, check_function *check)
 {
@@ -109,7 +111,7 @@ static __always_inline int check_pokes(const char *owner, struct patcher_poke *p
 			return -EINVAL;
 		err = check_poke(owner, &pokes[i++], &cursor, core, check);
 		if (!err && check == check_change)
-			i += count_usual(&cursor, &pokes[i], nr - i);
+			i += count_usual_pokes(&cursor, &pokes[i], nr - i);
 	}
 	return err;
 }
@@ -122,7 +124,7 @@ static int check_changes(const char *owner, struct patcher_poke *pokes, unsigned
 	return check_pokes(owner, pokes, nr, core, check_change);
 }
 
-/* Check a batch, which fails if its pokes are out of order: then sort them, and check again. */
+/* Check a batch.  If the check fails and the pokes are not sorted, sort them and check again. */
 static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  bool *core, check_batch_function *check)
 {
@@ -131,15 +133,15 @@ static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigne
 	return err && sort_pokes(pokes, nr) ? check(owner, pokes, nr, core) : err;
 }
 
-/* Nearly all sites are 5 bytes: a constant length lets the compiler inline the comparison. */
+/* Nearly all sites have 5 bytes: with a constant length, the compiler inlines memcmp(). */
 static bool same_bytes(const u8 *a, const u8 *b, unsigned int len)
 {
 	return len == PATCHER_INSN_USUAL ? !memcmp(a, b, PATCHER_INSN_USUAL) : !memcmp(a, b, len);
 }
 
 /*
- * Compare the live bytes with those that the caller expects, both in the text that is
- * executed and in its alias: an alias of a wrong page is noticed before the first store.
+ * Compare the bytes in memory with those that the caller expects, in the executable mapping and
+ * in its writable alias: so an alias of a wrong page is detected before the first store.
  */
 static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -176,7 +178,7 @@ static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned i
 	return err;
 }
 
-/* Check a batch, and let @write write it, @chunk sites at a time. */
+/* Check a batch, then write it with @write, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 		       unsigned int chunk, check_batch_function *check, patcher_write_function *write)
 {
@@ -189,7 +191,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	err = nr ? sort_and_check(owner, pokes, nr, &core, check) : -EINVAL;
 	if (!chunk)
 		err = -EINVAL;
-	/* -EINVAL may be due to a kprobe's breakpoint in the old bytes: then log the kprobe. */
+	/* -EINVAL may be caused by a kprobe's int3 in the old bytes: log the kprobe. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_vet(pokes, nr, false) ?: err;
 	if (!err && core)
@@ -197,7 +199,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	patcher_stats_locked()->check_ns += ktime_get_ns() - start;
 	if (!err) {
 		patcher_text_lock(core);
-		patcher_keep_longest(&patcher_stats_locked()->longest_wait_ns, start);
+		patcher_record_longest(&patcher_stats_locked()->longest_wait_ns, start);
 		err = patcher_text_vet(pokes, nr, true) ?: map_and_write(pokes, nr, chunk, write);
 		patcher_text_unlock(core);
 	}
@@ -209,14 +211,13 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 
 /**
  * patcher_apply_chunked() - replace instructions, a bounded number at a time
- * @owner: as in the table of every site
+ * @owner: the owner in the tables of all sites
  * @pokes: the replacements; sorted in place
- * @nr: how many, at least 1
- * @chunk: sites that trap at the same time, at least 1
+ * @nr: number of replacements, at least 1
+ * @chunk: maximum number of sites that hold an int3 at the same time, at least 1
  *
- * The batch is checked as a whole, then applied in chunks, in the order of addresses,
- * each with three rounds: a hot site traps for as long as its chunk takes, not for
- * as long as the batch does.
+ * The batch is checked as a whole, then written in chunks in the order of addresses, each
+ * with three rounds of synchronisation.  A site holds an int3 only while its chunk is written.
  *
  * Context: may sleep.
  * Return: as patcher_apply().
@@ -230,19 +231,19 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
 
 /**
  * patcher_apply() - replace instructions on the running system
- * @owner: as in the table of every site
+ * @owner: the owner in the tables of all sites
  * @pokes: the replacements; sorted in place
- * @nr: how many, at least 1
+ * @nr: number of replacements, at least 1
  *
  * Either all replacements are made or none.  @pokes may be freed on return.
  *
  * Context: may sleep.
  * Return: 0; or, with nothing changed, -EINVAL for a wrong length, an overlap or a
  * new instruction that cannot be emulated, -ENOENT for an address that is no
- * registered site, -EPERM if a site belongs to another owner, -EBUSY if a kprobe is
- * registered on a site or up to 4 bytes before it, armed or not, or is being
- * registered where a new jump leads, -EILSEQ if the live bytes are not @old, -ENOMEM;
- * for core text also the errors of patcher_vet().
+ * registered site, -EPERM if a site belongs to another owner, -EBUSY if a kprobe, armed
+ * or not, is registered on a site or up to 4 bytes before it, or is registered at the
+ * target of a new jump while the batch is checked, -EILSEQ if the bytes in memory are not
+ * @old, -ENOMEM; for core text also the errors of patcher_vet_core_insn().
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -250,9 +251,9 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 }
 EXPORT_SYMBOL_GPL(patcher_apply);
 
-/* Are all pokes in a table of a module that is being loaded, none of whose code has run? */
-static bool is_new(const struct patcher_table *table, const struct patcher_poke *pokes,
-		   unsigned int nr)
+/* Return true if @table's module is being loaded and all pokes are in @table's address range. */
+static bool is_unexecuted(const struct patcher_table *table, const struct patcher_poke *pokes,
+			  unsigned int nr)
 {
 	unsigned int i;
 
@@ -267,13 +268,13 @@ static bool is_new(const struct patcher_table *table, const struct patcher_poke 
 
 /**
  * patcher_apply_new() - replace instructions of a module that is being loaded
- * @table: its sites, registered
+ * @table: the registered table of the module's sites
  * @pokes: replacements of sites of @table; sorted in place
- * @nr: how many, at least 1
+ * @nr: number of replacements, at least 1
  *
- * None of the module's code has run: the bytes are stored, with one round of
- * synchronisation and no breakpoint.  Where code runs from the start, as in a
- * program, this is patcher_apply().
+ * None of the module's code has run yet, so the bytes are stored without breakpoints and
+ * with one round of synchronisation.  In a program, whose code runs before its tables are
+ * registered, this function does the same as patcher_apply().
  *
  * Context: may sleep; module notifier, MODULE_STATE_COMING.
  * Return: as patcher_apply().
@@ -282,24 +283,24 @@ int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *po
 		      unsigned int nr)
 {
 	return apply_batch(table->owner, pokes, nr, nr, check_changes,
-			   is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks);
+			   is_unexecuted(table, pokes, nr) ? patcher_write_new :
+							     patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_new);
 
 /*
- * Check a poke that sets or removes a permanent breakpoint: it changes only the first byte, from or
- * to int3, and the bytes without the int3 are an instruction.  While the int3 is set, the bytes
- * behind it do not matter.
+ * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
+ * from or to int3, and the bytes with the original first byte must be one instruction.
  */
 static __always_inline int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
 {
-	bool stands = poke->old[0] == KMARKERS_INT3, comes = poke->new[0] == KMARKERS_INT3;
+	bool was_set = poke->old[0] == KMARKERS_INT3, is_set = poke->new[0] == KMARKERS_INT3;
 
 	if (table->core || !table->trap)
 		return -EPERM;
-	if (poke->flags || stands == comes || memcmp(poke->old + 1, poke->new + 1, poke->len - 1))
+	if (poke->flags || was_set == is_set || memcmp(poke->old + 1, poke->new + 1, poke->len - 1))
 		return -EINVAL;
-	return patcher_insn_is_single(comes ? poke->old : poke->new, poke->len) ? 0 : -EINVAL;
+	return patcher_insn_is_single(is_set ? poke->old : poke->new, poke->len) ? 0 : -EINVAL;
 }
 
 static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
@@ -309,12 +310,13 @@ static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned i
 
 /**
  * patcher_store_traps() - set or remove permanent breakpoints
- * @owner: as in the table of every site, which has a trap function
+ * @owner: the owner in the tables of all sites; each table must have a trap function
  * @pokes: the changes, of the first byte only: to int3, or from it; sorted in place
- * @nr: how many, at least 1
+ * @nr: number of changes, at least 1
  *
- * This takes one store for each site and one round in all.  A permanent breakpoint may
- * also be replaced by any instruction with patcher_apply(), which emulates it meanwhile.
+ * The cost is one store per site, and one round of synchronisation for the batch.
+ * patcher_apply() may also replace a permanent breakpoint, by any instruction that it can
+ * emulate.
  *
  * Context: may sleep.
  * Return: as patcher_apply(); -EPERM also for a site whose table has no trap
@@ -346,8 +348,8 @@ static int check_prefixes(const char *owner, const struct patcher_poke *pokes, u
 	return 0;
 }
 
-/* Does a batch remove a LOCK prefix?  That is safe only while one CPU is online. */
-static bool drops_lock(const struct patcher_poke *pokes, unsigned int nr)
+/* Return true if a batch stores a DS prefix, which is safe only while one CPU is online. */
+static bool removes_lock_prefix(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
@@ -359,16 +361,16 @@ static bool drops_lock(const struct patcher_poke *pokes, unsigned int nr)
 
 /**
  * patcher_store_prefixes() - exchange LOCK and DS prefixes
- * @owner: as in the table of every site
+ * @owner: the owner in the tables of all sites
  * @pokes: the replacements, of one byte each, at sites with PATCHER_SITE_PREFIX
- * @nr: how many, at least 1
+ * @nr: number of replacements, at least 1
  *
- * An instruction keeps its length and its boundaries under either prefix, so one
- * store and one round of synchronisation are enough.  Without LOCK an instruction is
- * atomic only while a single CPU is online: with more CPUs, DS is refused and LOCK is
- * not.  The patcher does not watch CPUs come online: the caller must store LOCK
- * before another CPU does.  A CPU hotplug callback cannot store it, because it holds
- * a lock that is taken here.
+ * An instruction has the same length and boundaries with either prefix, so one store and
+ * one round of synchronisation are enough.  Without LOCK an instruction is atomic only
+ * while a single CPU is online: with more CPUs, a batch that stores DS is refused.  The
+ * patcher has no CPU hotplug callback, so the caller must store LOCK before another CPU
+ * comes online.  A hotplug callback must not call this function, because CPU hotplug holds
+ * the lock that cpus_read_lock() takes here.
  *
  * Context: may sleep.
  * Return: 0; or, with nothing changed, as patcher_apply(), and -EBUSY if more
@@ -385,8 +387,8 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	err = nr ? check_prefixes(owner, pokes, nr) : -EINVAL;
 	if (!err) {
 		patcher_text_lock(false);
-		patcher_keep_longest(&patcher_stats_locked()->longest_wait_ns, start);
-		err = drops_lock(pokes, nr) && !patcher_text_alone() ? -EBUSY :
+		patcher_record_longest(&patcher_stats_locked()->longest_wait_ns, start);
+		err = removes_lock_prefix(pokes, nr) && !patcher_text_alone() ? -EBUSY :
 		      patcher_text_vet(pokes, nr, true);
 		if (!err)
 			err = map_and_write(pokes, nr, nr, patcher_write_prefixes);

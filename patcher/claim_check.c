@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check whether anyone else claims bytes of core text, by asking the kernel's own code.
+ * Check that no other code uses bytes of core text, by registering kprobes there.
  *
- * A kprobe that is registered disabled never changes a byte, but register_kprobe()
- * tells whether the address is an instruction boundary (-EILSEQ if not), whether it
- * may be probed at all (-EINVAL for noinstr, jump labels, static calls, freed text or
- * no text), whether it belongs to ftrace, and whether another kprobe was there first.
+ * A kprobe that is registered disabled changes no byte, but register_kprobe() makes the
+ * kernel's own checks: it returns -EILSEQ if the address is no instruction boundary and
+ * -EINVAL if it must not be probed (noinstr, a jump label, a static call, freed text, no
+ * text), sets KPROBE_FLAG_FTRACE if the address belongs to ftrace, and links the kprobe with
+ * other kprobes at the address.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -19,14 +20,14 @@
 #include "core_text.h"
 #include "claim_check.h"
 
-/* An optimised kprobe is a jump: it may begin 4 bytes before a site. */
+/* An optimised kprobe is a jump of 5 bytes, so it may begin up to 4 bytes before a site. */
 #define REACH		(KMARKERS_JMP_LEN - 1)
 #define MAX_PROBES	(REACH + PATCHER_INSN_MAX + 1)
 
 /**
- * struct claim_check - the kernel's answers for consecutive addresses
+ * struct claim_check - disabled kprobes at consecutive addresses, and their errors
  * @probes: a disabled kprobe for each address
- * @errors: what register_kprobe() returned for each
+ * @errors: return value of register_kprobe() for each address
  * @nr: number of addresses
  */
 struct claim_check {
@@ -35,7 +36,7 @@ struct claim_check {
 	unsigned int nr;
 };
 
-static int try_kprobe_at(struct kprobe *probe, unsigned long addr)
+static int register_claim_probe(struct kprobe *probe, unsigned long addr)
 {
 	int err;
 
@@ -44,22 +45,22 @@ static int try_kprobe_at(struct kprobe *probe, unsigned long addr)
 	err = register_kprobe(probe);
 	if (err || (unsigned long)probe->addr == addr)
 		return err;
-	/* The kernel moved the probe behind an ENDBR; another probe must be alone there. */
+	/* The kernel moved the probe behind an ENDBR, where another of these probes belongs. */
 	unregister_kprobe(probe);
 	return -EINVAL;
 }
 
-static void try_kprobes(struct claim_check *check, unsigned long addr, unsigned int nr)
+static void register_claim_probes(struct claim_check *check, unsigned long addr, unsigned int nr)
 {
 	unsigned int i;
 
 	check->nr = nr;
 	for (i = 0; i < nr; i++)
-		check->errors[i] = try_kprobe_at(&check->probes[i], addr + i);
+		check->errors[i] = register_claim_probe(&check->probes[i], addr + i);
 }
 
 /* Unregister all probes in one call: each call waits for a grace period of its own. */
-static void dismiss(struct claim_check *check)
+static void unregister_claim_probes(struct claim_check *check)
 {
 	struct kprobe *registered[MAX_PROBES];
 	unsigned int i, count = 0;
@@ -72,9 +73,9 @@ static void dismiss(struct claim_check *check)
 }
 
 /*
- * Is there another kprobe at the address of a probe?  Kprobes at one address hang in a
- * ring around an aggregate.  A probe that could be optimised gets an aggregate even
- * when it is alone, so only a third node in the ring is another kprobe.
+ * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address
+ * are in a circular list with their aggregate.  A probe that could be optimised has an aggregate
+ * even if it is alone, so only a third node in the list is another kprobe.
  */
 static bool shares_address(const struct claim_check *check, unsigned int i)
 {
@@ -83,60 +84,63 @@ static bool shares_address(const struct claim_check *check, unsigned int i)
 	return !check->errors[i] && list->next != list->prev;
 }
 
-/* Judge the answers for REACH addresses before a site, its bytes and the address behind it. */
-static int judge_claims(const struct claim_check *check, unsigned int len, const char **owner)
+/*
+ * Evaluate the results for the REACH addresses before a site, the site's @len bytes and the
+ * address behind it.  Return 0, or an error with @reason set for the log.
+ */
+static int judge_claims(const struct claim_check *check, unsigned int len, const char **reason)
 {
 	unsigned int i;
 
 	for (i = 0; i < check->nr; i++) {
 		if (check->errors[i] == -ENOMEM) {
-			*owner = "no memory to ask";
+			*reason = "out of memory";
 			return -ENOMEM;
 		}
 	}
 	for (i = 0; i < REACH + len; i++) {
 		if (shares_address(check, i)) {
-			*owner = "a kprobe";
+			*reason = "a kprobe is registered there";
 			return -EBUSY;
 		}
 	}
 	if (check->errors[REACH] == -EILSEQ) {
-		*owner = "no instruction begins there";
+		*reason = "no instruction begins there";
 		return -EINVAL;
 	}
 	if (check->errors[REACH]) {
-		*owner = "not to be probed: noinstr, a jump label, a static call or no text";
+		*reason = "kprobes are forbidden there: noinstr, a jump label, a static call or no text";
 		return -EPERM;
 	}
 	if (check->probes[REACH].flags & KPROBE_FLAG_FTRACE) {
-		*owner = "ftrace";
+		*reason = "ftrace uses it";
 		return -EPERM;
 	}
 	for (i = 1; i < len; i++) {
 		if (check->errors[REACH + i] != -EILSEQ) {
-			*owner = "more than one instruction";
+			*reason = "its length spans more than one instruction";
 			return -EINVAL;
 		}
 	}
 	if (check->errors[REACH + len] == -EILSEQ) {
-		*owner = "a longer instruction";
+		*reason = "the instruction is longer";
 		return -EINVAL;
 	}
 	return 0;
 }
 
 /**
- * patcher_vet() - may one instruction of core text be written now?
- * @addr: its first byte
- * @len: its bytes
+ * patcher_vet_core_insn() - check that one instruction of core text may be written now
+ * @addr: address of its first byte
+ * @len: its length in bytes
  *
- * Context: as patcher_vet_pokes().
- * Return: as patcher_vet_pokes().
+ * Context: as patcher_vet_core_pokes().
+ * Return: as patcher_vet_core_pokes().
  */
-int patcher_vet(unsigned long addr, unsigned int len)
+int patcher_vet_core_insn(unsigned long addr, unsigned int len)
 {
 	struct claim_check *check;
-	const char *owner = "";
+	const char *reason = "";
 	int err;
 
 	patcher_assert_locked();
@@ -145,31 +149,31 @@ int patcher_vet(unsigned long addr, unsigned int len)
 	check = kzalloc(sizeof(*check), GFP_KERNEL);
 	if (!check)
 		return -ENOMEM;
-	try_kprobes(check, addr - REACH, REACH + len + 1);
-	err = judge_claims(check, len, &owner);
-	dismiss(check);
+	register_claim_probes(check, addr - REACH, REACH + len + 1);
+	err = judge_claims(check, len, &reason);
+	unregister_claim_probes(check);
 	kfree(check);
 	if (err)
-		pr_info("%pS refused: %s\n", (void *)addr, owner);
+		pr_info("change of %pS refused: %s\n", (void *)addr, reason);
 	return err;
 }
 
 /**
- * patcher_vet_pokes() - may these sites of core text be written now?
+ * patcher_vet_core_pokes() - check that the sites of a batch in core text may be written now
  * @pokes: the batch; pokes in module text are skipped
- * @nr: how many
+ * @nr: number of pokes
  *
  * Context: may sleep; patcher_lock() is held; cpus_read_lock() and text_mutex are
  * not held.
  * Return: 0, -EBUSY, -EPERM, -EINVAL or -ENOMEM.
  */
-int patcher_vet_pokes(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_vet_core_pokes(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
 		if (patcher_is_core_text((unsigned long)pokes[i].addr))
-			err = patcher_vet((unsigned long)pokes[i].addr, pokes[i].len);
+			err = patcher_vet_core_insn((unsigned long)pokes[i].addr, pokes[i].len);
 	return err;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Register sites in core text, one by one. */
+/* Register single instructions of core text, the kernel's own text, as sites. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/printk.h>
@@ -31,7 +31,7 @@ static int register_site(struct patcher_core_site *core)
 	if (core->offset >= extent.size || core->len > extent.size - core->offset)
 		return -EINVAL;
 	addr = extent.start + core->offset;
-	err = patcher_vet(addr, core->len);
+	err = patcher_vet_core_insn(addr, core->len);
 	if (err)
 		return err;
 	core->addr = (u8 *)addr;
@@ -43,7 +43,7 @@ static int register_site(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
-	/* A kprobe may be armed after patcher_vet(), before the bytes are copied or after. */
+	/* A kprobe may be armed between the check above and the copy, or after the copy. */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)
 		return -EBUSY;
@@ -52,8 +52,8 @@ static int register_site(struct patcher_core_site *core)
 }
 
 /**
- * patcher_core_register() - make one instruction of the kernel a site
- * @core: function, offset, len and owner filled in; must stay until unregistered
+ * patcher_core_register() - register one instruction of core text as a site
+ * @core: function, offset, len and owner filled in; must stay valid until unregistered
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is
@@ -74,7 +74,7 @@ int patcher_core_register(struct patcher_core_site *core)
 }
 EXPORT_SYMBOL_GPL(patcher_core_register);
 
-/* Does a site hold its original bytes?  -EBUSY: somebody else has a breakpoint there. */
+/* Check that a site holds its original bytes.  -EBUSY: other code has set a breakpoint there. */
 static int check_original(const struct patcher_core_site *core)
 {
 	if (!patcher_sites_has(&core->table))
@@ -88,13 +88,13 @@ static int check_original(const struct patcher_core_site *core)
  * patcher_core_unregister() - unregister a site of core text
  * @core: a registered site that holds its original bytes
  *
- * The owner must have put back what it changed: a site that holds other bytes
- * stays registered, so that it can still be changed back, and the log says so.
- * @core must stay until this function has returned 0.
+ * The owner must have restored the original bytes.  A site that holds other bytes stays
+ * registered, so that it can still be restored, and an error is logged.  @core must stay
+ * until this function has returned 0.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @core is not registered; -EILSEQ if the site does not hold
- * its original bytes; -EBUSY if somebody else has a breakpoint there now.
+ * its original bytes; -EBUSY if other code has set a breakpoint there.
  */
 int patcher_core_unregister(struct patcher_core_site *core)
 {
@@ -103,24 +103,25 @@ int patcher_core_unregister(struct patcher_core_site *core)
 	patcher_lock();
 	err = check_original(core);
 	if (!err)
-		patcher_forget_table(&core->table);
+		patcher_unregister_locked(&core->table);
 	patcher_unlock();
 	if (!err)
 		synchronize_rcu();
 	else if (err != -EINVAL)
 		pr_err("cannot unregister site %pS of %s: %s\n", core->addr, core->owner,
-		       err == -EBUSY ? "it has a breakpoint" : "its bytes were not put back");
+		       err == -EBUSY ? "other code has set a breakpoint there"
+				     : "its original bytes were not restored");
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_core_unregister);
 
-/* May the bytes of a registered site of core text be written now? */
+/* Check that a registered site of core text may be written now.  Return 0 or an error. */
 int patcher_core_vet(const struct patcher_core_site *core)
 {
 	int err;
 
 	patcher_lock();
-	err = patcher_vet((unsigned long)core->addr, core->len);
+	err = patcher_vet_core_insn((unsigned long)core->addr, core->len);
 	patcher_unlock();
 	return err;
 }

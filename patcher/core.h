@@ -5,7 +5,7 @@
 
 struct patcher_core_site;
 
-/* May the bytes of a registered site of core text be written now? */
+/* Check that a registered site of core text may be written now.  Return 0 or an error. */
 int patcher_core_vet(const struct patcher_core_site *core);
 
 #endif /* PATCHER_CORE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Core text: its bounds, and text_mutex, which every writer of core text takes. */
+/* Core text, the kernel's own text: its bounds, and text_mutex, which all its writers take. */
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/mutex.h>
@@ -31,11 +31,11 @@ void patcher_core_text_unlock(void)
 /* Find core text and text_mutex.  patcher_lock() is held.  Return 0 or -ENOENT. */
 int __init patcher_core_text_init(void)
 {
-	text.mutex = (struct mutex *)kmarkers_resolve("text_mutex");
-	text.start = kmarkers_resolve("_stext");
-	text.end = kmarkers_resolve("_etext");
+	text.mutex = (struct mutex *)kmarkers_resolve_symbol("text_mutex");
+	text.start = kmarkers_resolve_symbol("_stext");
+	text.end = kmarkers_resolve_symbol("_etext");
 	if (text.mutex && text.start && text.end)
 		return 0;
-	pr_err("the kernel's text or its text_mutex cannot be found: is it built without KALLSYMS_ALL?\n");
+	pr_err("text_mutex, _stext or _etext not found: the kernel must be built with CONFIG_KALLSYMS_ALL\n");
 	return -ENOENT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Core text: its bounds and its lock. */
+/* Core text, the kernel's own text: its bounds and its lock. */
 #ifndef PATCHER_CORE_TEXT_H
 #define PATCHER_CORE_TEXT_H
 
@@ -8,10 +8,10 @@
 
 int __init patcher_core_text_init(void);
 
-/* Is an address in the kernel's own text, without the part that is freed after init? */
+/* Return true if an address is in core text; the part that is freed after init is not. */
 bool patcher_is_core_text(unsigned long addr);
 
-/* text_mutex: while it is held, nobody else writes core text. */
+/* Lock and unlock text_mutex.  While it is held, no other code writes core text. */
 void patcher_core_text_lock(void);
 void patcher_core_text_unlock(void);
 

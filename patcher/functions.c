@@ -14,7 +14,7 @@
 #include "core_text.h"
 #include "functions.h"
 
-/* Bytes of padding before each function, in kernels that put the counting of calls there. */
+/* Bytes of padding before a function, where retbleed=stuff puts its call depth tracking code. */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES
 #define PADDING		CONFIG_FUNCTION_PADDING_BYTES
 #else
@@ -22,12 +22,12 @@
 #endif
 
 /*
- * Beginnings of the names of functions that may run between a breakpoint and our
- * handler although they can be traced, on debug kernels too: the notifier chain, the
- * checks of its pointers, notifiers of the same priority as ours, the kernel's
- * debuggers, RCU, and the instrumentation of all of these.
- * tests/vm/suites/handler_path.sh walks that path on a running kernel and asks for each
- * function it finds.
+ * Prefixes of the names of functions that may run between a breakpoint and
+ * patcher_handle_int3() although they can be traced, on debug kernels too: the notifier
+ * chain, the checks of its pointers, notifiers of the same priority as the patcher's, the
+ * kernel's debuggers, RCU, and the instrumentation of all of these.
+ * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks
+ * that a site in each of them is refused.
  */
 static const char *const handler_path[] = {
 	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",
@@ -47,25 +47,25 @@ static bool on_handler_path(const char *function)
 	return false;
 }
 
-/* Find a function of the kernel itself. */
+/* Find a function of the kernel itself; functions of modules are refused. */
 static int resolve_function(const char *name, struct kmarkers_extent *extent)
 {
-	unsigned long addr = kmarkers_resolve(name);
+	unsigned long addr = kmarkers_resolve_symbol(name);
 
 	if (!addr || !patcher_is_core_text(addr) || kmarkers_find_extent(addr, extent))
 		return -ENOENT;
-	/* A symbol that is not at the start of a function is refused: data, a label. */
+	/* Refuse a symbol that is not the start of a function, such as a label. */
 	return addr - extent->start <= KMARKERS_ENDBR_LEN ? 0 : -ENOENT;
 }
 
 /**
- * patcher_trace_at() - add the function at an address to the filter of ftrace operations
+ * patcher_add_to_filter() - add the function at an address to the filter of ftrace operations
  * @ops: the operations
- * @addr: the function's first byte, or the address that kmarkers_resolve() returns
+ * @addr: the function's first byte, or the address that kmarkers_resolve_symbol() returns
  *
  * Return: 0, -EPERM if ftrace has no function there, or -ENOMEM.
  */
-int patcher_trace_at(struct ftrace_ops *ops, unsigned long addr)
+int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr)
 {
 	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
 
@@ -74,7 +74,7 @@ int patcher_trace_at(struct ftrace_ops *ops, unsigned long addr)
 	return err && err != -ENOMEM ? -EPERM : err;
 }
 
-/* Accept only functions that ftrace can trace: no entry code, no noinstr, no assembly. */
+/* Check that ftrace can trace a function, so that it is no entry, noinstr or assembly code. */
 static int vet_ftrace_entry(const struct kmarkers_extent *extent)
 {
 	struct ftrace_ops *ops;
@@ -83,7 +83,7 @@ static int vet_ftrace_entry(const struct kmarkers_extent *extent)
 	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
 	if (!ops)
 		return -ENOMEM;
-	err = patcher_trace_at(ops, extent->start);
+	err = patcher_add_to_filter(ops, extent->start);
 	compat_ftrace_free_filter(ops);
 	kfree(ops);
 	return err;
@@ -97,7 +97,7 @@ bool patcher_handles_breakpoints(const char *name, unsigned long addr)
 	       (!kmarkers_find_extent(addr, &extent) && on_handler_path(extent.name));
 }
 
-/* Find a function that may be changed. */
+/* Find a function that may be changed, and log a refusal. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
 	int err = resolve_function(name, extent);
@@ -112,7 +112,7 @@ int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 	return err;
 }
 
-/* The target of a call instruction. */
+/* Return the target of the call instruction at @addr. */
 static unsigned long call_target(unsigned long addr)
 {
 	s32 displacement;
@@ -121,8 +121,8 @@ static unsigned long call_target(unsigned long addr)
 	return addr + KMARKERS_CALL_LEN + displacement;
 }
 
-/* Find the start of a function.  Not inlined: its extent is too large for two on one stack. */
-static noinline int find_start(const char *name, unsigned long *start)
+/* Find the start of a function.  Not inlined: two extents are too large for one stack frame. */
+static noinline int find_function_start(const char *name, unsigned long *start)
 {
 	struct kmarkers_extent extent;
 	int err = resolve_function(name, &extent);
@@ -132,13 +132,12 @@ static noinline int find_start(const char *name, unsigned long *start)
 }
 
 /*
- * Is the instruction at @addr a direct call to the function at @callee?  On IBT builds a direct
- * call may skip the ENDBR.  A kernel that counts its calls (retbleed=stuff) lets them go to
- * the padding before the function, where it has put the counting.  A call with a
- * breakpoint on it counts as a call: patcher_vet() refuses it later and says whose
- * breakpoint it is.
+ * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
+ * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls
+ * lead to tracking code in the padding before the function.  A call whose first byte is int3
+ * is accepted: patcher_vet_core_insn() refuses it later and logs the owner of the int3.
  */
-static bool calls(unsigned long addr, unsigned long callee)
+static bool is_call_to(unsigned long addr, unsigned long callee)
 {
 	u8 opcode = READ_ONCE(*(u8 *)addr);
 
@@ -162,12 +161,12 @@ int patcher_find_call(const char *function, const char *callee, unsigned long *o
 	int err;
 
 	patcher_lock();
-	err = patcher_find_function(function, &extent) ?: find_start(callee, &target);
+	err = patcher_find_function(function, &extent) ?: find_function_start(callee, &target);
 	patcher_unlock();
 	if (err)
 		return err;
 	for (at = 0; at + KMARKERS_CALL_LEN <= extent.size; at++) {
-		if (calls(extent.start + at, target)) {
+		if (is_call_to(extent.start + at, target)) {
 			*offset = at;
 			return 0;
 		}

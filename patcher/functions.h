@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Looking up functions of the kernel and the calls in them. */
+/* Find functions of the kernel, and the calls in them. */
 #ifndef PATCHER_FUNCTIONS_H
 #define PATCHER_FUNCTIONS_H
 
@@ -11,11 +11,11 @@ struct kmarkers_extent;
 /* Find a function that may be changed.  Return 0, -ENOENT, -EPERM or -ENOMEM. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent);
 int patcher_find_call(const char *function, const char *callee, unsigned long *offset);
-int patcher_trace_at(struct ftrace_ops *ops, unsigned long addr);
+int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr);
 
 /*
- * May a function run between a breakpoint and our handler?  @name is one of its
- * names; it may have others.
+ * Return true if a function may run between a breakpoint and patcher_handle_int3().  @name is
+ * one of its names; it may have others.
  */
 bool patcher_handles_breakpoints(const char *name, unsigned long addr);
 

@@ -56,7 +56,7 @@ static s64 read_signed(const u8 *bytes, unsigned int size)
 }
 NOKPROBE_SYMBOL(read_signed);
 
-/* Length of a memory operand from its ModR/M byte on; 0 if it is not a memory operand. */
+/* Return the length of a memory operand, its ModR/M byte included; 0 if it is a register. */
 static unsigned int modrm_len(const u8 *bytes, unsigned int max)
 {
 	u8 mod, rm;
@@ -84,8 +84,9 @@ static unsigned int modrm_len(const u8 *bytes, unsigned int max)
 }
 NOKPROBE_SYMBOL(modrm_len);
 
-static int finish(struct patcher_insn *insn, enum patcher_insn_kind kind, const u8 *bytes,
-		  unsigned int max, unsigned int at, unsigned int size)
+/* Fill in a decoded instruction that ends with an immediate of @size bytes at offset @at. */
+static int set_insn(struct patcher_insn *insn, enum patcher_insn_kind kind, const u8 *bytes,
+		    unsigned int max, unsigned int at, unsigned int size)
 {
 	if (at + size > max)
 		return -EINVAL;
@@ -95,9 +96,9 @@ static int finish(struct patcher_insn *insn, enum patcher_insn_kind kind, const 
 	insn->imm = size ? read_signed(bytes + at, size) : 0;
 	return 0;
 }
-NOKPROBE_SYMBOL(finish);
+NOKPROBE_SYMBOL(set_insn);
 
-/* Decode a two-byte opcode whose 0f is at @at: a long conditional jump or a long nop. */
+/* Decode a two-byte opcode whose byte 0f is at offset @at: jcc rel32 or a long nop. */
 static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 		     bool opsize, struct patcher_insn *insn)
 {
@@ -107,14 +108,14 @@ static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 		return -EINVAL;
 	if (!opsize && (bytes[at + 1] & 0xf0) == 0x80) {
 		insn->cond = bytes[at + 1] & 0x0f;
-		return finish(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
+		return set_insn(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
 	}
 	if (bytes[at + 1] != 0x1f || at + 3 > max)
 		return -EINVAL;
 	len = modrm_len(bytes + at + 2, max - at - 2);
 	if (!len || at + 2 + len > max)
 		return -EINVAL;
-	return finish(insn, PATCHER_INSN_NOP, bytes, max, at + 2 + len, 0);
+	return set_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 2 + len, 0);
 }
 NOKPROBE_SYMBOL(decode_0f);
 
@@ -137,7 +138,7 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	} else {
 		size = opsize ? 2 : 4;
 	}
-	return finish(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
+	return set_insn(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
 }
 NOKPROBE_SYMBOL(decode_mov);
 
@@ -147,14 +148,14 @@ static int decode_branch(const u8 *bytes, unsigned int max, unsigned int at,
 	u8 op = bytes[at];
 
 	if (op == 0xeb)
-		return finish(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 1);
+		return set_insn(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 1);
 	if (op == 0xe9)
-		return finish(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 4);
+		return set_insn(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 4);
 	if (op == 0xe8)
-		return finish(insn, PATCHER_INSN_CALL, bytes, max, at + 1, 4);
+		return set_insn(insn, PATCHER_INSN_CALL, bytes, max, at + 1, 4);
 	if ((op & 0xf0) == 0x70) {
 		insn->cond = op & 0x0f;
-		return finish(insn, PATCHER_INSN_JCC, bytes, max, at + 1, 1);
+		return set_insn(insn, PATCHER_INSN_JCC, bytes, max, at + 1, 1);
 	}
 	return -EINVAL;
 }
@@ -163,15 +164,15 @@ NOKPROBE_SYMBOL(decode_branch);
 /**
  * patcher_insn_decode() - decode one instruction
  * @bytes: its first byte
- * @max: bytes that may be read
+ * @max: number of bytes that may be read
  * @insn: filled in
  *
- * The patcher knows nops of any length (with 66, 2e and 3e prefixes), jmp rel8 and
- * rel32, call rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits into any
- * register.
+ * Instructions that can be decoded are nops of any length (with 66, 2e and 3e prefixes),
+ * jmp rel8 and rel32, call rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits
+ * into any register.
  *
  * Context: any, NMI included.
- * Return: 0, or -EINVAL if the instruction is not known or longer than @max.
+ * Return: 0, or -EINVAL if the instruction is another one or longer than @max.
  */
 int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn)
 {
@@ -195,7 +196,7 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 
 	op = bytes[at];
 	if (op == 0x90 && !rex)
-		return finish(insn, PATCHER_INSN_NOP, bytes, max, at + 1, 0);
+		return set_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 1, 0);
 	if (op == 0x0f && !rex)
 		return decode_0f(bytes, max, at, opsize, insn);
 	if (op >= 0xb0 && op <= 0xbf && !segment)
@@ -207,7 +208,7 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 }
 NOKPROBE_SYMBOL(patcher_insn_decode);
 
-/* Conditions come in pairs, the odd one negated: Intel SDM vol. 1, appendix B. */
+/* Evaluate a condition code; each odd code negates the code before: Intel SDM vol. 1, app. B. */
 static bool condition_holds(u8 cond, unsigned long flags)
 {
 	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
@@ -266,8 +267,8 @@ static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
 NOKPROBE_SYMBOL(emulate_mov);
 
 /*
- * Push the return address as the call would.  The kernel's entry code leaves
- * room above the frame of a breakpoint for this push (asm_exc_int3, since
+ * Push the return address of a call, and return the call's target.  The kernel's entry code
+ * leaves room above the frame of a breakpoint for this push (asm_exc_int3, since
  * commit 2700fefdb2d9, 2019).
  */
 static unsigned long emulate_call(unsigned long next, s64 displacement, struct pt_regs *regs)
@@ -279,7 +280,7 @@ static unsigned long emulate_call(unsigned long next, s64 displacement, struct p
 NOKPROBE_SYMBOL(emulate_call);
 
 /**
- * patcher_insn_emulate() - change @regs as the instruction at @addr would
+ * patcher_insn_emulate() - change @regs as if the instruction at @addr had been executed
  * @insn: the instruction
  * @addr: its address
  * @regs: registers of the interrupted context; ip is set to the next instruction

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Decoding of the instructions that a site may hold, and emulating them after a breakpoint. */
+/* Decode the instructions that a site may hold, and emulate them after a breakpoint. */
 #ifndef PATCHER_INSN_H
 #define PATCHER_INSN_H
 
@@ -10,7 +10,7 @@
 
 struct pt_regs;
 
-/* Bytes of the instructions that nearly all sites hold. */
+/* Length in bytes of the instructions that patcher_insn_is_usual() accepts. */
 #define PATCHER_INSN_USUAL	5
 
 enum patcher_insn_kind {
@@ -24,11 +24,11 @@ enum patcher_insn_kind {
 /**
  * struct patcher_insn - a decoded instruction
  * @kind: its kind
- * @len: its bytes, prefixes included
+ * @len: its length in bytes, prefixes included
  * @cond: PATCHER_INSN_JCC: condition code, the low four bits of the opcode
- * @reg: PATCHER_INSN_MOV: register number as the hardware counts (0 ax ... 15 r15)
+ * @reg: PATCHER_INSN_MOV: the hardware's register number (0 ax ... 15 r15)
  * @size: PATCHER_INSN_MOV: bytes of the immediate, and of the register that are written
- * @high: PATCHER_INSN_MOV of one byte: the register is ah, ch, dh or bh
+ * @high: PATCHER_INSN_MOV of one byte: true if the register is ah, ch, dh or bh
  * @imm: the immediate (PATCHER_INSN_MOV) or the displacement from the next instruction
  */
 struct patcher_insn {
@@ -45,9 +45,9 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, struct pt_regs *regs);
 
 /*
- * Do @len bytes hold one of the instructions that nearly all sites hold: the nop of 5 bytes
- * of "P6", call or jmp rel32, mov $imm32 to a register without prefix?  The check does not
- * decode, because decoding takes most of the time of validation.
+ * Return true if @len bytes are one of the 5-byte instructions that nearly all sites hold: the
+ * nop, call rel32, jmp rel32, or mov $imm32 to a register without a prefix.  Comparing opcodes
+ * is much faster than patcher_insn_decode(), which takes most of the time of validation.
  */
 static inline bool patcher_insn_is_usual(const u8 *bytes, unsigned int len)
 {
@@ -60,7 +60,7 @@ static inline bool patcher_insn_is_usual(const u8 *bytes, unsigned int len)
 	return !memcmp(bytes, nop, sizeof(nop));
 }
 
-/* Do @len bytes hold exactly one instruction? */
+/* Return true if @len bytes are exactly one instruction that can be decoded. */
 static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
@@ -70,7 +70,7 @@ static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
 	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
 }
 
-/* The two prefixes that patcher_store_prefixes() exchanges for each other. */
+/* The two prefixes that patcher_store_prefixes() may store at a site with PATCHER_SITE_PREFIX. */
 #define PATCHER_PREFIX_LOCK	0xf0
 #define PATCHER_PREFIX_DS	0x3e
 

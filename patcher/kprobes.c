@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kprobes on text that is going to be changed, and on text that new jumps lead to.
+ * Detect kprobes on text that a batch changes, and on text that its new jumps lead to.
  *
- * A kprobe copies the instruction when it is registered.  Armed, it runs the copy;
- * optimised, it also runs copies of the instructions that follow; disarmed, it writes
- * the copy's first byte back.  So no kprobe may be registered on text while it
- * changes, armed or not.  The kernel keeps all registered kprobes in one hash table
- * under one mutex, which is held for as long as the batch takes.
+ * A kprobe copies the probed instruction when it is registered.  When an armed kprobe is hit,
+ * it executes the copy; an optimised kprobe also executes copies of the instructions that
+ * follow; when a kprobe is disarmed, it writes the copy's first byte back.  So no kprobe,
+ * armed or not, may be registered on text while the text changes.  The kernel keeps all
+ * registered kprobes in one hash table under one mutex, which is held during a batch.
  *
  * An optimised kprobe is a jump of 5 bytes, written over instructions that nothing
- * jumps to.  The kernel looks for jumps to them once, when the first kprobe is
- * registered at an address, and sees a nop where the patcher may write a jump later.
- * So a kprobe that has passed that check, whatever its state is now, must not be
- * optimised while a jump of ours leads behind its first byte.  The kernel never
- * optimises a kprobe that shares its address with one that has a post_handler: such a
- * guard kprobe is registered before the jump is written, and stays while the jump does.
+ * jumps to.  The kernel searches for jumps to them once, when the first kprobe is
+ * registered at an address, and may find a nop where the patcher later writes a jump.
+ * So a kprobe that has passed that check, whatever its state is now, must not be optimised
+ * while a jump written by the patcher leads behind its first byte.  The kernel never
+ * optimises a kprobe that shares its address with one that has a post_handler.  Such a
+ * guard kprobe is registered before the jump is written, and unregistered after the jump
+ * is removed.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -34,13 +35,13 @@
 #include "kprobes.h"
 #include "sites.h"
 
-/* KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9. */
+/* Number of hash buckets: KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9. */
 #define BUCKETS	64
 
 static struct {
 	struct mutex *mutex;		/* the kernel's kprobe_mutex */
-	struct hlist_head *table;	/* its kprobe_table */
-	struct list_head guards;	/* guarded by patcher_lock() */
+	struct hlist_head *table;	/* the kernel's kprobe_table */
+	struct list_head guards;	/* guard kprobes; protected by patcher_lock() */
 } kprobes = {
 	.guards = LIST_HEAD_INIT(kprobes.guards),
 };
@@ -49,7 +50,7 @@ static struct {
  * struct guard_kprobe - keeps kprobes at one address from being optimised
  * @kp: the guard's own kprobe, disabled
  * @node: link in kprobes.guards
- * @needed: a jump leads behind the first byte of the instruction at the address
+ * @needed: true if a jump leads behind the first byte of the instruction at the address
  */
 struct guard_kprobe {
 	struct kprobe kp;
@@ -67,15 +68,15 @@ int __init patcher_kprobes_init(void)
 {
 	struct kmarkers_extent extent;
 
-	kprobes.mutex = (struct mutex *)kmarkers_resolve("kprobe_mutex");
-	kprobes.table = (struct hlist_head *)kmarkers_resolve("kprobe_table");
+	kprobes.mutex = (struct mutex *)kmarkers_resolve_symbol("kprobe_mutex");
+	kprobes.table = (struct hlist_head *)kmarkers_resolve_symbol("kprobe_table");
 	if (kprobes.mutex && kprobes.table &&
 	    !kmarkers_find_extent((unsigned long)kprobes.table, &extent) &&
 	    extent.start == (unsigned long)kprobes.table &&
 	    extent.size >= BUCKETS * sizeof(*kprobes.table) &&
 	    extent.size < 2 * BUCKETS * sizeof(*kprobes.table))
 		return 0;
-	pr_err("kprobe_table has an unknown layout in this kernel\n");
+	pr_err("kprobe_mutex or kprobe_table not found, or of unknown size: kernel not supported\n");
 	return -ENOENT;
 }
 
@@ -105,17 +106,17 @@ static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, 
 }
 
 /**
- * lands_behind() - do bytes hold a jump behind the first byte of a kprobe?
- * @bytes: one instruction, or a run of any number
- * @len: how many bytes
- * @run: the bytes are a run: an instruction may begin at any of them
- * @at: the address at which they are executed
+ * jumps_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
+ * @bytes: one instruction, or a run of several
+ * @len: number of bytes
+ * @run: true if the bytes are a run, in which an instruction may begin at any byte
+ * @at: the address at which the bytes are executed
  * @probe: address of the kprobe
  *
- * Calls count as jumps.
+ * Return: true if a jump or a call leads to the 4 bytes behind @probe.
  */
-static bool lands_behind(const u8 *bytes, unsigned int len, bool run, unsigned long at,
-			 unsigned long probe)
+static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool run, unsigned long at,
+			      unsigned long probe)
 {
 	struct patcher_insn insn;
 	unsigned int i;
@@ -130,24 +131,24 @@ static bool lands_behind(const u8 *bytes, unsigned int len, bool run, unsigned l
 	return false;
 }
 
-static const struct patcher_poke *find_landing(unsigned long probe,
-					       const struct patcher_poke *pokes, unsigned int nr)
+static const struct patcher_poke *find_jump_into(unsigned long probe,
+						 const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
 		if (pokes[i].len <= PATCHER_INSN_MAX &&
-		    lands_behind(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
-				 (unsigned long)pokes[i].addr, probe))
+		    jumps_into_kprobe(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
+				      (unsigned long)pokes[i].addr, probe))
 			return &pokes[i];
 	return NULL;
 }
 
 /*
- * May the kernel optimise a kprobe, now or later, without checking the text again?
- * Such a kprobe is part of an aggregate, which has room for the instructions that it
- * covers.  An aggregate has other kprobes in its list, unless they were unregistered
- * while its jump is still in memory.
+ * Return true if the kernel may optimise a kprobe, now or later, without checking the text
+ * again.  Such a kprobe is an aggregate (struct optimized_kprobe) with a buffer for the
+ * instructions that its jump replaces.  An aggregate has other kprobes in its list, unless
+ * these were unregistered while its jump is still in memory.
  */
 static bool may_be_optimised(const struct kprobe *kp)
 {
@@ -156,7 +157,7 @@ static bool may_be_optimised(const struct kprobe *kp)
 	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
 }
 
-/* Was the module with the guard's text unloaded?  The kernel has dropped the post_handler then. */
+/* Return true if the guard's module was unloaded: the kernel has then removed the post_handler. */
 static bool is_guard_gone(const struct guard_kprobe *guard)
 {
 	return guard->kp.flags & KPROBE_FLAG_GONE;
@@ -174,7 +175,7 @@ static bool has_guard(const struct kprobe *kp)
 
 /**
  * struct obstacle - a reason to refuse a batch
- * @kp: the kprobe that is in the way
+ * @kp: the kprobe that conflicts with the batch
  * @from: the poke that jumps behind its first byte; NULL if a poke overlaps the kprobe
  */
 struct obstacle {
@@ -185,7 +186,7 @@ struct obstacle {
 static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *pokes,
 			unsigned int nr, struct obstacle *obstacle)
 {
-	/* The probed module was unloaded: this kprobe writes no text any more. */
+	/* The probed module was unloaded: this kprobe no longer writes text. */
 	if (kp->flags & KPROBE_FLAG_GONE)
 		return false;
 	obstacle->kp = kp;
@@ -193,7 +194,7 @@ static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *poke
 	if (overlaps_poke((unsigned long)kp->addr, pokes, nr))
 		return true;
 	if (may_be_optimised(kp) && !has_guard(kp))
-		obstacle->from = find_landing((unsigned long)kp->addr, pokes, nr);
+		obstacle->from = find_jump_into((unsigned long)kp->addr, pokes, nr);
 	return obstacle->from;
 }
 
@@ -212,9 +213,9 @@ static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
 }
 
 /**
- * patcher_kprobes_vet() - does a kprobe overlap a poke, or does a poke lead into a kprobe?
+ * patcher_kprobes_vet() - check that no kprobe overlaps a poke, and that no poke jumps into one
  * @pokes: the batch, checked and sorted by address
- * @nr: how many
+ * @nr: number of pokes
  *
  * Context: patcher_lock() and patcher_kprobes_lock() are held.
  * Return: 0 or -EBUSY.
@@ -230,7 +231,7 @@ int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
 		pr_info("change of %pS refused: it would jump into a kprobe at %pS\n",
 			obstacle.from->addr, obstacle.kp->addr);
 	else
-		pr_info("change refused: a kprobe at %pS\n", obstacle.kp->addr);
+		pr_info("change refused: a kprobe is registered at %pS\n", obstacle.kp->addr);
 	return -EBUSY;
 }
 
@@ -248,10 +249,11 @@ static void mark_probed(const struct kprobe *kp, const struct patcher_poke *poke
 /**
  * patcher_find_probed() - find changes that patcher_apply() would refuse because of a kprobe
  * @pokes: the changes, in any order
- * @nr: how many
- * @probed: set to true for each that a kprobe overlaps; others stay as they are
+ * @nr: number of changes
+ * @probed: array whose elements for changes that a kprobe overlaps are set to true; the other
+ *	elements are not written
  *
- * Nothing is logged.  Another kprobe may be registered at any time.
+ * Nothing is logged.  More kprobes may be registered after the check.
  *
  * Context: may sleep.
  */
@@ -260,7 +262,7 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 	const struct kprobe *kp;
 	unsigned int i;
 
-	/* patcher_lock() excludes claim checks, which register kprobes of their own. */
+	/* patcher_lock() excludes patcher_vet_core_insn(), which registers its own kprobes. */
 	patcher_lock();
 	patcher_kprobes_lock();
 	for (i = 0; i < BUCKETS; i++)
@@ -272,16 +274,16 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 }
 EXPORT_SYMBOL_GPL(patcher_find_probed);
 
-/* Does nothing.  It is called only between register_kprobe() and disable_kprobe(), if at all. */
-static void on_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+/* An empty post_handler; can be called only between register_kprobe() and disable_kprobe(). */
+static void ignore_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
-NOKPROBE_SYMBOL(on_step);
+NOKPROBE_SYMBOL(ignore_step);
 
 /*
- * Add a guard kprobe at an address.  It is registered enabled and disabled afterwards: the
- * kernel revives an aggregate that is being removed for a new kprobe, and would leave
- * the aggregate armed if the new kprobe were disabled.
+ * Add a guard kprobe at an address.  It is registered enabled, then disabled: the kernel may
+ * reuse an aggregate that is being removed for the new kprobe, and would leave the aggregate
+ * armed if the kprobe were registered disabled.
  */
 static int add_guard(kprobe_opcode_t *addr)
 {
@@ -291,7 +293,7 @@ static int add_guard(kprobe_opcode_t *addr)
 	if (!guard)
 		return -ENOMEM;
 	guard->kp.addr = addr;
-	guard->kp.post_handler = on_step;
+	guard->kp.post_handler = ignore_step;
 	err = register_kprobe(&guard->kp);
 	if (err) {
 		kfree(guard);
@@ -321,14 +323,14 @@ static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes
 }
 
 /**
- * patcher_kprobes_make_way() - keep kprobes from being optimised where new jumps lead
+ * patcher_kprobes_add_guards() - register guards of kprobes that new jumps lead into
  * @pokes: the batch, sorted by address
- * @nr: how many
+ * @nr: number of pokes
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
- * Return: 0, -EBUSY or -ENOMEM; patcher_kprobes_vet() decides later, under the lock.
+ * Return: 0, -EBUSY or -ENOMEM; patcher_kprobes_vet() repeats the check later, under the lock.
  */
-int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr)
 {
 	kprobe_opcode_t *addr;
 	int err;
@@ -342,25 +344,25 @@ int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 	return err && err != -ENOMEM ? -EBUSY : err;
 }
 
-static void mark_needed(void *unused, const struct patcher_table *table,
-			const struct patcher_site *site, u8 *bytes)
+static void mark_needed_guards(void *unused, const struct patcher_table *table,
+			       const struct patcher_site *site, u8 *bytes)
 {
 	struct guard_kprobe *guard;
 
 	list_for_each_entry(guard, &kprobes.guards, node)
-		/* The instruction under somebody else's breakpoint is not known. */
+		/* Keep the guard if other code has set an int3: the instruction is unknown. */
 		if (bytes[0] == KMARKERS_INT3 ||
-		    lands_behind(bytes, site->len, site->flags & PATCHER_SITE_RUN,
-				 (unsigned long)bytes, (unsigned long)guard->kp.addr))
+		    jumps_into_kprobe(bytes, site->len, site->flags & PATCHER_SITE_RUN,
+				      (unsigned long)bytes, (unsigned long)guard->kp.addr))
 			guard->needed = true;
 }
 
 /*
- * Mark guard kprobes that no other kprobe shares an address with as not needed.  Kprobes
- * at one address hang in a ring around an aggregate.  The kernel looks for jumps anew
- * when a kprobe is registered at an address that has none.
+ * Mark a guard as not needed if no other kprobe is at its address, or if its module was
+ * unloaded.  Kprobes at one address are in a circular list with their aggregate.  Once an
+ * address has no kprobe, the kernel searches for jumps again when one is registered there.
  */
-static void forget_lonely(void)
+static void unmark_unshared_guards(void)
 {
 	struct guard_kprobe *guard;
 
@@ -372,7 +374,7 @@ static void forget_lonely(void)
 }
 
 /**
- * patcher_kprobes_release_guards() - remove guard kprobes of kprobes that no jump of ours leads into
+ * patcher_kprobes_release_guards() - unregister guards of kprobes that no site jumps into
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */
@@ -385,8 +387,8 @@ void patcher_kprobes_release_guards(void)
 		return;
 	list_for_each_entry(guard, &kprobes.guards, node)
 		guard->needed = false;
-	patcher_sites_for_each(mark_needed, NULL);
-	forget_lonely();
+	patcher_sites_for_each(mark_needed_guards, NULL);
+	unmark_unshared_guards();
 	list_for_each_entry_safe(guard, next, &kprobes.guards, node) {
 		if (guard->needed)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kprobes registered by others. */
+/* Checks for kprobes of other code, and guards against their optimisation. */
 #ifndef PATCHER_KPROBES_H
 #define PATCHER_KPROBES_H
 
@@ -9,12 +9,12 @@
 
 int __init patcher_kprobes_init(void);
 
-/* kprobe_mutex: while it is held, no kprobe is registered, armed or optimised. */
+/* Lock and unlock kprobe_mutex.  While it is held, no kprobe is registered, armed or optimised. */
 void patcher_kprobes_lock(void);
 void patcher_kprobes_unlock(void);
 
 int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
-int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr);
+int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr);
 void patcher_kprobes_release_guards(void);
 
 #endif /* PATCHER_KPROBES_H */

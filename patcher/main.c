@@ -47,12 +47,12 @@ static int patcher_stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(patcher_stats);
 
-/* Print a site: owner, symbol+offset, and the bytes it holds now; no raw addresses. */
+/* Print one line for a site: owner, symbol+offset/size, current bytes.  No raw addresses. */
 static void show_patcher_site(void *data, const struct patcher_table *table,
 			      const struct patcher_site *site, u8 *addr)
 {
-	/* Skip sites that would not be printed: looking up a symbol takes long. */
-	if (!kmarkers_list_goes_on(data))
+	/* If the seq_file buffer is full, skip the symbol lookup, which is slow. */
+	if (!kmarkers_can_print_line(data))
 		return;
 	seq_printf(data, "%s %pS %*ph%s\n", table->owner, addr, site->len, addr,
 		   site->flags & PATCHER_SITE_RUN ? " run" : "");
@@ -67,8 +67,8 @@ static int sites_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(sites);
 
 /*
- * The notifier runs from do_int3() with interrupts off, in NMI-like context.  It is
- * called for breakpoints in user space, too.
+ * Die notifier.  do_int3() calls it with interrupts off, in an NMI-like context, for
+ * breakpoints in the kernel and in user space.
  */
 static int on_die(struct notifier_block *nb, unsigned long event, void *data)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The protocol that writes bytes of text while CPUs execute them, in three rounds,
- * and the breakpoint handler.  This is the only place where the protocol is
- * written down.
+ * Replace instructions in three rounds while CPUs execute them, and handle the breakpoints
+ * that are set meanwhile.  apply_chunk() describes the protocol.
  */
 #include <linux/atomic.h>
 #include <linux/errno.h>
@@ -22,13 +21,13 @@
 #include "text.h"
 
 /**
- * struct current_batch - the batch that the handler may see
- * @pokes: sorted by address; valid while @refs is not 0
- * @nr: how many
- * @refs: 1 while published, plus one per handler that is looking.
- *	Set with release after @pokes and @nr; taken with inc_not_zero.
- * @number: how many batches have been published, this one included; incremented after
- *	a batch is published and before its first int3 is written
+ * struct current_batch - the batch that the breakpoint handler reads
+ * @pokes: the replacements, sorted by address; valid while @refs is not 0
+ * @nr: number of replacements
+ * @refs: reference count: 1 while the batch is published, plus 1 per handler that reads it.
+ *	Set with release after @pokes and @nr; handlers use atomic_inc_not_zero().
+ * @number: sequence number: incremented after a batch is published and before its first int3
+ *	is written, and before permanent breakpoints are written
  */
 struct current_batch {
 	struct patcher_poke *pokes;
@@ -37,10 +36,10 @@ struct current_batch {
 	unsigned int number;
 };
 
-/* The breakpoint handler reads this without the lock. */
+/* The breakpoint handler reads current_batch without patcher_lock(). */
 static struct current_batch current_batch;
 
-static bool is_nops(const u8 *bytes, unsigned int len)
+static bool holds_only_nops(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 	unsigned int at;
@@ -51,24 +50,24 @@ static bool is_nops(const u8 *bytes, unsigned int len)
 			return false;
 	return true;
 }
-NOKPROBE_SYMBOL(is_nops);
+NOKPROBE_SYMBOL(holds_only_nops);
 
-/* Do the bytes of a site do nothing but continue behind the site? */
-static bool is_skip(const u8 *bytes, unsigned int len)
+/* Return true if the bytes of a site are only nops, or a jump to the end of the site. */
+static bool has_no_effect(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
-	if (is_nops(bytes, len))
+	if (holds_only_nops(bytes, len))
 		return true;
 	return !patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
 	       insn.len + insn.imm == len;
 }
-NOKPROBE_SYMBOL(is_skip);
+NOKPROBE_SYMBOL(has_no_effect);
 
 /*
- * Choose the instruction to emulate for a CPU that meets the breakpoint: the new one.
- * A run is skipped as a whole, if either its new or its old bytes just skip it.
- * Return: 0, or -EINVAL if neither is possible.
+ * Choose the instruction to emulate at a breakpoint: the new bytes if they are one
+ * instruction.  Else, if the site is a run whose new or old bytes have no effect, choose a
+ * nop of its length.  Return: 0, or -EINVAL if neither is possible.
  */
 int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn)
 {
@@ -76,7 +75,7 @@ int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_ins
 		return 0;
 	if (!(poke->flags & PATCHER_SITE_RUN))
 		return -EINVAL;
-	if (!is_skip(poke->new, poke->len) && !is_skip(poke->old, poke->len))
+	if (!has_no_effect(poke->new, poke->len) && !has_no_effect(poke->old, poke->len))
 		return -EINVAL;
 	memset(insn, 0, sizeof(*insn));
 	insn->kind = PATCHER_INSN_NOP;
@@ -90,11 +89,11 @@ static void sync_round(void)
 	u64 start = ktime_get_ns();
 
 	patcher_text_sync();
-	patcher_keep_longest(&patcher_stats_locked()->longest_round_ns, start);
+	patcher_record_longest(&patcher_stats_locked()->longest_round_ns, start);
 	patcher_stats_locked()->rounds++;
 }
 
-/* Nearly all sites are 5 bytes: a constant length lets the compiler inline the copy. */
+/* Write all bytes but the first.  With a constant length, the compiler inlines memcpy(). */
 static void write_tail(struct patcher_poke *poke)
 {
 	if (poke->len == PATCHER_INSN_USUAL)
@@ -111,16 +110,16 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-/* Increment @number before a breakpoint is written, so that is_foreign() does not disown it. */
-static void raise_number(struct current_batch *batch)
+/* Increment @number before an int3 is written, so that is_foreign() does not return true for it. */
+static void increment_batch_number(struct current_batch *batch)
 {
 	/* Pairs with the acquire in patcher_handle_int3(). */
 	smp_store_release(&batch->number, batch->number + 1);
-	/* Pairs with smp_rmb() in is_foreign(): the number grows before an int3 is seen. */
+	/* Pairs with smp_rmb() in is_foreign(): the new number is visible before an int3 is. */
 	smp_wmb();
 }
 
-/* Does a batch replace several instructions, between which a task may be preempted? */
+/* Return true if a site's old bytes are several instructions: a task may be preempted in them. */
 static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -133,24 +132,24 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * The protocol.  At every moment the first byte of a site is its old one, int3
- * or its new one, and the tail changes only while the first byte is int3 for
- * every CPU:
+ * Write a chunk of a batch with the three-round protocol.  The first byte of a site is
+ * always its old one, int3 or its new one, and the tail (all other bytes) changes only
+ * while the first byte is int3 for every CPU:
  *
  *	publish the batch to the handler
  *	1. first bytes := int3	| synchronise: no CPU still fetches an old instruction
- *				| for runs, wait: no task is still inside an old one
+ *				| for runs, wait: no task is preempted in an old run
  *	2. tails := new		| synchronise: no CPU still fetches an old tail
  *	3. first bytes := new	| synchronise: no CPU still fetches an int3
- *	withdraw the batch, wait for handlers that look at it
+ *	withdraw the batch, wait for handlers that read it
  *
- * A handler that finds no batch any more was entered for an int3 that has been
- * replaced since; it returns to the site, which by now holds an instruction.  If
- * it holds an int3 all the same, that one is not ours: see is_foreign().
+ * A handler that finds no published batch was entered for an int3 that has since been
+ * replaced; it returns to the site, which holds an instruction again.  If the site still
+ * holds an int3, other code set it: see is_foreign().
  *
- * Emulators that translate code may go on executing an int3 that is no longer in
- * memory.  Storing the same byte once more makes them translate again; it has no
- * effect on a real CPU.
+ * An emulator that translates code, such as QEMU, may still execute an int3 that is no
+ * longer in memory.  Storing the same byte once more makes it translate again; the store
+ * has no effect on a real CPU.
  */
 static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -163,7 +162,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	batch->nr = nr;
 	/* Pairs with atomic_inc_not_zero() in get_batch(). */
 	atomic_set_release(&batch->refs, 1);
-	raise_number(batch);
+	increment_batch_number(batch);
 
 	for (i = 0; i < nr; i++) {
 		flags |= pokes[i].flags;
@@ -181,7 +180,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	sync_round();
 
 	patcher_text_rewrite(pokes, nr);
-	patcher_keep_longest(&patcher_stats_locked()->longest_trap_ns, start);
+	patcher_record_longest(&patcher_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
 	/* Pairs with the release in put_batch(): afterwards no handler uses the batch. */
@@ -197,7 +196,7 @@ void patcher_write_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned 
 		apply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
 }
 
-/* Write text that no CPU has executed yet: without breakpoints. */
+/* Write text that no CPU has executed yet, without breakpoints. */
 void patcher_write_new(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	unsigned int i;
@@ -207,7 +206,7 @@ void patcher_write_new(struct patcher_poke *pokes, unsigned int nr, unsigned int
 	sync_round();
 }
 
-/* Write single bytes, each with one store: prefixes. */
+/* Write the prefixes of a batch, each with a store of one byte. */
 void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	write_first_bytes(pokes, nr);
@@ -215,12 +214,13 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 }
 
 /*
- * Set or remove permanent breakpoints, each with one store.  A handler may still look at a
- * breakpoint that was set before; an emulator may not notice that it was removed.
+ * Set or remove permanent breakpoints, each with one store.  The new batch number is for a
+ * handler of an earlier breakpoint that reads an int3 set here.  The rewrite is for emulators,
+ * which may miss the removal of an int3.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
-	raise_number(&current_batch);
+	increment_batch_number(&current_batch);
 	patcher_write_prefixes(pokes, nr, chunk);
 	patcher_text_rewrite(pokes, nr);
 }
@@ -252,7 +252,7 @@ static const struct patcher_poke *find_poke(const struct current_batch *batch, u
 }
 NOKPROBE_SYMBOL(find_poke);
 
-/* Emulate the new instruction at @addr if the current batch has a poke there. */
+/* Emulate the new instruction at @addr.  Return false if the current batch has no poke there. */
 static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
 {
 	const struct patcher_poke *poke;
@@ -272,59 +272,59 @@ static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(emulate_pending);
 
 /*
- * Is a breakpoint at a site, for which no batch has a poke, in memory and set by
- * somebody else?  An int3 of ours is in memory only while its batch is published.
- * The handler observes, in this order:
+ * Return true if the int3 at a site is in memory and was set by other code, such as a
+ * kprobe.  An int3 of a batch is in memory only while the batch is published.  The
+ * breakpoint handler reads, in this order:
  *
  *	1. @number of the last batch published
- *	2. no published batch has a poke at the site
+ *	2. the published batch, which has no poke at the site
  *	3. the byte in memory
  *	4. the number once more
  *
- * A permanent breakpoint has no batch.  Its trap function disowned it before 3, so it
- * was not armed then, and the number grows between that and the store.
+ * A permanent breakpoint has no batch.  Its trap function returned false before step 3, so
+ * it was not armed then, and the number is incremented between that call and the store of
+ * the int3.
  *
- * If the byte is not int3, it was replaced since the CPU fetched it: by a batch of
- * ours that has ended, or by somebody who removed a breakpoint.  Suppose the byte is
- * an int3 of ours.  Then its batch has not ended at 3, and was not published at 2, so
- * it was published between 2 and 3.  The number grows after the batch is published
- * and before its int3 is written, thus between 1 and 4, so the two numbers differ.
- * If they differ, the breakpoint is retried, because it may be ours.  If they are the
- * same, it is not ours.  This holds wherever the handler is interrupted and however
- * long, as a signal handler may be.  Retries end, because each one needs another
+ * If the byte is not int3, it was replaced since the CPU fetched it: by a batch that has
+ * ended, or because other code removed its breakpoint.  Suppose the byte is the int3 of a
+ * batch.  Then the batch had not ended at step 3 and was not published at step 2, so it was
+ * published between 2 and 3.  The number is incremented after the batch is published and
+ * before its int3 is written, thus between 1 and 4, so the two numbers differ.  If they
+ * differ, the int3 may be of a batch, and the instruction is retried.  If they are equal,
+ * the int3 was set by other code.  This holds wherever and however long the handler is
+ * interrupted, as a signal handler may be.  Retries end, because each one needs another
  * batch to begin.
  *
- * No step can be left out.  The byte alone, read after 2, disowns the int3 of a
- * batch that begins between 2 and the read; read before 2, it disowns the int3 of a
- * batch that ends in between, if the batch does not wait for the handler.  A number
- * that grows before the batch is published disowns the int3 of a batch that is
- * published between 2 and 3.
+ * No step can be omitted.  If only the byte were read, the result would be wrong for the
+ * int3 of a batch that begins between 2 and a later read, or that ends between an earlier
+ * read and 2 without waiting for the handler.  If the number were incremented before the
+ * batch is published, the result would be wrong for a batch published between 2 and 3.
  */
 static bool is_foreign(unsigned long addr, unsigned int number)
 {
 	u8 byte;
 
-	/* Order: emulate_pending() read refs, then the byte is read, then the number. */
+	/* Read the byte after emulate_pending() has read refs, and before the number. */
 	smp_rmb();
 	byte = READ_ONCE(*(u8 *)addr);
-	/* Pairs with smp_wmb() in raise_number(). */
+	/* Pairs with smp_wmb() in increment_batch_number(). */
 	smp_rmb();
 	return byte == KMARKERS_INT3 && READ_ONCE(current_batch.number) == number;
 }
 NOKPROBE_SYMBOL(is_foreign);
 
 /**
- * patcher_handle_int3() - handle a breakpoint at one of our sites
+ * patcher_handle_int3() - handle a breakpoint at a registered site
  * @regs: the interrupted context; ip is one past the breakpoint
  *
  * Context: any, NMI included, with preemption off.
- * Return: true if the breakpoint was ours and @regs is set so that execution goes on;
- * false if somebody else must handle it, such as a debugger that set it at our site.
+ * Return: true if the breakpoint was handled and @regs->ip is where execution continues;
+ * false if other code must handle it, such as a debugger that set it at a site.
  */
 bool patcher_handle_int3(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - 1;
-	/* Pairs with smp_store_release() in raise_number(). */
+	/* Pairs with smp_store_release() in increment_batch_number(). */
 	unsigned int number = smp_load_acquire(&current_batch.number);
 	const struct patcher_table *table;
 	const struct patcher_site *site;

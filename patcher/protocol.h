@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writing the bytes of a batch that has been checked and mapped. */
+/* Write the bytes of a batch that has been checked and mapped. */
 #ifndef PATCHER_PROTOCOL_H
 #define PATCHER_PROTOCOL_H
 
@@ -10,8 +10,8 @@ struct patcher_insn;
 int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn);
 
 /*
- * A way to write a batch, with patcher_lock() held.  @chunk is the number of sites
- * that trap at the same time; a function that uses no breakpoint ignores it.
+ * A function that writes a batch; patcher_lock() is held.  @chunk is the maximum number of
+ * sites that hold an int3 at the same time; a function without temporary int3 ignores it.
  */
 typedef void patcher_write_function(struct patcher_poke *pokes, unsigned int nr,
 				    unsigned int chunk);

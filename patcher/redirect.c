@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Redirecting calls and functions of the kernel to a replacement. */
+/* Redirect calls and functions of the kernel to a replacement. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/ftrace.h>
@@ -26,7 +26,7 @@ static const char owner[] = "redirect";
 static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
-/* Does the text of a replacement stay for as long as its module, or the kernel, does? */
+/* Return true if a replacement is in text of @module or of the kernel that stays after init. */
 static bool stays_loaded(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
@@ -36,8 +36,8 @@ static bool stays_loaded(const void *replacement, struct module *module)
 
 /*
  * Encode the call to the replacement.  A replacement for which stays_loaded() is true lies
- * between the start of the kernel's text and MODULES_END: a call in that range reaches
- * any address in it.
+ * between the start of the kernel's text and MODULES_END.  The displacement of 32 bits spans
+ * that range.
  */
 static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
 {
@@ -76,15 +76,15 @@ static int redirect_call(struct patcher_redirect *redirect)
 		return err;
 	encode_call(insn, redirect);
 	err = exchange_call(core->addr, core->original, insn);
-	/* Nothing was written, so there is nothing to put back before it is unregistered. */
+	/* Nothing was written: unregister the site without restoring its bytes. */
 	if (err)
 		patcher_unregister(&core->table);
 	return err;
 }
 
 /*
- * Is a redirect in use, or is the same call redirected already?  A redirected call is
- * not found any more: patcher_find_call() would find the next call to the same callee.
+ * Return true if a redirect is in use, or if the same call is redirected already:
+ * patcher_find_call() would skip that call and find the next one to the same callee.
  */
 static bool is_call_redirected(const struct patcher_redirect *redirect)
 {
@@ -112,7 +112,7 @@ static int redirect_once(struct patcher_redirect *redirect)
 
 /**
  * patcher_redirect_call() - redirect a call inside a kernel function
- * @redirect: function, callee and replacement filled in; must stay until
+ * @redirect: function, callee and replacement filled in; must stay valid until
  *	patcher_restore_call()
  *
  * Context: may sleep.
@@ -137,14 +137,14 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * Put the original call back.  No kprobe can be registered while the bytes change,
+ * Restore the original call.  No kprobe can be registered while the bytes change,
  * because kprobe_mutex is held, and a kprobe that is on the call already makes
- * exchange_call() refuse.  A kprobe that was registered while the call was redirected runs
- * a copy of the redirected call, whatever the bytes are now: so the site is vetted once
- * more before the replacement may be freed.  An earlier attempt that failed in that
- * vetting has left the original bytes in place.
+ * exchange_call() fail.  A kprobe that was registered while the call was redirected executes
+ * a copy of the redirected call, whatever the bytes are now: so patcher_core_vet() checks the
+ * site once more before the replacement may be freed.  If an earlier attempt failed in that
+ * check, the original bytes are already in place.
  */
-static int put_back_call(struct patcher_redirect *redirect)
+static int restore_original_call(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
 	u8 insn[KMARKERS_CALL_LEN];
@@ -160,8 +160,8 @@ static int put_back_call(struct patcher_redirect *redirect)
 }
 
 /**
- * patcher_restore_call() - put a redirected call back
- * @redirect: as redirected
+ * patcher_restore_call() - restore a redirected call
+ * @redirect: as passed to patcher_redirect_call()
  *
  * After it has returned 0, the call has its original bytes and no task is in the
  * replacement.
@@ -179,7 +179,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	/* Read this before the lock is released: afterwards @redirect may be reused. */
 	module = redirect->module;
 	if (patcher_is_registered(&redirect->core.table))
-		err = put_back_call(redirect);
+		err = restore_original_call(redirect);
 	if (!err) {
 		list_del(&redirect->node);
 		patcher_unregister(&redirect->core.table);
@@ -193,34 +193,34 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 }
 EXPORT_SYMBOL_GPL(patcher_restore_call);
 
-/* Ftrace calls this at the function's entry; execution goes on in the replacement. */
-static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
-				struct compat_ftrace_regs *regs)
+/* Ftrace callback at the entry of a redirected function: continue in the replacement. */
+static void notrace enter_replacement(unsigned long ip, unsigned long parent_ip,
+				      struct ftrace_ops *ops, struct compat_ftrace_regs *regs)
 {
 	struct patcher_detour *detour = container_of(ops, struct patcher_detour, ops);
 
 	compat_ftrace_set_ip(regs, (unsigned long)detour->replacement);
 }
 
-static bool in_use(const struct patcher_detour *detour)
+static bool is_detour_in_use(const struct patcher_detour *detour)
 {
 	lockdep_assert_held(&lock);
 	return detour->ops.flags & FTRACE_OPS_FL_ENABLED;
 }
 
-static unsigned long resolve(const char *function)
+static unsigned long resolve_symbol(const char *function)
 {
 	unsigned long addr;
 
 	patcher_lock();
-	addr = kmarkers_resolve(function);
+	addr = kmarkers_resolve_symbol(function);
 	patcher_unlock();
 	return addr;
 }
 
-static int take_function(struct patcher_detour *detour)
+static int register_detour(struct patcher_detour *detour)
 {
-	unsigned long addr = resolve(detour->function);
+	unsigned long addr = resolve_symbol(detour->function);
 	int err;
 
 	if (!patcher_is_core_text(addr))
@@ -228,11 +228,11 @@ static int take_function(struct patcher_detour *detour)
 	if (patcher_handles_breakpoints(detour->function, addr))
 		return -EPERM;
 	memset(&detour->ops, 0, sizeof(detour->ops));
-	detour->ops.func = take_detour;
-	/* Without PERMANENT the sysctl kernel.ftrace_enabled could disable the detour. */
+	detour->ops.func = enter_replacement;
+	/* Without FTRACE_OPS_FL_PERMANENT, sysctl kernel.ftrace_enabled=0 disables the detour. */
 	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
 			    FTRACE_OPS_FL_PERMANENT;
-	err = patcher_trace_at(&detour->ops, addr);
+	err = patcher_add_to_filter(&detour->ops, addr);
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	err = register_ftrace_function(&detour->ops);
@@ -243,17 +243,17 @@ static int take_function(struct patcher_detour *detour)
 
 /**
  * patcher_redirect_function() - redirect a whole kernel function
- * @detour: function and replacement filled in; must stay until
+ * @detour: function and replacement filled in; must stay valid until
  *	patcher_restore_function()
  *
- * A function's entry belongs to ftrace, so the function is redirected through the
- * interface of ftrace, as live patches do it.
+ * A function's entry belongs to ftrace, so an ftrace callback changes the instruction
+ * pointer there, as for live patches.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no
  * such traceable function (a function of a module might be freed, and would stay in the
  * filter then); -EPERM if the function may run while a breakpoint is handled; -EBUSY
- * if someone else redirects it, @detour is in use or kernel.ftrace_enabled is 0;
+ * if other code redirects it, @detour is in use or kernel.ftrace_enabled is 0;
  * -ENOMEM; or another error of ftrace.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
@@ -266,7 +266,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	if (!try_module_get(module))
 		return -ENOENT;
 	mutex_lock(&lock);
-	err = in_use(detour) ? -EBUSY : take_function(detour);
+	err = is_detour_in_use(detour) ? -EBUSY : register_detour(detour);
 	mutex_unlock(&lock);
 	if (err)
 		module_put(module);
@@ -274,11 +274,11 @@ int patcher_redirect_function(struct patcher_detour *detour)
 }
 EXPORT_SYMBOL_GPL(patcher_redirect_function);
 
-static int give_back(struct patcher_detour *detour)
+static int unregister_detour(struct patcher_detour *detour)
 {
 	int err;
 
-	if (!in_use(detour))
+	if (!is_detour_in_use(detour))
 		return -EINVAL;
 	err = unregister_ftrace_function(&detour->ops);
 	if (!err)
@@ -287,8 +287,8 @@ static int give_back(struct patcher_detour *detour)
 }
 
 /**
- * patcher_restore_function() - put a redirected function back
- * @detour: as redirected
+ * patcher_restore_function() - restore a redirected function
+ * @detour: as passed to patcher_redirect_function()
  *
  * After it has returned 0, no task is in the replacement.
  *
@@ -303,7 +303,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	mutex_lock(&lock);
 	/* Read this before the lock is released: afterwards @detour may be reused. */
 	module = detour->module;
-	err = give_back(detour);
+	err = unregister_detour(detour);
 	mutex_unlock(&lock);
 	if (err)
 		return err;
@@ -317,7 +317,7 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  * patcher_trace_function() - add a function to the filter of ftrace operations
  * @ops: the operations, not registered
  * @function: the function's name, in the kernel or in a module
- * @addr: set to the function's address; on IBT builds it may be 4 past the start
+ * @addr: set to the function's address; on IBT builds it may be 4 bytes past the start
  *
  * @addr is not set for a symbol that ftrace cannot trace, such as data.
  *
@@ -327,12 +327,12 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  */
 int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr)
 {
-	unsigned long at = resolve(function);
+	unsigned long at = resolve_symbol(function);
 	int err;
 
 	if (!at)
 		return -ENOENT;
-	err = patcher_trace_at(ops, at);
+	err = patcher_add_to_filter(ops, at);
 	if (!err)
 		*addr = at;
 	return err;
@@ -344,10 +344,10 @@ EXPORT_SYMBOL_GPL(patcher_trace_function);
  * @symbol: the symbol's name, of data or of a function
  *
  * Context: may sleep.
- * Return: its address, on IBT builds 4 past the start of a function; or 0.
+ * Return: its address, on IBT builds 4 bytes past the start of a function; or 0.
  */
 unsigned long patcher_find_symbol(const char *symbol)
 {
-	return resolve(symbol);
+	return resolve_symbol(symbol);
 }
 EXPORT_SYMBOL_GPL(patcher_find_symbol);

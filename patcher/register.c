@@ -49,17 +49,17 @@ static int register_table(struct patcher_table *table, bool allowed)
 
 /**
  * patcher_register() - register a table of sites
- * @table: sites, nr, module and owner filled in; must stay until unregistered
+ * @table: sites, nr, module and owner filled in; must stay valid until unregistered
  *
- * Each site must hold one instruction of its recorded length that the patcher
- * knows, unless its flags say otherwise.
+ * Each site must hold one instruction of its recorded length that patcher_insn_decode()
+ * accepts, except for sites with PATCHER_SITE_RUN or PATCHER_SITE_PREFIX.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if a site holds anything else, is both a run and a prefix, or
  * overlaps another site of the table; -EBUSY if the table is registered already, or a
  * site overlaps a site of another table; -EPERM if a site is outside the module's text
- * or in text freed after init, or is a run where tasks cannot be waited for, or if the
- * table or a site is marked as core text.
+ * or in text freed after init, or is a run while patcher_text_can_wait() is false, or if
+ * the table or a site is marked as core text.
  */
 int patcher_register(struct patcher_table *table)
 {
@@ -73,8 +73,8 @@ int patcher_register(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
- * Register a table of core text; not exported.  The caller has vetted its site under
- * patcher_lock(), and still holds the lock.
+ * Register a table of core text; not exported.  The caller holds patcher_lock(), and has
+ * checked the site with patcher_vet_core_insn() since it took the lock.
  */
 int patcher_register_core(struct patcher_table *table)
 {
@@ -82,7 +82,7 @@ int patcher_register_core(struct patcher_table *table)
 	return register_table(table, true);
 }
 
-/* Is a table that a caller passes in registered?  Not exported. */
+/* Return true if a table is registered.  Not exported. */
 bool patcher_is_registered(const struct patcher_table *table)
 {
 	bool is;
@@ -94,14 +94,14 @@ bool patcher_is_registered(const struct patcher_table *table)
 }
 
 /*
- * Unregister the sites of a table; not exported.  The caller has checked that @table is registered.
- * After releasing the lock it waits for an RCU grace period; after that no breakpoint handler uses
+ * Unregister a registered table; not exported.  The caller holds patcher_lock().  After it has
+ * released the lock, it must wait for an RCU grace period: from then on, no breakpoint handler uses
  * @table.
  */
-void patcher_forget_table(struct patcher_table *table)
+void patcher_unregister_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* Core text is still executed: a CPU on its way to the handler must find the site. */
+	/* Core text is still executed: wait for CPUs whose breakpoint handler needs the site. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del(table);
@@ -119,7 +119,7 @@ void patcher_forget_table(struct patcher_table *table)
 void patcher_unregister(struct patcher_table *table)
 {
 	patcher_lock();
-	patcher_forget_table(table);
+	patcher_unregister_locked(table);
 	patcher_unlock();
 	synchronize_rcu();
 }
@@ -129,10 +129,10 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_drop() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * The code that contains the sites may still run, but it contains no breakpoint of ours:
- * no CPU executes those of the last batch any more.  The handler of somebody else's
- * breakpoint may use @table until an RCU grace period has passed: until then the
- * table and its sites must stay, as the text and data of a module in
+ * The text that contains the sites may still be executed, but it holds no int3 of the
+ * patcher: a batch ends when no CPU executes its int3s any more.  A breakpoint handler that
+ * runs for an int3 of other code may use @table until an RCU grace period has passed.  Until
+ * then the table and its sites must stay in memory, as the text and data of a module in
  * MODULE_STATE_GOING do.
  *
  * Context: may sleep.
@@ -146,7 +146,7 @@ void patcher_drop(struct patcher_table *table)
 }
 EXPORT_SYMBOL_GPL(patcher_drop);
 
-/* Call @show for every site, with the lock held: no table is added or removed meanwhile. */
+/* Call @show for every registered site, with patcher_lock() held. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site, u8 *addr), void *data)
 {

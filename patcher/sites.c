@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables of sites.  The patcher's lock serialises writers.  Readers are the writers
- * themselves and the breakpoint handler, which runs with interrupts off, so that
+ * The list of registered tables of sites.  patcher_lock() serialises writers.  Readers are
+ * the writers and the breakpoint handler, which runs with interrupts off, so that
  * synchronize_rcu() waits for it.
  */
 #include <linux/errno.h>
@@ -67,7 +67,7 @@ static unsigned long end_of_site(const struct patcher_table *table, unsigned int
 	return patcher_table_addr(table, i) + patcher_table_site(table, i)->len;
 }
 
-/* Are the records in the order of addresses, as usual?  Heap sort takes long even for those. */
+/* Return true if the records are sorted by address.  Nearly all are; heap sort would be slow. */
 static bool is_sorted(const struct patcher_table *table)
 {
 	unsigned int i;
@@ -88,10 +88,10 @@ static void sort_table(struct patcher_table *table)
 		sort(table->sites, table->nr, sizeof(*table->sites), compare_sites, swap_sites);
 }
 
-/* Does an instruction overlap a site of a table? */
+/* Return true if the @len bytes at @addr overlap a site of a table. */
 static bool overlaps_site(const struct patcher_table *table, unsigned long addr, unsigned int len)
 {
-	/* Compare with the first site that begins at @addr or behind, and the site before it. */
+	/* Check the first site that begins at or after @addr, and the site before it. */
 	unsigned int i = kmarkers_lower_bound(table, table->nr, addr, addr_of_site);
 
 	if (i < table->nr && patcher_table_addr(table, i) < addr + len)
@@ -117,7 +117,7 @@ static bool overlaps_other_table(const struct patcher_table *table)
 
 /**
  * patcher_sites_add() - sort and check a table, and publish it to the handler
- * @table: the table; its records are moved
+ * @table: the table; its records are sorted in place
  *
  * Return: 0, -EINVAL if two of its sites overlap, -EBUSY if one overlaps a site
  * of another table.
@@ -148,7 +148,7 @@ void patcher_sites_del(struct patcher_table *table)
 	list_del_rcu(&table->node);
 }
 
-/* Is a table registered?  Only its address is used, not its contents. */
+/* Return true if a table is registered.  Only its address is used, not its contents. */
 bool patcher_sites_has(const struct patcher_table *table)
 {
 	const struct patcher_table *other;
@@ -163,7 +163,7 @@ bool patcher_sites_has(const struct patcher_table *table)
 /**
  * search_tables() - find the site at an address
  * @addr: address of the site's first byte
- * @cursor: set to the place of the site, if there is one
+ * @cursor: set to the site's table and the index of the next record, if a site is found
  *
  * Return: the site or NULL.
  */
@@ -173,8 +173,8 @@ static const struct patcher_site *search_tables(unsigned long addr, struct patch
 	unsigned int i;
 
 	/*
-	 * The loop is open-coded because list_for_each_entry_rcu() calls lockdep,
-	 * which the breakpoint handler must not do.
+	 * The loop is open-coded because list_for_each_entry_rcu() calls lockdep, which
+	 * must not be called in the breakpoint handler.
 	 */
 	for (node = READ_ONCE(tables.next); node != &tables; node = READ_ONCE(node->next)) {
 		const struct patcher_table *table = list_entry(node, struct patcher_table, node);
@@ -212,7 +212,7 @@ const struct patcher_site *patcher_sites_find(unsigned long addr,
 }
 NOKPROBE_SYMBOL(patcher_sites_find);
 
-/* The slow path of patcher_sites_walk(). */
+/* Slow path of patcher_sites_walk(): search all tables. */
 const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
 						 unsigned long addr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The list of registered tables of sites, each sorted, which the breakpoint handler searches. */
+/* The list of registered tables, each sorted by address; the breakpoint handler searches it. */
 #ifndef PATCHER_SITES_H
 #define PATCHER_SITES_H
 
@@ -15,7 +15,7 @@ struct patcher_cursor {
 	unsigned int next;
 };
 
-/* The address of a site of a table. */
+/* Return the address of site @i of a table. */
 static __always_inline unsigned long patcher_table_addr(const struct patcher_table *table,
 							unsigned int i)
 {
@@ -23,7 +23,7 @@ static __always_inline unsigned long patcher_table_addr(const struct patcher_tab
 			      patcher_site_addr(&table->sites[i]);
 }
 
-/* Return the record of a site; for a compact site, @alike, which has no address. */
+/* Return the record of site @i; for a compact table &table->alike, which has no address. */
 static __always_inline const struct patcher_site *
 patcher_table_site(const struct patcher_table *table, unsigned int i)
 {
@@ -42,11 +42,11 @@ void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table 
 
 /**
  * patcher_sites_walk() - find the site at an address, for many ascending addresses
- * @cursor: zero at first; its table is that of the last site found
+ * @cursor: all zero before the first call; @cursor->table is the table of the last site found
  * @addr: address of the site's first byte
  *
- * A batch mostly changes neighbours in one table: the next record is compared
- * first, and all tables are searched only if it is at another address.
+ * Most batches change neighbouring sites of one table.  So the record after the last site
+ * found is compared first, and all tables are searched only if its address differs.
  *
  * Context: patcher_lock() is held.
  * Return: the site or NULL.

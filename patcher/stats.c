@@ -7,24 +7,25 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* guarded by patcher_lock(); hits and stale are not used */
+static struct patcher_stats counters;	/* protected by patcher_lock(); hits, stale: unused */
 static atomic_long_t hits;
 static atomic_long_t stale;
 
-/* The counters, for a caller that holds patcher_lock(). */
+/* Return the counters.  The caller holds patcher_lock(). */
 struct patcher_stats *patcher_stats_locked(void)
 {
 	patcher_assert_locked();
 	return &counters;
 }
 
-/* Callable from the breakpoint handler, as is patcher_count_stale(). */
+/* Count a breakpoint that was emulated.  Callable from the breakpoint handler. */
 void patcher_count_hit(void)
 {
 	atomic_long_inc(&hits);
 }
 NOKPROBE_SYMBOL(patcher_count_hit);
 
+/* Count a hit whose int3 has been replaced since.  Callable from the breakpoint handler. */
 void patcher_count_stale(void)
 {
 	atomic_long_inc(&stale);
@@ -44,7 +45,7 @@ void patcher_count_batch(int err, unsigned int nr, u64 ns)
 }
 
 /**
- * patcher_read_stats() - a snapshot of the counters
+ * patcher_read_stats() - read a snapshot of the counters
  * @stats: filled in
  *
  * Context: may sleep.

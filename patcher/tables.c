@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding the tables of a module that is being loaded: see <kmarkers/table.h>. */
+/* Find the tables of a module that is being loaded.  <kmarkers/table.h> describes tables. */
 #include <linux/elf.h>
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -13,7 +13,7 @@
 #include <kmarkers/version.h>
 
 /**
- * patcher_table_param() - refuse to set a parameter that stands for a table
+ * patcher_table_param() - refuse to set a parameter that only holds the address of a table
  * @value: the new value
  * @param: the parameter
  *
@@ -21,12 +21,12 @@
  */
 int patcher_table_param(const char *value, const struct kernel_param *param)
 {
-	pr_err("parameter %s only locates a table of the module and cannot be set\n", param->name);
+	pr_err("parameter %s only holds the address of a table and cannot be set\n", param->name);
 	return -EINVAL;
 }
 EXPORT_SYMBOL_GPL(patcher_table_param);
 
-static bool holds(struct module *module, const void *start, unsigned long bytes)
+static bool is_in_module(struct module *module, const void *start, unsigned long bytes)
 {
 	unsigned long first = (unsigned long)start, last = first + bytes - 1;
 
@@ -34,14 +34,14 @@ static bool holds(struct module *module, const void *start, unsigned long bytes)
 	       within_module_core(last, module);
 }
 
-/* The version is at the same offset in the head in every version of tables. */
+/* Check the head of a chunk.  In all table versions, field version has the same offset. */
 static int check_head(struct module *module, const struct kmarkers_chunk *chunk, const void *needs)
 {
-	if (!holds(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
+	if (!is_in_module(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
 		return -EINVAL;
 	if (chunk->version == KMARKERS_TABLE_VERSION)
 		return 0;
-	pr_err("%s: compiled with tables of version %u, needed is version %u: compile it again\n",
+	pr_err("%s: compiled with table version %u, but version %u is required: compile it again\n",
 	       module->name, chunk->version, KMARKERS_TABLE_VERSION);
 	return -ENOEXEC;
 }
@@ -51,21 +51,22 @@ static int add_chunk(struct module *module, const struct kmarkers_chunk *chunk, 
 {
 	int err = check_head(module, chunk, needs);
 
-	if (!err && chunk->bytes && !holds(module, kmarkers_chunk_first(chunk), chunk->bytes))
+	if (!err && chunk->bytes &&
+	    !is_in_module(module, kmarkers_chunk_first(chunk), chunk->bytes))
 		err = -EINVAL;
-	return err ?: kmarkers_join(span, chunk, record);
+	return err ?: kmarkers_join_chunk(span, chunk, record);
 }
 
 /**
  * patcher_find_records() - find the records of one kind in a module that is being loaded
  * @module: a module in MODULE_STATE_COMING
- * @kind: KMARKERS_SYMBOL(kind)
- * @needs: the symbol that the heads of these records refer to
- * @record: bytes of a record
+ * @kind: name of the parameters that hold the addresses of chunks: KMARKERS_SYMBOL(kind)
+ * @needs: address of the symbol that the heads of these records refer to
+ * @record: size of a record in bytes
  * @span: filled in; empty if there are no records
  *
- * Return: 0; -ENOEXEC if the records were compiled by another version, with a line
- * in the log; -EINVAL if a head is malformed.
+ * Return: 0; -ENOEXEC, logged, if the records have another table version; -EINVAL if a head
+ * is malformed.
  */
 int patcher_find_records(struct module *module, const char *kind, const void *needs,
 			 unsigned int record, struct kmarkers_span *span)
@@ -82,10 +83,10 @@ int patcher_find_records(struct module *module, const char *kind, const void *ne
 EXPORT_SYMBOL_GPL(patcher_find_records);
 
 /*
- * Does a module refer to a symbol of another module?  Relocations need the symbol, so
- * strip(1) keeps it, and the kernel still has it in MODULE_STATE_COMING.
+ * Return true if a module refers to a symbol of another module.  Relocations need the undefined
+ * symbol, so strip(1) keeps it, and it is still in memory in MODULE_STATE_COMING.
  */
-static bool refers_to(struct module *module, const void *symbol)
+static bool refers_to_symbol(struct module *module, const void *symbol)
 {
 	const struct mod_kallsyms *syms = rcu_dereference_raw(module->kallsyms);
 	unsigned int i;
@@ -98,32 +99,32 @@ static bool refers_to(struct module *module, const void *symbol)
 }
 
 /**
- * patcher_check_tables() - check that a module without records is meant to have none
+ * patcher_check_tables() - refuse a module that has tables which were not found
  * @module: a module in MODULE_STATE_COMING in which no records of any kind were found
- * @needs: the symbol that heads of its tables would refer to
+ * @needs: address of the symbol that heads of its tables would refer to
  *
- * Return: 0; -ENOEXEC if the module has tables that cannot be found, with a line in
- * the log: its sites would stay as they were compiled.
+ * Return: 0; -ENOEXEC, logged, if the module refers to the symbol: it has tables, and its
+ * sites would never be patched.
  */
 int patcher_check_tables(struct module *module, const void *needs)
 {
-	if (!refers_to(module, needs))
+	if (!refers_to_symbol(module, needs))
 		return 0;
-	pr_err("%s: its tables cannot be found: compiled with tables of version 1, or without its section __param: compile it again\n",
+	pr_err("%s: its kmarkers tables cannot be found: it has table version 1, or lost its section __param: compile it again\n",
 	       module->name);
 	return -ENOEXEC;
 }
 EXPORT_SYMBOL_GPL(patcher_check_tables);
 
 /**
- * patcher_check_version() - refuse a module of kmarkers that is of another version
+ * patcher_check_version() - refuse a kmarkers module of another version than kmarkers_patcher
  * @module: the module that is being loaded
  * @version: KMARKERS_VERSION that it was compiled with
  *
- * Symbol versions distinguish modules only if declarations that they share have changed.
+ * The symbol CRCs of CONFIG_MODVERSIONS detect only changes of shared declarations.
  *
  * Context: process context.
- * Return: 0; -ENOEXEC if the versions differ, with a line in the log that names both.
+ * Return: 0; -ENOEXEC if the versions differ; the log shows both versions.
  */
 int patcher_check_version(struct module *module, const char *version)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* patcher/text.h for the kernel: mapping text for writing, and synchronising all CPUs. */
+/* patcher/text.h for the kernel: map text for writing, and synchronise all CPUs. */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
@@ -38,14 +38,14 @@ bool patcher_text_is_new(const struct module *module)
  * Find the page of an address.  Core text is mapped linearly from phys_base; module
  * text page by page.
  *
- * Newer kernels join small pages of module text into large ones and free the page
- * table that held them; a walk through the tables should hold a lock of init_mm that
- * is not exported.  The table is freed after a TLB flush on every CPU.  Where that
- * flush is an IPI, a walk with interrupts off is over by then.  Where it is not
- * (AMD's INVLPGB), a walk may read a table that has been reused: so its result is
- * checked to be a page, and the bytes in it are compared before they are written.
+ * Newer kernels merge small pages of module text into large ones and free the page table
+ * that mapped the small ones.  A page table walk should therefore hold a lock of init_mm,
+ * which is not exported.  The table is freed after a TLB flush on every CPU.  If the flush
+ * uses IPIs, it waits for a walk with interrupts off.  If it does not (AMD's INVLPGB), the
+ * walk may read a table that has been reused: so pfn_valid() checks its result, and
+ * check_bytes() compares the bytes in the page before they are written.
  */
-static struct page *text_page(unsigned long addr)
+static struct page *find_text_page(unsigned long addr)
 {
 	struct page *page;
 	unsigned long flags;
@@ -60,8 +60,8 @@ static struct page *text_page(unsigned long addr)
 }
 
 /*
- * Collect the distinct pages of the pokes, in order, and set each alias to an offset
- * into them.  If @pages is NULL, only count them.  Return the number of pages.
+ * Collect the distinct pages of the pokes, in order, and set each poke's alias to its offset
+ * in these pages.  If @pages is NULL, only count the pages.  Return the number of pages.
  */
 static unsigned int collect_pages(struct page **pages, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -76,7 +76,7 @@ static unsigned int collect_pages(struct page **pages, struct patcher_poke *poke
 			if (count && page <= last_page)
 				continue;
 			if (pages)
-				pages[count] = text_page(page);
+				pages[count] = find_text_page(page);
 			count++;
 			last_page = page;
 		}
@@ -99,7 +99,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	for (i = 0; i < alias->nr_pages && pages[i]; i++)
 		;
 	if (i == alias->nr_pages)
-		/* vmap() never gives an executable mapping. */
+		/* A mapping with PAGE_KERNEL is not executable. */
 		alias->base = vmap(pages, alias->nr_pages, VM_MAP, PAGE_KERNEL);
 	kvfree(pages);
 	if (!alias->base)
@@ -112,7 +112,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	vunmap(alias->base);
-	/* vunmap() is lazy: without this the alias stays in page tables and TLBs. */
+	/* vunmap() flushes TLBs lazily: until then, CPUs could still write through the alias. */
 	vm_unmap_aliases();
 }
 
@@ -134,7 +134,7 @@ void patcher_text_unlock(bool core)
 
 int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 {
-	return locked ? patcher_kprobes_vet(pokes, nr) : patcher_kprobes_make_way(pokes, nr);
+	return locked ? patcher_kprobes_vet(pokes, nr) : patcher_kprobes_add_guards(pokes, nr);
 }
 
 void patcher_text_release(void)
@@ -144,7 +144,7 @@ void patcher_text_release(void)
 
 int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {
-	return patcher_vet_pokes(pokes, nr);
+	return patcher_vet_core_pokes(pokes, nr);
 }
 
 bool patcher_text_can_wait(void)
@@ -162,7 +162,7 @@ bool patcher_text_alone(void)
 	return num_online_cpus() == 1;
 }
 
-static void serialise(void *unused)
+static void serialise_cpu(void *unused)
 {
 	sync_core();
 }
@@ -174,7 +174,7 @@ static void serialise(void *unused)
  */
 void patcher_text_sync(void)
 {
-	on_each_cpu(serialise, NULL, 1);
+	on_each_cpu(serialise_cpu, NULL, 1);
 }
 
 static bool same_page(const u8 *a, const u8 *b)
@@ -183,12 +183,12 @@ static bool same_page(const u8 *a, const u8 *b)
 }
 
 /*
- * Store the first bytes again under emulators.  QEMU with a thread for each CPU
- * misses a store to a page that comes after a thread has fetched the page's bytes and
- * before it has recorded the translation.  A thread that finds no translation in the
- * page (notdirty_write()) may also record that after another thread has added one:
- * its stores there go unnoticed until it looks up the mapping again, which INVLPG
- * makes it do.
+ * Store the first bytes again if this machine is emulated by QEMU.  With a thread for each
+ * CPU, QEMU misses a store to a page between the moment when a thread fetches the page's
+ * bytes and the moment when it registers their translation.  A thread that finds no
+ * translation in the page (notdirty_write()) may also mark the page as free of code after
+ * another thread has registered a translation there.  QEMU misses the later stores of this
+ * thread until it looks up the mapping again, which INVLPG forces.
  */
 void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {

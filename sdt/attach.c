@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Handlers attached to sites, including sites of modules loaded later. */
+/* Attach handlers to the sites that match a pattern, including sites of modules loaded later. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -22,11 +22,11 @@
 
 /**
  * struct attachment - a handler and the pattern it is attached to
- * @node: in the list of all
- * @matched: a site has matched it, now or before
+ * @node: link in the list of all attachments
+ * @matched: at least one site has matched the pattern since it was attached
  * @call: the handler and its private data
- * @pattern: the sites
- * @text: the same as it was given
+ * @pattern: the pattern, parsed
+ * @text: the pattern as it was written
  */
 struct attachment {
 	struct list_head node;
@@ -50,8 +50,8 @@ static struct attachment *find_attachment(const char *text, sdt_handler *handler
 	return NULL;
 }
 
-/* Add the handler to all matching sites of a table. */
-static int grow_table(struct sdt_table *table, struct attachment *attachment)
+/* Add a handler to the sets of all matching sites of a table. Return 0 or -ENOMEM. */
+static int add_handler_to_table(struct sdt_table *table, struct attachment *attachment)
 {
 	unsigned int i;
 	int err = 0;
@@ -61,36 +61,36 @@ static int grow_table(struct sdt_table *table, struct attachment *attachment)
 		    !sdt_pattern_matches(&attachment->pattern, table, i))
 			continue;
 		attachment->matched = true;
-		err = sdt_sets_grow(&table->states[i], &attachment->call);
+		err = sdt_sets_add_handler(&table->states[i], &attachment->call);
 	}
 	return err;
 }
 
-static int grow_tables(struct attachment *attachment)
+static int add_handler_to_tables(struct attachment *attachment)
 {
 	struct sdt_table *table;
 	int err = 0;
 
 	list_for_each_entry(table, &sdt_registry.tables, node) {
-		err = grow_table(table, attachment);
+		err = add_handler_to_table(table, attachment);
 		if (err)
 			break;
 	}
 	return err;
 }
 
-static void shrink_tables(void)
+static void revert_added_handlers(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
 
 	sdt_for_each_state(state, table, i)
-		sdt_sets_shrink(state);
+		sdt_sets_revert(state);
 }
 
-/* Drop the sets of disabled sites whose handlers have all been removed. */
-static void release_sets(void)
+/* Take the sets in which all handlers have been removed from the sites that are disabled. */
+static void drop_empty_sets(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
@@ -98,17 +98,17 @@ static void release_sets(void)
 
 	sdt_for_each_state(state, table, i)
 		if (sdt_set_of(state) && !sdt_live(sdt_set_of(state)) && state->mode == SDT_OFF)
-			sdt_sets_use(state, NULL);
-	sdt_sets_keep();
+			sdt_sets_assign(state, NULL);
+	sdt_sets_commit();
 }
 
-/* The maximum number of matching notes for which the log says why they cannot be armed. */
+/* The maximum number of notes of a pattern for which the log says why they cannot be armed. */
 #define MAX_REPORTED	8
 
 /**
- * struct matches - how many sites a pattern matches
- * @unarmable: of notes that cannot be armed
- * @others: of all others
+ * struct matches - numbers of sites that a pattern matches
+ * @unarmable: number of notes that cannot be armed
+ * @others: number of all other sites
  */
 struct matches {
 	unsigned int unarmable;
@@ -126,8 +126,8 @@ static void report_unarmable(const struct sdt_table *table, const struct sdt_pat
 		if (!sdt_note_is_unarmable(table, i))
 			matches->others++;
 		else if (matches->unarmable++ < MAX_REPORTED)
-			pr_info("%s: a note is not armed: %s\n",
-				sdt_probe_of(sdt_site(table, i))->name, table->notes[i].doubt);
+			pr_info("%s: a note cannot be armed: %s\n",
+				sdt_probe_of(sdt_site(table, i))->name, table->notes[i].reason);
 	}
 }
 
@@ -140,7 +140,7 @@ static int check_unarmable(const struct sdt_pattern *pattern)
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		report_unarmable(table, pattern, &matches);
 	if (matches.unarmable > MAX_REPORTED)
-		pr_info("%u more notes are not armed: the file sdt/notes says why\n",
+		pr_info("%u more notes cannot be armed: see the file sdt/notes for the reasons\n",
 			matches.unarmable - MAX_REPORTED);
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
@@ -159,8 +159,8 @@ unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int m
 }
 
 /*
- * Print what is attached, one line each: the pattern, what it does, and how many sites match.
- * @is_counter() knows the handler that counts.
+ * Show a line for each attachment, except those of trace events: the pattern, the handler, and the
+ * number of matching sites. @is_counter() returns true for the built-in handler that counts.
  */
 int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *handler))
 {
@@ -181,8 +181,8 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * Where functions of addresses are unknown, refuse a pattern with a function, unless the probe's
- * definition names it.
+ * Refuse a pattern with a function or an offset that matches nothing, if this program has no
+ * symbols to look up the functions of sites. Probes whose definition names the function match.
  */
 static int check_function(const struct sdt_pattern *pattern)
 {
@@ -192,26 +192,28 @@ static int check_function(const struct sdt_pattern *pattern)
 	return sdt_require_functions();
 }
 
-static int attach(struct attachment *attachment)
+static int add_attachment(struct attachment *attachment)
 {
 	int err = check_unarmable(&attachment->pattern) ?:
-		  check_function(&attachment->pattern) ?: grow_tables(attachment) ?: sdt_switch_on();
+		  check_function(&attachment->pattern) ?:
+		  add_handler_to_tables(attachment) ?: sdt_switch_on();
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
 		if (!attachment->matched)
-			pr_info("%s: matches no site yet; waits for modules that are loaded later\n",
+			pr_info("%s: matches no site yet; applies to modules loaded later\n",
 				attachment->text);
 	} else {
-		shrink_tables();
+		revert_added_handlers();
 		sdt_switch_off();
 	}
-	sdt_sets_keep();
+	sdt_sets_commit();
 	return err;
 }
 
 /*
- * As sdt_attach(), but only to sites whose probe has the given event name and format; NULL for any.
+ * As sdt_attach(), but only to sites whose probe has this event name and format, unless @event is
+ * NULL.
  */
 int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		     sdt_handler *handler, void *private)
@@ -228,7 +230,8 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		attachment->pattern.format = format;
 		attachment->call = (struct sdt_call){ handler, private, attachment };
 		mutex_lock(&sdt_registry.lock);
-		err = find_attachment(pattern, handler, private) ? -EBUSY : attach(attachment);
+		err = find_attachment(pattern, handler, private) ? -EBUSY :
+		      add_attachment(attachment);
 		mutex_unlock(&sdt_registry.lock);
 	}
 	if (err) {
@@ -243,16 +246,16 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
  * sdt_attach() - call a handler for every hit of sites
  * @pattern: the sites: see PATTERNS in <kmarkers/sdt.h>
  * @handler: the handler
- * @private: passed to it
+ * @private: passed to the handler
  *
- * Sites that come later and match are attached to when they come.
+ * The handler is also attached to matching sites of modules that are loaded later.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @pattern is not valid, or matches only notes that cannot be armed, with the
- * reason in the log; -EBUSY if this has been attached already; -EOPNOTSUPP for a pattern by
- * function that matches nothing, in a program whose file has no symbols; -ENOMEM, or what
- * patcher_apply(), patcher_store_traps() and, for notes, register_kprobe() return, with all sites
- * as they were, and @handler called no more.
+ * reason in the log; -EBUSY if @handler and @private are attached to @pattern already; -EOPNOTSUPP
+ * for a pattern with a function that matches nothing, in a program whose file has no symbols;
+ * -ENOMEM, or an error of patcher_apply(), patcher_store_traps() or, for notes, register_kprobe().
+ * After an error all sites are as before, and @handler is not called any more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {
@@ -260,30 +263,30 @@ int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 }
 EXPORT_SYMBOL_GPL(sdt_attach);
 
-static int detach(struct attachment *attachment)
+static int remove_attachment(struct attachment *attachment)
 {
 	int err;
 
 	list_del(&attachment->node);
-	sdt_sets_take_out(attachment);
+	sdt_sets_remove_handler(attachment);
 	err = sdt_switch_off();
-	release_sets();
+	drop_empty_sets();
 	kfree(attachment);
 	return err;
 }
 
 /**
  * sdt_detach() - detach a handler
- * @pattern: as it was given to sdt_attach()
- * @handler: the same
- * @private: the same
+ * @pattern: the pattern that sdt_attach() was called with
+ * @handler: the handler that sdt_attach() was called with
+ * @private: the private data that sdt_attach() was called with
  *
- * After sdt_synchronize() the handler does not run any more, whatever is returned.
+ * After sdt_synchronize() the handler does not run any more, even if an error was returned.
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if it was not attached; or what patcher_apply() and
- * patcher_store_traps() return: then sites that could not be switched off stay on
- * without a handler, until others are detached.
+ * Return: 0; -ENOENT if the handler was not attached; or an error of patcher_apply() or
+ * patcher_store_traps(): then some sites stay enabled without a handler, and the next
+ * sdt_detach() tries again to disable them.
  */
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
 {
@@ -292,7 +295,7 @@ int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
 
 	mutex_lock(&sdt_registry.lock);
 	attachment = find_attachment(pattern, handler, private);
-	err = attachment ? detach(attachment) : -ENOENT;
+	err = attachment ? remove_attachment(attachment) : -ENOENT;
 	mutex_unlock(&sdt_registry.lock);
 	return err;
 }
@@ -319,32 +322,32 @@ void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned lon
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry_safe(attachment, next, &attachments, node)
 		if (is_gone(data, attachment->text, (unsigned long)attachment->call.handler))
-			detach(attachment);
+			remove_attachment(attachment);
 	mutex_unlock(&sdt_registry.lock);
 }
 
-/* Attach the waiting handlers to a new table, which is not in the list yet. Return 0 or -ENOMEM. */
-int sdt_attach_table(struct sdt_table *table)
+/* Attach all handlers to a new table, which is not in the list yet. Return 0 or -ENOMEM. */
+int sdt_attach_new_table(struct sdt_table *table)
 {
 	struct attachment *attachment;
 	int err = 0;
 
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(attachment, &attachments, node) {
-		err = grow_table(table, attachment);
-		sdt_sets_keep();
+		err = add_handler_to_table(table, attachment);
+		sdt_sets_commit();
 		if (err)
 			break;
 	}
 	return err;
 }
 
-/* Remove the sites of a table. */
+/* Detach all handlers from the sites of a table. */
 void sdt_release_table(struct sdt_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
-		sdt_sets_use(&table->states[i], NULL);
-	sdt_sets_keep();
+		sdt_sets_assign(&table->states[i], NULL);
+	sdt_sets_commit();
 }

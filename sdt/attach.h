@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Handlers attached to sites, including sites of modules loaded later. */
+/* Attach handlers to the sites that match a pattern, including sites of modules loaded later. */
 #ifndef SDT_ATTACH_H
 #define SDT_ATTACH_H
 
@@ -16,7 +16,7 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		     sdt_handler *handler, void *private);
 unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int most);
 int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *handler));
-int sdt_attach_table(struct sdt_table *table);
+int sdt_attach_new_table(struct sdt_table *table);
 void sdt_release_table(struct sdt_table *table);
 void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),
 		   void *data);

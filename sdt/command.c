@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parse and run the commands written to control. */
+/* Parse and run the commands written to the file sdt/control, such as "disk:::io-start count". */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -18,8 +18,8 @@ static const struct {
 } commands[] = {
 	{ "count", sdt_count, true },
 	{ "-count", sdt_count, false },
-	{ "event", sdt_event, true },
-	{ "-event", sdt_event, false },
+	{ "event", sdt_switch_event, true },
+	{ "-event", sdt_switch_event, false },
 	{ "promote", sdt_promote, true },
 	{ "-promote", sdt_promote, false },
 };
@@ -29,7 +29,7 @@ static const struct {
  * @line: "PATTERN COMMAND", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0, -EINVAL for anything else, or what the command returns.
+ * Return: 0; -EINVAL if @line is not such a command; or an error of the command.
  */
 int sdt_command_run(char *line)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find copies of sites that the compiler made, and the site that each jump target belongs to.
+ * Find the copies of sites that the compiler made, and the site that each jump target belongs to.
  *
- * A compiler may copy a site together with the code that its jump leads to, the target; or
- * the site alone, as gcc -ftracer does; and it may merge copies of a target.  All these have
- * the same origin.  If each jump of an origin leads exactly to a target, each target is that
- * of one site, and sites with the same target are copies of it.  If there is an instruction
- * between, it is not known which target a jump reaches: then all sites of the origin in a
- * function are copies of one site.
+ * The target of a site is the code that its jump leads to.  A compiler may duplicate a site
+ * together with its target, or the site alone, as gcc -ftracer does, and it may merge duplicates
+ * of a target.  All of them refer to the same struct sdt_origin.  If each jump of an origin leads
+ * exactly to a target, sites with the same target are copies of one site.  If the compiler put an
+ * instruction in front of a target, it is unknown which target a jump reaches; then all sites of
+ * the origin within one function are treated as copies of one site.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -25,12 +25,13 @@
 #include "symbol.h"
 
 /**
- * struct end - either end of a jump
+ * struct end - one end of a jump: a site or a target
  * @origin: address of its struct sdt_origin
- * @function: hash of the name of the function it is in, if that decides; else 0
- * @addr: of the target, or where the jump leads to, if that decides; else 0
- * @state: of the site, or NULL
- * @target: the target, or NULL
+ * @function: hash of the name of its function, if ends are grouped by function; else 0
+ * @addr: address of the target, or that which the site's jump leads to, if ends are grouped by
+ *	address; else 0
+ * @state: state of the site; NULL for a target
+ * @target: the target; NULL for a site
  */
 struct end {
 	unsigned long origin;
@@ -45,7 +46,7 @@ static int compare_numbers(unsigned long x, unsigned long y)
 	return x < y ? -1 : x > y;
 }
 
-/* Ends of one site lie side by side: first its copies in the order of addresses. */
+/* Order ends by group. Within a group sites precede targets, and sites are in address order. */
 static int compare_ends(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
@@ -56,18 +57,19 @@ static int compare_ends(const void *a, const void *b)
 	       compare_numbers((unsigned long)x->state, (unsigned long)y->state);
 }
 
+/* True if two ends are in the same group. */
 static bool is_same_site(const struct end *x, const struct end *y)
 {
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
 }
 
-/* A label whose address is taken may have an endbr64 in front of what is done there. */
-static unsigned long target_of(const struct patcher_site *site)
+/* Return the address that a site's jump leads to. Skip an endbr64 that the compiler put there. */
+static unsigned long find_jump_target(const struct patcher_site *site)
 {
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* An invalid site is refused later. */
+	/* The record is malformed: sdt_switch_new() refuses it later. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);
@@ -87,7 +89,7 @@ static unsigned int collect_ends(struct sdt_table *table, struct end *ends)
 		if (sdt_is_branch(sdt_site(table, i)))
 			ends[nr++] = (struct end) {
 				.origin = patcher_site_key(sdt_site(table, i)),
-				.addr = target_of(sdt_site(table, i)),
+				.addr = find_jump_target(sdt_site(table, i)),
 				.state = &table->states[i],
 			};
 	for (i = 0; i < table->nr_targets; i++) {
@@ -102,8 +104,8 @@ static unsigned int collect_ends(struct sdt_table *table, struct end *ends)
 	return nr;
 }
 
-/* Does each jump of an origin lead to a target? */
-static bool is_exact(const struct end *ends, unsigned int nr)
+/* True if each jump of an origin leads exactly to a target. */
+static bool all_jumps_reach_targets(const struct end *ends, unsigned int nr)
 {
 	unsigned int i;
 
@@ -123,8 +125,8 @@ static u32 hash_function(const struct end *end)
 	return jhash(name, strlen(name), 0);
 }
 
-/* Is there a target of a function in which no site is known?  The symbols are not all there. */
-static bool lacks_sites(const struct end *ends, unsigned int nr)
+/* True if a function has a target but no site: then symbols of the module are missing. */
+static bool has_target_without_site(const struct end *ends, unsigned int nr)
 {
 	unsigned int i;
 
@@ -134,8 +136,8 @@ static bool lacks_sites(const struct end *ends, unsigned int nr)
 	return false;
 }
 
-/* Let the function decide for the ends of an origin, or if it cannot the origin alone. */
-static void decide_by_function(struct end *ends, unsigned int nr)
+/* Group the ends of an origin by function, or all in one group if symbols are missing. */
+static void group_ends_by_function(struct end *ends, unsigned int nr)
 {
 	unsigned int i;
 
@@ -144,27 +146,28 @@ static void decide_by_function(struct end *ends, unsigned int nr)
 		ends[i].addr = 0;
 	}
 	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
-	if (!lacks_sites(ends, nr))
+	if (!has_target_without_site(ends, nr))
 		return;
 	for (i = 0; i < nr; i++)
 		ends[i].function = 0;
 	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
 }
 
-static void decide(struct end *ends, unsigned int nr)
+/* Group the ends by address, or by function where a jump does not lead exactly to a target. */
+static void group_ends(struct end *ends, unsigned int nr)
 {
 	unsigned int first, i;
 
 	for (first = 0; first < nr; first = i) {
 		for (i = first + 1; i < nr && ends[i].origin == ends[first].origin; i++)
 			;
-		if (!is_exact(ends + first, i - first))
-			decide_by_function(ends + first, i - first);
+		if (!all_jumps_reach_targets(ends + first, i - first))
+			group_ends_by_function(ends + first, i - first);
 	}
 }
 
-/* The ends of one site: its copies become a ring, and its targets lead to the first of them. */
-static void join_site(const struct end *ends, unsigned int nr)
+/* Link the copies of one site in a ring, and let each of its targets refer to the first copy. */
+static void link_site_copies(const struct end *ends, unsigned int nr)
 {
 	struct sdt_state *first = ends->state, *last = first;
 	unsigned int i;
@@ -185,7 +188,7 @@ static void join_site(const struct end *ends, unsigned int nr)
 
 /**
  * sdt_join_copies() - join copies of each site, and connect targets to sites
- * @table: the table, which has been sorted and stays as it is from now on
+ * @table: the table; its sites are sorted and do not change any more
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0 or -ENOMEM.
@@ -203,18 +206,18 @@ int sdt_join_copies(struct sdt_table *table)
 		return -ENOMEM;
 	nr = collect_ends(table, ends);
 	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
-	decide(ends, nr);
+	group_ends(ends, nr);
 	for (first = 0; first < nr; first = i) {
 		for (i = first + 1; i < nr && is_same_site(&ends[first], &ends[i]); i++)
 			;
-		join_site(ends + first, i - first);
+		link_site_copies(ends + first, i - first);
 	}
 	kvfree(ends);
 	return 0;
 }
 
 /* Disconnect targets from their sites. Hits may still run until a grace period has ended. */
-void sdt_forget_targets(struct sdt_table *table)
+void sdt_disconnect_targets(struct sdt_table *table)
 {
 	unsigned int i;
 

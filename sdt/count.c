@@ -6,10 +6,10 @@
 #include "registry.h"
 
 /*
- * Called once for each pattern that matches the site.  A hit is a variable of those who call
- * handlers, which only handlers must not change.
+ * Count a hit once, although this is called for each counting pattern that matches the site.  The
+ * cast is safe: a struct sdt_hit is a local variable of the dispatcher, and not constant.
  */
-static void count(void *private, const struct sdt_hit *hit)
+static void count_hit_once(void *private, const struct sdt_hit *hit)
 {
 	bool *counted = (bool *)&hit->counted;
 	struct sdt_state *state = hit->site;
@@ -20,14 +20,15 @@ static void count(void *private, const struct sdt_hit *hit)
 	atomic_long_inc(&state->counted);
 }
 
-/* Start or stop counting the hits of sites; errors as of sdt_attach() and sdt_detach(). */
+/* Start or stop counting the hits of sites. Return an error as sdt_attach() or sdt_detach(). */
 int sdt_count(const char *pattern, bool on)
 {
-	return on ? sdt_attach(pattern, count, NULL) : sdt_detach(pattern, count, NULL);
+	return on ? sdt_attach(pattern, count_hit_once, NULL) :
+		    sdt_detach(pattern, count_hit_once, NULL);
 }
 
-/* Is @handler the built-in counter? */
+/* True if @handler is the built-in handler that counts hits. */
 bool sdt_is_counter(sdt_handler *handler)
 {
-	return handler == count;
+	return handler == count_hit_once;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Print definitions of notes for kprobe_events, perf and bpftrace. */
+/* The debugfs file sdt/notes: definitions of the notes for kprobe_events, perf and bpftrace. */
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/list.h>
@@ -17,14 +17,14 @@
 #include "registry.h"
 
 /**
- * struct definition - a note, as needed to define a probe for it
- * @probe: its probe
- * @nr: how many arguments it has
- * @codes: where they are
- * @number: tells its event from others of the same probe
- * @module: the module that it is in
- * @function: the symbol that it is in
- * @addr: its address
+ * struct definition - the data of a note that its definitions are printed from
+ * @probe: SDT probe of the note
+ * @nr: number of arguments
+ * @codes: encoded locations of the arguments
+ * @number: number that makes the name of the note's event unique
+ * @module: name of the module that contains the note
+ * @function: name, address and size of the function that contains the note
+ * @addr: address of the note
  */
 struct definition {
 	const struct sdt_probe *probe;
@@ -52,6 +52,7 @@ static unsigned int count_functions(struct module *module, const char *name)
 	return nr;
 }
 
+/* True if the address of an argument is the sum of two registers. */
 static bool has_index(const struct definition *definition)
 {
 	const u8 *codes = definition->codes;
@@ -66,7 +67,7 @@ static bool has_index(const struct definition *definition)
 	return false;
 }
 
-/* A constant as its type has it. */
+/* Print a constant with the size and sign of its type. */
 static void show_constant(struct seq_file *m, const struct sdt_operand *operand)
 {
 	unsigned int unused = 64 - 8 * operand->size;
@@ -78,7 +79,7 @@ static void show_constant(struct seq_file *m, const struct sdt_operand *operand)
 		seq_printf(m, "%llu", value >> unused);
 }
 
-/* As Documentation/trace/kprobetrace.rst of the kernel has it; perf passes it on. */
+/* Print an argument in the syntax of the kernel's Documentation/trace/kprobetrace.rst. */
 static void show_fetch(struct seq_file *m, unsigned int i, const struct sdt_operand *operand)
 {
 	seq_printf(m, " a%u=", i);
@@ -107,6 +108,7 @@ static void show_fetches(struct seq_file *m, const struct definition *definition
 	}
 }
 
+/* Print the address of an argument in memory, as an expression of bpftrace. */
 static void show_address(struct seq_file *m, const struct sdt_operand *operand)
 {
 	if (operand->base == SDT_NO_REGISTER)
@@ -119,6 +121,7 @@ static void show_address(struct seq_file *m, const struct sdt_operand *operand)
 			   operand->scale);
 }
 
+/* Print an argument as an expression of bpftrace. */
 static void show_expression(struct seq_file *m, const struct sdt_operand *operand)
 {
 	const char *type = operand->is_signed ? "int" : "uint";
@@ -158,14 +161,14 @@ static void show_bpftrace(struct seq_file *m, const struct definition *definitio
 	seq_puts(m, "); }'\n");
 }
 
-/* perf finds the file of a module by itself if the module is installed. */
+/* Print definitions by function and offset. The command of perf finds the module with modinfo. */
 static void show_by_name(struct seq_file *m, const struct definition *definition)
 {
 	const char *function = definition->function->name, *module = definition->module;
 	unsigned long offset = definition->addr - definition->function->start;
 
 	if (has_index(definition)) {
-		seq_puts(m, "# kprobe_events and perf know no address of two registers\n");
+		seq_puts(m, "# kprobe_events and perf cannot add two registers to an address\n");
 	} else {
 		seq_printf(m, "p:%s/%s_%u %s:%s+%lu", definition->probe->provider->name,
 			   definition->probe->name, definition->number, module, function, offset);
@@ -179,7 +182,7 @@ static void show_by_name(struct seq_file *m, const struct definition *definition
 	show_bpftrace(m, definition);
 }
 
-/* perf and bpftrace would take the first function of that name. */
+/* Print a definition by address: perf and bpftrace would use the first function of that name. */
 static void show_by_address(struct seq_file *m, const struct definition *definition)
 {
 	seq_printf(m, "# several functions are named %s\n", definition->function->name);
@@ -192,12 +195,12 @@ static void show_by_address(struct seq_file *m, const struct definition *definit
 }
 
 /**
- * struct cursor - the note that is shown while the file is read
- * @table: its table
- * @i: its number there
- * @function: the symbol that it is in; of size 0 if that is not known
- * @namesakes: how many functions of the module have that name
- * @place: its name
+ * struct cursor - position in the file while it is read: the current note
+ * @table: table of the note
+ * @i: index of the note in the table
+ * @function: function that contains the note; size 0 if no symbol covers its address
+ * @namesakes: number of functions in the module with the name of @function
+ * @place: full name of the note
  */
 struct cursor {
 	const struct sdt_table *table;
@@ -207,7 +210,10 @@ struct cursor {
 	struct sdt_place place;
 };
 
-/* Cache the last function: looking one up is slow, and notes are sorted by address. */
+/*
+ * Look up the name of the current note. The last function is cached, because lookup is slow and
+ * notes are sorted by address.
+ */
 static void name_note(struct cursor *cursor)
 {
 	const struct sdt_table *table = cursor->table;
@@ -245,11 +251,11 @@ static int show_note(struct seq_file *m, void *v)
 	name_note(cursor);
 	seq_printf(m, "# %s:%s:%s:%s %s@+0x%lx missed %lu\n", place->part[SDT_PROVIDER],
 		   place->part[SDT_MODULE], place->part[SDT_FUNCTION], place->part[SDT_NAME],
-		   place->function, place->offset, sdt_note_missed(&table->notes[cursor->i]));
+		   place->function, place->offset, sdt_count_missed(&table->notes[cursor->i]));
 	if (sdt_note_is_unarmable(table, cursor->i))
-		seq_printf(m, "# unarmable: %s\n", table->notes[cursor->i].doubt);
+		seq_printf(m, "# unarmable: %s\n", table->notes[cursor->i].reason);
 	else if (!cursor->function.size)
-		seq_puts(m, "# its function has no name\n");
+		seq_puts(m, "# no symbol covers its address\n");
 	else if (cursor->namesakes == 1)
 		show_by_name(m, &definition);
 	else
@@ -257,7 +263,7 @@ static int show_note(struct seq_file *m, void *v)
 	return 0;
 }
 
-/* The first note from one on; NULL behind the last one. */
+/* Move the cursor forward by @skip notes; return NULL if that is behind the last note. */
 static struct cursor *find_note(struct cursor *cursor, loff_t skip)
 {
 	list_for_each_entry_from(cursor->table, &sdt_registry.tables, node) {
@@ -273,7 +279,7 @@ static struct cursor *find_note(struct cursor *cursor, loff_t skip)
 	return NULL;
 }
 
-/* Modules may have come and gone since the last read. */
+/* Count from the first note: modules may have been loaded and unloaded since the last read. */
 static void *start_notes(struct seq_file *m, loff_t *pos)
 {
 	struct cursor *cursor = m->private;
@@ -307,7 +313,7 @@ static int open_notes(struct inode *inode, struct file *file)
 	return seq_open_private(file, &operations, sizeof(struct cursor));
 }
 
-/* Print a comment and the definitions of each note. */
+/* The file has a comment and the definitions of each note. */
 const struct file_operations sdt_notes_fops = {
 	.owner = THIS_MODULE,
 	.open = open_notes,

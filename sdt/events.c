@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace events of SDT probes: an event source that offers the probes that were requested.
+ * Trace events of SDT probes: an event source that offers the probes that commands requested.
  *
- * The event of a probe has its provider's name behind "sdt_" for its system.  Its name is that of
- * the probe, behind the function of the definition if that gives one.  All sites whose probe has
- * that provider, event and fields are armed while it is on, also those that come later.
+ * The event of a probe is in the system sdt_PROVIDER, and is named PROBE, or FUNCTION_PROBE if the
+ * probe's definition names a function.  While the event is enabled, all sites are armed whose
+ * probe has this provider, event name and fields, including sites of modules loaded later.
  *
- * What makes events is in kmarkers_markers, which we do without until the first event
- * is asked for.
+ * kmarkers_markers creates the events.  This module needs it only from the first command on that
+ * requests an event.
  */
 #include <linux/errno.h>
 #include <linux/limits.h>
@@ -33,10 +33,10 @@
 #define SYSTEM_BYTES	128
 
 /**
- * struct request - a pattern of probes that are to be events
- * @node: in the list of all
- * @pattern: the sites whose probes are to be events
- * @text: the same as it was given
+ * struct request - a pattern of probes that a command requested as trace events
+ * @node: link in the list of all requests
+ * @pattern: pattern of the sites whose probes are requested, parsed
+ * @text: the pattern as it was written
  */
 struct request {
 	struct list_head node;
@@ -44,22 +44,23 @@ struct request {
 	char text[SDT_MAX_PATTERN];
 };
 
-/* Guarded by the registry's lock; changed by commands, of which there is one at a time. */
+/* All requests. Guarded by the registry's lock; changed only by commands, which are serialised. */
 static LIST_HEAD(requests);
 
 /*
- * The request of the current command, whether it matches a site, and whether the probe of a
- * matching site is an event now. Guarded by the registry's lock.
+ * The request of the current command; @matched is true if it matches a site, and @made if the
+ * probe of a matching site is an event now. Guarded by the registry's lock.
  */
 static struct {
 	const struct request *request;
 	bool matched, made;
 } current_request;
 
-/* Set once, by the first command. */
+/* The functions of kmarkers_markers; set once, by the first command that requests an event. */
 static const struct marker_event_calls *calls;
 
-static bool is_asked_for(const struct sdt_table *table, unsigned int i)
+/* True if any request matches the site. */
+static bool is_requested(const struct sdt_table *table, unsigned int i)
 {
 	struct request *request;
 
@@ -69,13 +70,13 @@ static bool is_asked_for(const struct sdt_table *table, unsigned int i)
 	return false;
 }
 
-/* When the event source is registered, the modules already loaded are those that are live. */
+/* Modules that were live when the event source was registered do not have @ready set. */
 static bool sdt_table_is_live(const struct sdt_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool make_sdt_events_ready(struct module *module, bool on)
+static bool set_sdt_events_ready(struct module *module, bool on)
 {
 	struct sdt_table *table;
 	bool news = false;
@@ -91,8 +92,8 @@ static bool make_sdt_events_ready(struct module *module, bool on)
 	return news;
 }
 
-/* Does the current command request this site's probe? */
-static bool is_newly_asked_for(const struct sdt_table *table, unsigned int i)
+/* True if the current command requests this site's probe. */
+static bool is_newly_requested(const struct sdt_table *table, unsigned int i)
 {
 	const struct request *request = current_request.request;
 
@@ -116,8 +117,9 @@ static int offer_site(const struct sdt_table *table, const struct patcher_site *
 	return visit(data, &offer);
 }
 
-/* Is the site's probe the one of an event, or of any format if it has none? */
-static bool is_of(const struct patcher_site *site, const struct marker_event_offer *event)
+/* True if the site's probe has the name and format of an event; a NULL format matches any. */
+static bool is_site_of_event(const struct patcher_site *site,
+			     const struct marker_event_offer *event)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
 	char format[SDT_FORMAT], name[SDT_MAX_EVENT];
@@ -132,8 +134,8 @@ static bool is_of(const struct patcher_site *site, const struct marker_event_off
 	return !strcmp(format, event->format);
 }
 
-static int visit_table(const struct sdt_table *table, const struct marker_event_offer *only,
-		       marker_event_visitor *visit, void *data)
+static int visit_table_probes(const struct sdt_table *table, const struct marker_event_offer *only,
+			      marker_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *offered = NULL;
 	unsigned int i;
@@ -141,13 +143,13 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
 		const struct patcher_site *site = sdt_site(table, i);
-		bool is_new = !current_request.made && is_newly_asked_for(table, i);
+		bool is_new = !current_request.made && is_newly_requested(table, i);
 
 		current_request.matched |= is_new;
-		/* Consecutive sites are often of the same probe. */
+		/* Skip a site whose probe was just offered, as of many consecutive sites. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
-		if ((!only || is_of(site, only)) && is_asked_for(table, i)) {
+		if ((!only || is_site_of_event(site, only)) && is_requested(table, i)) {
 			offered = sdt_probe_of(site);
 			err = offer_site(table, site, is_new, visit, data);
 		}
@@ -165,7 +167,7 @@ static int visit_sdt_tables(struct module *module, const struct marker_event_off
 	list_for_each_entry(table, &sdt_registry.tables, node) {
 		if ((module && table->sites.module != module) || !sdt_table_is_live(table))
 			continue;
-		err = visit_table(table, only, visit, data);
+		err = visit_table_probes(table, only, visit, data);
 		if (err)
 			break;
 	}
@@ -185,10 +187,10 @@ static int find_probe(const struct marker_event_offer *wanted, marker_event_visi
 }
 
 /*
- * The handler that writes records. A record holds the depth of disabled preemption less one, which
- * is that of the site: handlers are called with preemption disabled once.
+ * The handler that writes the records of an event. A record holds the preemption depth less one,
+ * which is the depth at the site, because handlers are called with preemption disabled once.
  */
-static void to_event(void *user, const struct sdt_hit *hit)
+static void write_event_record(void *user, const struct sdt_hit *hit)
 {
 	unsigned long args[1 + SDT_MAX_ARGS];
 
@@ -197,18 +199,18 @@ static void to_event(void *user, const struct sdt_hit *hit)
 	calls->write(user, args);
 }
 
-static void write_pattern(char *text, const struct marker_event_offer *event)
+static void make_provider_pattern(char *text, const struct marker_event_offer *event)
 {
 	snprintf(text, SDT_MAX_PATTERN, "%s:::", event->system + strlen(SYSTEM));
 }
 
-/* Attach to all sites of all probes that are this event. */
+/* Attach the handler to all sites whose probe has this event. */
 static int connect_sdt_event(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
-	write_pattern(text, event);
-	return sdt_attach_event(text, event->name, event->format, to_event, user);
+	make_provider_pattern(text, event);
+	return sdt_attach_event(text, event->name, event->format, write_event_record, user);
 }
 
 /* Always succeeds: once detached, the handler is not called, even if disabling a site failed. */
@@ -216,20 +218,20 @@ static int disconnect_sdt_event(const struct marker_event_offer *event, void *us
 {
 	char text[SDT_MAX_PATTERN];
 
-	write_pattern(text, event);
-	sdt_detach(text, to_event, user);
+	make_provider_pattern(text, event);
+	sdt_detach(text, write_event_record, user);
 	return 0;
 }
 
 static struct marker_event_source source = {
-	.ready = make_sdt_events_ready,
+	.ready = set_sdt_events_ready,
 	.visit = visit_probes,
 	.find = find_probe,
 	.connect = connect_sdt_event,
 	.disconnect = disconnect_sdt_event,
 };
 
-static int get_calls(void)
+static int get_event_calls(void)
 {
 	const struct marker_event_calls *found;
 	int err;
@@ -238,7 +240,7 @@ static int get_calls(void)
 		return 0;
 	found = symbol_get(marker_event_calls);
 	if (!found) {
-		pr_info("no trace events of SDT probes without kmarkers_markers\n");
+		pr_info("trace events of SDT probes need kmarkers_markers: load it first\n");
 		return -ENODEV;
 	}
 	err = found->join(&source);
@@ -269,7 +271,7 @@ static void link_request(struct request *request, bool on)
 	mutex_unlock(&sdt_registry.lock);
 }
 
-static void set_current(const struct request *request)
+static void set_current_request(const struct request *request)
 {
 	mutex_lock(&sdt_registry.lock);
 	current_request.request = request;
@@ -278,7 +280,7 @@ static void set_current(const struct request *request)
 	mutex_unlock(&sdt_registry.lock);
 }
 
-static int stop_asking(const char *pattern)
+static int remove_request(const char *pattern)
 {
 	struct request *request = find_request(pattern);
 	int err;
@@ -291,16 +293,16 @@ static int stop_asking(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Modules may have been loaded meanwhile. */
+	/* Offer again the probes of modules that were loaded meanwhile. */
 	link_request(request, true);
 	calls->update(&source);
 	return err;
 }
 
-static int ask_for_events(const char *pattern)
+static int add_request(const char *pattern)
 {
 	struct request *request;
-	bool in_vain;
+	bool none_made;
 	int err;
 
 	if (find_request(pattern))
@@ -308,27 +310,27 @@ static int ask_for_events(const char *pattern)
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
 	if (!request)
 		return -ENOMEM;
-	err = sdt_pattern_parse(&request->pattern, pattern) ?: get_calls();
+	err = sdt_pattern_parse(&request->pattern, pattern) ?: get_event_calls();
 	if (err) {
 		kfree(request);
 		return err;
 	}
 	strcpy(request->text, pattern);
 	link_request(request, true);
-	set_current(request);
+	set_current_request(request);
 	err = calls->update(&source);
-	in_vain = current_request.matched && !current_request.made;
+	none_made = current_request.matched && !current_request.made;
 	if (!err && !current_request.matched)
-		pr_info("%s: matches no site yet; waits for modules that are loaded later\n",
+		pr_info("%s: matches no site yet; applies to modules loaded later\n",
 			pattern);
-	set_current(NULL);
-	if (err || !in_vain)
+	set_current_request(NULL);
+	if (err || !none_made)
 		return err;
-	stop_asking(pattern);
+	remove_request(pattern);
 	return -EOPNOTSUPP;
 }
 
-/* Print the requests, one line each: the pattern, and the number of sites that match. */
+/* Show a line for each request: the pattern, "event", and the number of matching sites. */
 int sdt_events_show(struct seq_file *m)
 {
 	const struct request *request;
@@ -342,23 +344,23 @@ int sdt_events_show(struct seq_file *m)
 }
 
 /**
- * sdt_event() - make probes trace events, or undo that
- * @pattern: those that have a site that matches, also one that comes later
- * @on: whether they are to be events
+ * sdt_switch_event() - add or remove the trace events of probes
+ * @pattern: pattern of sites; the events are those of their probes, also in modules loaded later
+ * @on: true to add the events, false to remove them
  *
  * Context: may sleep; one call at a time.
- * Return: 0; -EINVAL if @pattern is not valid; -EOPNOTSUPP if no probe that it matches can be an
- * event, for which the log gives the reason; -EBUSY if it was asked for already, or if somebody has
- * an event on that is to be none, or a reference to it; -ENOENT if it was not asked for, or if this
- * kernel has no events for modules; -ENODEV without kmarkers_markers; -ENOMEM. With an error
- * everything is as it was.
+ * Return: 0; -EINVAL if @pattern is not valid; -EOPNOTSUPP if no matching probe can be an event,
+ * with the reason in the log; -EBUSY if @pattern was requested already, or if an event to be
+ * removed is enabled or has references; -ENOENT if @pattern to be removed was not requested, or if
+ * this kernel has no trace events for modules; -ENODEV if kmarkers_markers is not loaded; -ENOMEM.
+ * With an error nothing is changed.
  */
-int sdt_event(const char *pattern, bool on)
+int sdt_switch_event(const char *pattern, bool on)
 {
-	return on ? ask_for_events(pattern) : stop_asking(pattern);
+	return on ? add_request(pattern) : remove_request(pattern);
 }
 
-/* No client is loaded, and no command can run. */
+/* Unregister the event source. No module with probes is loaded, and no command can run. */
 void sdt_events_exit(void)
 {
 	struct request *request, *next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files in debugfs, and the module parameter control, which accepts the same commands. */
+/* Files in debugfs, and the module parameter "control", which accepts the same commands. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -23,7 +23,7 @@ static struct dentry *dir;
 
 PATCHER_CONTROL(control, sdt_command_run,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote");
-MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
+MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
 
 static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count,
 				 loff_t *ppos)
@@ -48,7 +48,7 @@ void sdt_files_init(void)
 	patcher_control_open(&control);
 }
 
-/* On return no command is running, and none will run. */
+/* Remove the files. On return no command is running, and none can start. */
 void sdt_files_exit(void)
 {
 	patcher_control_close(&control);

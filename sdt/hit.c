@@ -11,14 +11,14 @@
 #include "registry.h"
 #include "sets.h"
 
-/* Count the hits of a site that can be promoted, which is decided by how hot it is. */
+/* Count the hits of a site that is promoted to a jump if it is hit often. */
 static void count_hit(struct sdt_state *state, const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_BREAKPOINT)
 		WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
 }
 
-/* Preemption is disabled, or the registry's lock is held. */
+/* Call all handlers of a set. Preemption is disabled, or the registry's lock is held. */
 void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit)
 {
 	unsigned int i;
@@ -29,9 +29,9 @@ void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit)
 
 /**
  * sdt_fire() - call the handlers of a site
- * @target: what its jump led to
+ * @target: record of the code that the site's jump led to; followed by the site's arguments
  *
- * Called by SDT_PROBEn() while the site is a jump.  Arguments follow.
+ * Called by SDT_PROBEn() while the site is a jump.
  *
  * Context: any.
  */
@@ -46,7 +46,7 @@ void sdt_fire(const struct sdt_target *target, ...)
 	preempt_disable_notrace();
 	/* Pairs with rcu_assign_pointer() in sdt_join_copies(). */
 	state = rcu_dereference_raw(target->state);
-	/* Pairs with rcu_assign_pointer() in sdt_sets_use(). */
+	/* Pairs with rcu_assign_pointer() in sdt_sets_assign(). */
 	if (state)
 		set = rcu_dereference_raw(state->set);
 	if (!set)
@@ -72,9 +72,9 @@ EXPORT_SYMBOL_GPL(sdt_fire);
  * @site: the site
  * @regs: the interrupted context
  *
- * Context: any, NMI included, with preemption off.
- * Return: true if the site is armed: its handlers were called, and @regs goes on
- * behind it.
+ * Context: any, NMI included; preemption is disabled.
+ * Return: true if the site is armed by a breakpoint: its handlers were called, and @regs->ip is
+ * the address behind the site.
  */
 bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site,
 	      struct pt_regs *regs)
@@ -85,7 +85,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	struct sdt_state *first = sdt_first_copy(state);
 	unsigned int nr = sdt_args_of(site);
 	const struct sdt_set *set;
-	/* The compiler would make a loop a call of memcpy(), on which kprobes may be. */
+	/* No loop: the compiler could turn it into a call of memcpy(), which may have a kprobe. */
 	struct sdt_hit hit = {
 		.probe = sdt_probe_of(site),
 		.ip = patcher_site_addr(first->site),
@@ -98,13 +98,13 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 		.site = first,
 	};
 
-	/* In any other mode the breakpoint is not ours. */
+	/* In any other mode, another owner set the breakpoint. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
 	set = rcu_dereference_raw(state->set);
 	if (set) {
 		count_hit(first, site);
-		/* Once, as in sdt_fire(): records of trace events have the depth. */
+		/* Disable preemption once, as sdt_fire() does: trace records hold the depth. */
 		preempt_disable_notrace();
 		sdt_call_handlers(set, &hit);
 		preempt_enable_notrace();

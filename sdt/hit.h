@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Dispatch of hits to handlers. */
+/* Dispatch of the hits of enabled sites to their handlers. */
 #ifndef SDT_HIT_H
 #define SDT_HIT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The debugfs file list. */
+/* The debugfs file sdt/list. */
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -25,7 +25,7 @@ static const char *const modes[] = {
 	[SDT_PROBED] = "probed",
 };
 
-/* The function that a site is in, and the offsets of all its copies there. */
+/* Print the function that contains a site, and the offsets of the site and its copies in it. */
 static void show_place(struct seq_file *m, const struct sdt_table *table,
 		       const struct sdt_state *state, const struct sdt_place *first)
 {
@@ -57,7 +57,7 @@ static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, uns
 	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
 }
 
-/* One line per site, in the order of addresses in each module; copies are in the same line. */
+/* Show a line for each site, with its copies, in the order of addresses within each module. */
 int sdt_list_show(struct seq_file *m, void *unused)
 {
 	struct sdt_table *table;
@@ -66,7 +66,7 @@ int sdt_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "provider:module:function:name state flavour handlers counted place types\n");
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		for (i = 0; i < table->sites.nr && kmarkers_list_goes_on(m); i++)
+		for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
 			show_sdt_site(m, table, i);
 	mutex_unlock(&sdt_registry.lock);
 	return 0;

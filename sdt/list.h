@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The debugfs file list. */
+/* The debugfs file sdt/list. */
 #ifndef SDT_LIST_H
 #define SDT_LIST_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_sdt: tracks modules with SDT probes as they are loaded and unloaded. */
+/* Module kmarkers_sdt: registers the SDT probes of modules that are loaded. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -18,16 +18,20 @@
 #include "registry.h"
 #include "tables.h"
 
-/* Held while promote_after is written. */
+/* Serialises writes of promote_after with the start and the end of the work. */
 static DEFINE_MUTEX(hot_lock);
-/* Work is queued only between init and exit; the parameter's file is there before and after. */
+/*
+ * True between init and exit: only then is the work queued. The parameter's file exists before and
+ * after that.
+ */
 static bool hot_may_run;
 static unsigned int promote_after;
 
-static void look_for_hot(struct work_struct *work);
-static DECLARE_DELAYED_WORK(hot_work, look_for_hot);
+static void promote_hot_sites(struct work_struct *work);
+static DECLARE_DELAYED_WORK(hot_work, promote_hot_sites);
 
-static void look_for_hot(struct work_struct *work)
+/* Once a second, promote the sites that were hit more than promote_after times, demote others. */
+static void promote_hot_sites(struct work_struct *work)
 {
 	unsigned int most = READ_ONCE(promote_after);
 
@@ -49,7 +53,7 @@ static int set_promote_after(const char *value, const struct kernel_param *param
 	return err;
 }
 
-static void start_hot(void)
+static void start_hot_work(void)
 {
 	mutex_lock(&hot_lock);
 	hot_may_run = true;
@@ -58,8 +62,8 @@ static void start_hot(void)
 	mutex_unlock(&hot_lock);
 }
 
-/* On return the work is not running, and cannot be queued. */
-static void stop_hot(void)
+/* Stop the work. On return it is not running, and cannot be queued. */
+static void stop_hot_work(void)
 {
 	mutex_lock(&hot_lock);
 	hot_may_run = false;
@@ -73,21 +77,21 @@ static const struct kernel_param_ops promote_after_ops = {
 };
 module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
 MODULE_PARM_DESC(promote_after,
-		 "promote sites with more hits in a second than this, demote others (0: by hand)");
+		 "promote sites with more hits per second, demote others; 0: only by command");
 
-/* A module must detach its handlers before it is unloaded; detach and report those it left. */
+/* True if a handler is in the module being unloaded, which should have detached it: log that. */
 static bool is_handler_leaving(void *data, const char *pattern, unsigned long handler)
 {
 	struct module *module = data;
 
 	if (!within_module(handler, module))
 		return false;
-	pr_warn("%s left its handler %ps of %s attached: detached\n", module->name,
+	pr_warn("%s: unloaded with its handler %ps attached to %s: detached now\n", module->name,
 		(void *)handler, pattern);
 	return true;
 }
 
-/* Report sites in text that is freed after init. */
+/* Log each site in init text, which is freed after init. */
 static void report_freed_probes(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
@@ -102,7 +106,10 @@ static void report_freed_probes(const struct module *module, const struct kmarke
 	}
 }
 
-/* A module whose files all have SDT_NOTES_ONLY has no table of other sites. */
+/*
+ * Register the sites and the notes of a module. Either table may be missing: a module with
+ * SDT_NOTES_ONLY in all its files has notes only.
+ */
 static int add_sdt_module(struct module *module)
 {
 	struct kmarkers_span sites, targets, notes;
@@ -127,8 +134,9 @@ static int add_sdt_module(struct module *module)
 }
 
 /*
- * COMING: before the module's init; GOING: when its exit function has run or its init has failed.
- * What sets its parameters may still run then.
+ * The module notifier is called in two states.  COMING: before the module's init function.
+ * GOING: after its exit function, or after its init function failed; the functions that set its
+ * parameters may still run.
  */
 static int handle_sdt_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -143,14 +151,14 @@ static int handle_sdt_module(struct notifier_block *nb, unsigned long event, voi
 	return notifier_from_errno(err);
 }
 
-/* The priority of kmarkers_immediate's notifier. */
+/* The priority is that of kmarkers_immediate's notifier. */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_sdt_module,
 	.priority = 3,
 };
 
-/* Detach what was attached through control: those handlers are ours. */
-static bool is_any(void *data, const char *pattern, unsigned long handler)
+/* Match all handlers: those left at exit are our own, attached by commands. */
+static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
 	return true;
 }
@@ -163,18 +171,18 @@ static int __init sdt_init(void)
 	if (err)
 		return err;
 	sdt_files_init();
-	start_hot();
+	start_hot_work();
 	return 0;
 }
 
-/* No client is loaded: clients hold a reference to this module. */
+/* No module with SDT probes is loaded, since each holds a reference to this module. */
 static void __exit sdt_exit(void)
 {
 	sdt_files_exit();
 	sdt_events_exit();
-	stop_hot();
+	stop_hot_work();
 	unregister_module_notifier(&module_notifier);
-	sdt_detach_if(is_any, NULL);
+	sdt_detach_if(match_any_handler, NULL);
 }
 
 module_init(sdt_init);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arm notes by kprobes. An enabled note has a kprobe of its own; the kernel aggregates those at one
- * address, and optimises them to a jump where it can.
+ * Arm notes with kprobes. Each enabled note has its own kprobe. The kernel combines the kprobes at
+ * one address, and optimises them to a jump where it can.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -20,10 +20,10 @@
 #include "sets.h"
 
 /**
- * struct sdt_note_probe - the kprobe of a site
- * @kp: what the kernel knows
- * @table: the table of the site
- * @site: its number there
+ * struct sdt_note_probe - the kprobe of a note
+ * @kp: the kprobe as registered with the kernel
+ * @table: table that contains the note
+ * @site: index of the note in the table
  */
 struct sdt_note_probe {
 	struct kprobe kp;
@@ -31,8 +31,8 @@ struct sdt_note_probe {
 	unsigned int site;
 };
 
-/* The kernel calls this with preemption disabled, maybe in the context of a breakpoint. */
-static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
+/* The kprobe's handler, called in breakpoint context or with preemption disabled. */
+static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct sdt_note_probe *note = container_of(kp, struct sdt_note_probe, kp);
 	const struct sdt_note_record *record = sdt_note_record(note->table, note->site);
@@ -43,7 +43,7 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 		.nr = sdt_args_of(&record->site),
 		.site = state,
 	};
-	/* Pairs with rcu_assign_pointer() in sdt_sets_use(). */
+	/* Pairs with rcu_assign_pointer() in sdt_sets_assign(). */
 	const struct sdt_set *set = rcu_dereference_raw(state->set);
 	bool in_breakpoint = in_nmi();
 
@@ -51,8 +51,9 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 		return 0;
 	sdt_operands_fetch(sdt_note_codes(record), hit.nr, regs, hit.args);
 	/*
-	 * Preemption is disabled once, as in sdt_fire(): the kernel does so for a kprobe that is a
-	 * jump or a callback of ftrace, and does not in a breakpoint.  There, in_nmi() is true.
+	 * Handlers must be called with a preemption depth of one, as in sdt_fire().  The kernel
+	 * disables preemption for a kprobe that is a jump or an ftrace callback, but not in a
+	 * breakpoint, where in_nmi() is true.
 	 */
 	if (in_breakpoint)
 		preempt_disable_notrace();
@@ -61,27 +62,27 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 		preempt_enable_notrace();
 	return 0;
 }
-NOKPROBE_SYMBOL(on_kprobe);
+NOKPROBE_SYMBOL(handle_note_kprobe);
 
 /*
- * The kernel refuses kprobes in a module that is being unloaded. Its notes are about to be
- * unregistered, and must not keep other notes from being armed.
+ * True if the kernel refused a kprobe because the module is being unloaded. This is no error: the
+ * notes of the module are about to be unregistered.
  */
-static bool is_leaving(const struct sdt_table *table, int err)
+static bool is_refused_while_going(const struct sdt_table *table, int err)
 {
 	return err == -ENOENT && READ_ONCE(table->sites.module->state) == MODULE_STATE_GOING;
 }
 
-static const char refused[] = "the kernel takes no kprobe at its instruction";
+static const char refused[] = "the kernel accepts no kprobe at its instruction";
 
-/* A pattern that waits for notes must not keep a module from being loaded. */
-static bool is_coming(const struct sdt_table *table, int err)
+/* True if the module is being loaded, which must not fail because of a note without a kprobe. */
+static bool is_refused_while_coming(const struct sdt_table *table, int err)
 {
 	return err && err != -ENOMEM &&
 	       READ_ONCE(table->sites.module->state) == MODULE_STATE_COMING;
 }
 
-static int arm(struct sdt_table *table, unsigned int i)
+static int arm_note(struct sdt_table *table, unsigned int i)
 {
 	struct sdt_note_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	int err;
@@ -91,19 +92,19 @@ static int arm(struct sdt_table *table, unsigned int i)
 	probe->table = table;
 	probe->site = i;
 	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_site(table, i));
-	probe->kp.pre_handler = on_kprobe;
+	probe->kp.pre_handler = handle_note_kprobe;
 	err = register_kprobe(&probe->kp);
-	if (is_leaving(table, err)) {
+	if (is_refused_while_going(table, err)) {
 		kfree(probe);
 		return 0;
 	}
 	if (err) {
-		pr_info("%s: a note is not armed: no kprobe at %pS: error %d\n",
+		pr_info("%s: a note cannot be armed: no kprobe possible at %pS: error %d\n",
 			sdt_probe_of(sdt_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
-		if (!is_coming(table, err))
+		if (!is_refused_while_coming(table, err))
 			return err;
-		table->notes[i].doubt = refused;
+		table->notes[i].reason = refused;
 		return 0;
 	}
 	table->notes[i].probe = probe;
@@ -112,16 +113,16 @@ static int arm(struct sdt_table *table, unsigned int i)
 }
 
 /**
- * sdt_notes_on() - arm each note that has handlers
+ * sdt_arm_notes() - arm each note that has handlers
  *
- * Those of a module that is being unloaded stay off: hits in its exit function are not reported.
- * Those of a module that is being loaded, at which the kernel refuses a kprobe, become unarmable.
+ * Notes of a module that is being unloaded stay off, so hits in its exit function are not reported.
+ * If the module is being loaded, a note at which the kernel refuses a kprobe becomes unarmable.
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, -ENOMEM, or what register_kprobe() returns, with a line in the log.  With
- * an error, some may be armed.
+ * Return: 0; -ENOMEM; or an error of register_kprobe(), which is logged.  After an error, some
+ * notes may have been armed.
  */
-int sdt_notes_on(void)
+int sdt_arm_notes(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
@@ -130,31 +131,32 @@ int sdt_notes_on(void)
 
 	lockdep_assert_held(&sdt_registry.lock);
 	sdt_for_each_state(state, table, i) {
-		if (!table->notes || table->notes[i].doubt || table->notes[i].probe ||
+		if (!table->notes || table->notes[i].reason || table->notes[i].probe ||
 		    !sdt_live(sdt_set_of(state)))
 			continue;
-		err = arm(table, i);
+		err = arm_note(table, i);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-/* Is a note armed that has no handlers? */
-static bool is_idle(const struct sdt_table *table, const struct sdt_state *state, unsigned int i)
+/* True if a note is armed but has no handlers. */
+static bool is_idle_note(const struct sdt_table *table, const struct sdt_state *state,
+			 unsigned int i)
 {
 	return table->notes && table->notes[i].probe && !sdt_live(sdt_set_of(state));
 }
 
-/* Return the number of idle kprobes; @idle has room for that many, or is NULL. */
-static unsigned int collect_idle(struct kprobe **idle)
+/* Store the kprobes of idle notes in @idle, unless it is NULL, and return their number. */
+static unsigned int collect_idle_kprobes(struct kprobe **idle)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i, nr = 0;
 
 	sdt_for_each_state(state, table, i) {
-		if (!is_idle(table, state, i))
+		if (!is_idle_note(table, state, i))
 			continue;
 		if (idle)
 			idle[nr] = &table->notes[i].probe->kp;
@@ -163,57 +165,61 @@ static unsigned int collect_idle(struct kprobe **idle)
 	return nr;
 }
 
-/* The kernel waits once for all of them, or for each if there is no memory for a list. */
-static void unregister_idle(void)
+/*
+ * Unregister the kprobes of idle notes, all with one grace period, or one by one if there is no
+ * memory for the array.
+ */
+static void unregister_idle_kprobes(void)
 {
-	unsigned int nr = collect_idle(NULL);
+	unsigned int nr = collect_idle_kprobes(NULL);
 	struct kprobe **idle = kvcalloc(nr, sizeof(*idle), GFP_KERNEL);
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
 
 	if (idle) {
-		collect_idle(idle);
+		collect_idle_kprobes(idle);
 		unregister_kprobes(idle, nr);
 		kvfree(idle);
 		return;
 	}
 	sdt_for_each_state(state, table, i)
-		if (is_idle(table, state, i))
+		if (is_idle_note(table, state, i))
 			unregister_kprobe(&table->notes[i].probe->kp);
 }
 
 /*
- * Return the number of hits that the kernel missed while another kprobe's handler ran on the CPU.
+ * Return the number of hits that were missed because a kprobe's handler was running on the CPU.
  */
-unsigned long sdt_note_missed(const struct sdt_note *note)
+unsigned long sdt_count_missed(const struct sdt_note *note)
 {
 	return note->missed + (note->probe ? note->probe->kp.nmissed : 0);
 }
 
 /**
- * sdt_notes_off() - unregister the kprobes of notes that have no handlers
+ * sdt_disarm_notes() - unregister the kprobes of notes that have no handlers
  *
- * Context: may sleep; the registry's lock is held.  On return no handler of such a kprobe
- * runs.
+ * On return none of their handlers is running.
+ *
+ * Context: may sleep; the registry's lock is held.
  */
-void sdt_notes_off(void)
+void sdt_disarm_notes(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
 
 	lockdep_assert_held(&sdt_registry.lock);
-	if (!collect_idle(NULL))
+	if (!collect_idle_kprobes(NULL))
 		return;
-	unregister_idle();
+	unregister_idle_kprobes();
 	sdt_for_each_state(state, table, i) {
 		struct sdt_note *note;
 
-		if (!is_idle(table, state, i))
+		if (!is_idle_note(table, state, i))
 			continue;
 		note = &table->notes[i];
-		note->missed = sdt_note_missed(note);
+		note->missed = sdt_count_missed(note);
 		kfree(note->probe);
 		note->probe = NULL;
 		state->mode = SDT_OFF;

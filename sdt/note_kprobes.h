@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Arming of notes by kprobes. */
+/* Arming and disarming of notes with kprobes. */
 #ifndef SDT_NOTE_KPROBES_H
 #define SDT_NOTE_KPROBES_H
 
 struct sdt_note;
 
-int sdt_notes_on(void);
-void sdt_notes_off(void);
-unsigned long sdt_note_missed(const struct sdt_note *note);
+int sdt_arm_notes(void);
+void sdt_disarm_notes(void);
+unsigned long sdt_count_missed(const struct sdt_note *note);
 
 #endif /* SDT_NOTE_KPROBES_H */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Register the tables of notes of modules. A note has no instruction of its own; it refers to the
- * next one. A note is unarmable if no instruction follows, or if other paths reach that
- * instruction, too; the module is loaded all the same.
+ * Register the notes of a module. A note has no instruction of its own, and is armed by a kprobe at
+ * the next instruction. It is unarmable if no instruction of its function follows, if that
+ * instruction is also reached by the jump around the note, or if the location of an argument is
+ * unknown. A module with unarmable notes is loaded nevertheless.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -21,9 +22,9 @@
 #include "registry.h"
 #include "tables.h"
 
-static const char behind_its_function[] = "it is at no instruction of its function";
-static const char alone_in_its_branch[] = "it is all that a conditional jump goes around";
-static const char unreadable[] = "it is not known where an argument is";
+static const char behind_its_function[] = "no instruction of its function follows it";
+static const char alone_in_its_branch[] = "it is in a branch without instructions";
+static const char unreadable[] = "the location of an argument is unknown";
 
 static int check_record(struct module *module, const struct sdt_note_record *record)
 {
@@ -55,23 +56,23 @@ static int compare_records(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static void move(struct sdt_note_record *record, s32 distance)
+static void shift_record_offsets(struct sdt_note_record *record, s32 distance)
 {
 	record->site.addr -= distance;
 	record->site.key -= distance;
 	record->codes -= distance;
 }
 
-/* A record holds offsets relative to itself, which change when it moves. */
+/* Swap two records for sort(): each holds offsets relative to itself, which must be adjusted. */
 static void swap_records(void *a, void *b, int size)
 {
 	struct sdt_note_record *x = a, *y = b, tmp = *x;
 	s32 distance = (long)y - (long)x;
 
 	*x = *y;
-	move(x, -distance);
+	shift_record_offsets(x, -distance);
 	*y = tmp;
-	move(y, distance);
+	shift_record_offsets(y, distance);
 }
 
 static __always_inline unsigned long addr_of_record(const void *records, unsigned int i)
@@ -79,8 +80,8 @@ static __always_inline unsigned long addr_of_record(const void *records, unsigne
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* The notes from the first byte of a function to its end belong to it. */
-static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
+/* Clear the reason of notes that lie between the first and the last byte of a function. */
+static void accept_notes_in(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
 	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value,
@@ -89,29 +90,35 @@ static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
 	for (; i < table->sites.nr; i++) {
 		if (addr_of_record(records, i) >= function->st_value + function->st_size)
 			break;
-		table->notes[i].doubt = NULL;
+		table->notes[i].reason = NULL;
 	}
 }
 
-/* Prefix of the symbols of padding before functions, which are not functions. */
+/* True for a function; symbols with the prefix __pfx_ are padding before a function. */
 static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
 {
 	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
 	       strncmp(syms->strtab + symbol->st_name, "__pfx_", strlen("__pfx_"));
 }
 
-/* The module's table of symbols stays as it is until its init function has run. */
-static void find_functions(struct sdt_table *table)
+/*
+ * Clear the reason of all notes inside functions. No lock is needed: the module's symbol table
+ * changes only after its init function has run.
+ */
+static void accept_notes_in_functions(struct sdt_table *table)
 {
 	const struct mod_kallsyms *syms = rcu_dereference_raw(table->sites.module->kallsyms);
 	unsigned int i;
 
 	for (i = 1; i < syms->num_symtab; i++)
 		if (is_text_symbol(syms, &syms->symtab[i]))
-			trust_notes_in(table, &syms->symtab[i]);
+			accept_notes_in(table, &syms->symtab[i]);
 }
 
-/* The kernel decodes a function up to an address that shall get a kprobe. */
+/*
+ * True if an instruction begins at the address: to register a kprobe, the kernel decodes the
+ * function up to it.
+ */
 static bool begins_instruction(unsigned long addr)
 {
 	struct kprobe kp = {
@@ -126,20 +133,22 @@ static bool begins_instruction(unsigned long addr)
 }
 
 /*
- * Is the instruction in front a conditional jump over nothing?  Then the program does not
- * pass the note if it jumps, and does the same as if it had not.
+ * True if the instruction before the note is a conditional jump with displacement 0.  Then the
+ * instruction after the note is reached whether or not the jump is taken, so a kprobe there
+ * would also count executions that go around the note.
  */
-static bool is_alone(struct module *module, unsigned long addr)
+static bool is_alone_in_branch(struct module *module, unsigned long addr)
 {
 	const u8 *before = (const u8 *)addr - 2;
 
-	/* What is in front of the module's text may not be mapped. */
+	/* The bytes before the module's text may not be mapped. */
 	return compat_module_text(module, addr - 2) &&
 	       (before[0] & 0xf0) == 0x70 && !before[1] &&
 	       begins_instruction((unsigned long)before);
 }
 
-static bool is_readable(const struct sdt_note_record *record)
+/* True if the locations of all arguments of a note can be decoded. */
+static bool are_arguments_known(const struct sdt_note_record *record)
 {
 	unsigned int i, nr = sdt_args_of(&record->site);
 	const u8 *codes = sdt_note_codes(record);
@@ -150,26 +159,27 @@ static bool is_readable(const struct sdt_note_record *record)
 	return codes;
 }
 
-static void find_doubts(struct sdt_table *table)
+/* Set the reason of each note that cannot be armed. */
+static void find_unarmable_notes(struct sdt_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
-		table->notes[i].doubt = behind_its_function;
-	find_functions(table);
+		table->notes[i].reason = behind_its_function;
+	accept_notes_in_functions(table);
 	for (i = 0; i < table->sites.nr; i++) {
 		const struct sdt_note_record *record = sdt_note_record(table, i);
 
-		if (table->notes[i].doubt)
+		if (table->notes[i].reason)
 			continue;
-		if (!is_readable(record))
-			table->notes[i].doubt = unreadable;
-		else if (is_alone(table->sites.module, patcher_site_addr(&record->site)))
-			table->notes[i].doubt = alone_in_its_branch;
+		if (!are_arguments_known(record))
+			table->notes[i].reason = unreadable;
+		else if (is_alone_in_branch(table->sites.module, patcher_site_addr(&record->site)))
+			table->notes[i].reason = alone_in_its_branch;
 	}
 }
 
-static int fill_table(struct sdt_table *table)
+static int prepare_note_table(struct sdt_table *table)
 {
 	unsigned int nr = table->sites.nr;
 	int err;
@@ -182,18 +192,18 @@ static int fill_table(struct sdt_table *table)
 		return err;
 	sort(table->sites.sites, nr, sizeof(struct sdt_note_record), compare_records,
 	     swap_records);
-	find_doubts(table);
-	return sdt_enter_table(table);
+	find_unarmable_notes(table);
+	return sdt_register_table(table);
 }
 
 /**
  * sdt_add_notes() - register the notes of a module
  * @module: the module being loaded
- * @span: their records
+ * @span: the records of the notes
  *
  * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does not
- * stay; -ENOMEM, or what sdt_switch_on() returns.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a note in init text, which is freed after
+ * init; -ENOMEM, or an error of sdt_switch_on().
  */
 int sdt_add_notes(struct module *module, const struct kmarkers_span *span)
 {
@@ -205,7 +215,7 @@ int sdt_add_notes(struct module *module, const struct kmarkers_span *span)
 	table = sdt_alloc_table(module, span->first, nr);
 	if (!table)
 		return -ENOMEM;
-	err = fill_table(table);
+	err = prepare_note_table(table);
 	if (err)
 		sdt_free_table(table);
 	return err;

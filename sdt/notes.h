@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of notes of modules. */
+/* Registration of the notes of a module. */
 #ifndef SDT_NOTES_H
 #define SDT_NOTES_H
 

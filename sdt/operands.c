@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decode the locations of a note's arguments from the instructions that record them: for each, its
- * size, followed by a mov of 8 bytes to %rax. The assembler chooses among few encodings.
+ * Decode the locations of a note's arguments. Each is recorded as a byte with the size of the
+ * argument, followed by the encoding of a 64-bit mov of the argument to %rax, which is never
+ * executed. Only the few encodings that assemblers emit are decoded.
  *
  * Encodings: Intel SDM vol. 2, "MOV", and 2.1 and 2.2 for REX, ModR/M and SIB.
  */
@@ -20,12 +21,13 @@
 #define REX_X		0x02
 #define REX_B		0x01
 
-/* Registers in the order of their hardware numbers. */
+/* Names of the registers, in the order of their numbers in instructions. */
 const char *const sdt_register_names[] = {
 	"ax", "cx", "dx", "bx", "sp", "bp", "si", "di",
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 };
 
+/* Offsets of the registers in struct pt_regs, in the same order. */
 static const u16 offsets[] = {
 	offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),
 	offsetof(struct pt_regs, dx),  offsetof(struct pt_regs, bx),
@@ -37,8 +39,8 @@ static const u16 offsets[] = {
 	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 };
 
-/* Read a number of 1 or 4 bytes, and go on behind it. */
-static s64 take_signed(const u8 **at, unsigned int size)
+/* Read a signed number of 1 or 4 bytes, and advance the pointer behind it. */
+static s64 read_signed_number(const u8 **at, unsigned int size)
 {
 	s32 four;
 
@@ -48,46 +50,50 @@ static s64 take_signed(const u8 **at, unsigned int size)
 	memcpy(&four, *at - 4, 4);
 	return four;
 }
-NOKPROBE_SYMBOL(take_signed);
+NOKPROBE_SYMBOL(read_signed_number);
 
-static void take_sib(const u8 **at, u8 rex, unsigned int mod, struct sdt_operand *operand)
+/* Decode a SIB byte and a displacement that replaces the base register. */
+static void decode_sib(const u8 **at, u8 rex, unsigned int mod, struct sdt_operand *operand)
 {
 	u8 sib = *(*at)++;
 	u8 index = (sib >> 3 & 7) | (rex & REX_X ? 8 : 0);
 
-	/* The number of %rsp means that there is no index register. */
+	/* The number of %rsp stands for no index register. */
 	if (index != 4)
 		operand->index = index;
 	operand->scale = 1 << (sib >> 6);
 	if (mod == 0 && (sib & 7) == 5)
-		operand->value = take_signed(at, 4);
+		operand->value = read_signed_number(at, 4);
 	else
 		operand->base = (sib & 7) | (rex & REX_B ? 8 : 0);
 }
-NOKPROBE_SYMBOL(take_sib);
+NOKPROBE_SYMBOL(decode_sib);
 
-/* Decode the operand of ModR/M that is not %rax. */
-static void take_modrm(const u8 **at, u8 rex, struct sdt_operand *operand)
+/* Decode the memory operand of a ModR/M byte; the other operand is %rax. */
+static void decode_modrm(const u8 **at, u8 rex, struct sdt_operand *operand)
 {
 	u8 modrm = *(*at)++;
 	unsigned int mod = modrm >> 6, rm = modrm & 7;
 
 	operand->kind = SDT_IN_MEMORY;
 	if (rm == 4) {
-		take_sib(at, rex, mod, operand);
+		decode_sib(at, rex, mod, operand);
 	} else if (mod == 0 && rm == 5) {
 		/* The address is relative to the end of the instruction. */
-		operand->value = take_signed(at, 4);
+		operand->value = read_signed_number(at, 4);
 		operand->value += (long)*at;
 	} else {
 		operand->base = rm | (rex & REX_B ? 8 : 0);
 	}
 	if (mod == 1 || mod == 2)
-		operand->value = take_signed(at, mod == 1 ? 1 : 4);
+		operand->value = read_signed_number(at, mod == 1 ? 1 : 4);
 }
-NOKPROBE_SYMBOL(take_modrm);
+NOKPROBE_SYMBOL(decode_modrm);
 
-/* An opcode with ModR/M: of a register, of memory, or of a constant of 4 bytes. */
+/*
+ * Decode a mov from a register (89), from memory (8b) or of a 4-byte constant (c7) to %rax, from
+ * its ModR/M byte on. Return the address behind the instruction, or NULL for any other instruction.
+ */
 static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
 {
 	u8 modrm = *at;
@@ -98,13 +104,13 @@ static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_oper
 		return at + 1;
 	}
 	if (op == 0x8b && !is_register && !(modrm >> 3 & 7) && !(rex & REX_R)) {
-		take_modrm(&at, rex, operand);
+		decode_modrm(&at, rex, operand);
 		return at;
 	}
 	if (op == 0xc7 && modrm == 0xc0 && rex == REX_W) {
 		operand->kind = SDT_CONSTANT;
 		at++;
-		operand->value = take_signed(&at, 4);
+		operand->value = read_signed_number(&at, 4);
 		return at;
 	}
 	return NULL;
@@ -113,11 +119,11 @@ NOKPROBE_SYMBOL(decode_mov_operand);
 
 /**
  * sdt_operand_decode() - decode the location of an argument
- * @codes: what the assembler wrote for it
+ * @codes: the recorded size and mov instruction
  * @operand: filled in
  *
  * Context: any, NMI included.
- * Return: what is written behind it, or NULL if it is not known.
+ * Return: address behind the instruction, or NULL if its encoding is unknown.
  */
 const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand)
 {
@@ -143,45 +149,48 @@ const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand)
 }
 NOKPROBE_SYMBOL(sdt_operand_decode);
 
-static unsigned long register_of(const struct pt_regs *regs, u8 number)
+static unsigned long get_register(const struct pt_regs *regs, u8 number)
 {
 	return number == SDT_NO_REGISTER ? 0 : *(unsigned long *)((void *)regs + offsets[number]);
 }
-NOKPROBE_SYMBOL(register_of);
+NOKPROBE_SYMBOL(get_register);
 
-/* Extend a value as its type says. */
-static unsigned long extend(unsigned long value, const struct sdt_operand *operand)
+/* Extend a value from its size to 64 bits, with the sign of its type. */
+static unsigned long extend_value(unsigned long value, const struct sdt_operand *operand)
 {
 	unsigned int unused = 64 - 8 * operand->size;
 
 	value <<= unused;
 	return operand->is_signed ? (long)value >> unused : value >> unused;
 }
-NOKPROBE_SYMBOL(extend);
+NOKPROBE_SYMBOL(extend_value);
 
-/* Where paths join behind a note, it may be met although its arguments are not there. */
-static unsigned long fetch(const struct sdt_operand *operand, const struct pt_regs *regs)
+/*
+ * Read an argument. Memory is read without faulting: where paths join behind a note, its kprobe
+ * may be hit although the location does not hold the argument.
+ */
+static unsigned long fetch_operand(const struct sdt_operand *operand, const struct pt_regs *regs)
 {
-	unsigned long value = register_of(regs, operand->base), found = 0;
+	unsigned long value = get_register(regs, operand->base), found = 0;
 
 	if (operand->kind == SDT_CONSTANT)
 		return operand->value;
 	if (operand->kind == SDT_IN_REGISTER)
 		return value;
-	value += operand->value + operand->scale * register_of(regs, operand->index);
+	value += operand->value + operand->scale * get_register(regs, operand->index);
 	return copy_from_kernel_nofault(&found, (void *)value, operand->size) ? 0 : found;
 }
-NOKPROBE_SYMBOL(fetch);
+NOKPROBE_SYMBOL(fetch_operand);
 
 /**
  * sdt_operands_fetch() - fetch the arguments of a note
- * @codes: where they are
- * @nr: how many they are
+ * @codes: encoded locations of the arguments
+ * @nr: number of arguments
  * @regs: the registers at the site
- * @args: filled in, extended as their types say; 0 for what cannot be read
+ * @args: filled in, each extended to 64 bits; 0 for an argument in memory that cannot be read
  *
  * Context: any, NMI included.
- * Return: 0, or -EINVAL if it is not known where one of them is.
+ * Return: 0, or -EINVAL if the location of an argument is unknown.
  */
 int sdt_operands_fetch(const u8 *codes, unsigned int nr, const struct pt_regs *regs,
 		       unsigned long *args)
@@ -193,7 +202,7 @@ int sdt_operands_fetch(const u8 *codes, unsigned int nr, const struct pt_regs *r
 		codes = sdt_operand_decode(codes, &operand);
 		if (!codes)
 			return -EINVAL;
-		args[i] = extend(fetch(&operand, regs), &operand);
+		args[i] = extend_value(fetch_operand(&operand, regs), &operand);
 	}
 	return 0;
 }

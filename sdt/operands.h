@@ -13,18 +13,19 @@ enum sdt_operand_kind {
 	SDT_CONSTANT,
 };
 
-/* Register number that means: no register. */
+/* Register number of an operand without a register. */
 #define SDT_NO_REGISTER		16
 
 /**
- * struct sdt_operand - where an argument is
+ * struct sdt_operand - location and type of an argument
  * @kind: in a register, in memory, or a constant
- * @size: its size in bytes
- * @is_signed: whether it has a sign
- * @base: the register that it is in, or to which its address is relative
- * @index: a register that is added to its address
- * @scale: how often
- * @value: what is added to the address; or the constant
+ * @size: size of the argument in bytes
+ * @is_signed: true if the argument is signed
+ * @base: number of the register that holds the argument, or the base address of an argument in
+ *	memory; SDT_NO_REGISTER for none
+ * @index: number of the index register, which is added to the address; SDT_NO_REGISTER for none
+ * @scale: factor of the index register: 1, 2, 4 or 8
+ * @value: displacement that is added to the address; or the constant
  */
 struct sdt_operand {
 	enum sdt_operand_kind kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of sites; parsing and matching of patterns. */
+/* Make the full names of sites; parse patterns of such names and match sites against them. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/kernel.h>
@@ -14,7 +14,7 @@
 #include "symbol.h"
 #include "types.h"
 
-/* Two underscores are a dash, as dtrace(1) shows it. */
+/* Copy the name of a probe, with each two underscores replaced by a dash, as dtrace(1) does. */
 static void copy_name(char *to, size_t size, const char *name)
 {
 	size_t at = 0;
@@ -28,8 +28,8 @@ static void copy_name(char *to, size_t size, const char *name)
 	to[at] = '\0';
 }
 
-/* The function named by the probe's definition, else the one that contains the site. */
-static const char *given_or(const char *given, const char *found)
+/* Return the name given by the probe's definition, or if that is empty the one found. */
+static const char *prefer_given(const char *given, const char *found)
 {
 	return *given ? given : found;
 }
@@ -40,24 +40,27 @@ static void name_probe(struct sdt_place *place, const struct sdt_table *table,
 {
 	copy_name(place->name, sizeof(place->name), probe->name);
 	place->part[SDT_PROVIDER] = probe->provider->name;
-	place->part[SDT_MODULE] = given_or(probe->module, module_name(table->sites.module));
+	place->part[SDT_MODULE] = prefer_given(probe->module, module_name(table->sites.module));
 	place->part[SDT_FUNCTION] = probe->function;
 	place->part[SDT_NAME] = place->name;
 }
 
-/* The kernel searches all symbols of the module: callers do this for each of many sites. */
+/*
+ * Look up the function of a site. The lookup searches all symbols of the module, and callers do it
+ * for many sites, so reschedule if needed.
+ */
 static void name_function(struct sdt_place *place, const struct patcher_site *site)
 {
 	cond_resched();
 	place->offset = sdt_find_function(patcher_site_addr(site), place->function,
 					  sizeof(place->function));
-	place->part[SDT_FUNCTION] = given_or(place->part[SDT_FUNCTION], place->function);
+	place->part[SDT_FUNCTION] = prefer_given(place->part[SDT_FUNCTION], place->function);
 }
 
 /**
  * sdt_name_site() - make the full name of a site
  * @place: filled in
- * @table: its table
+ * @table: the table of the site
  * @site: the site
  */
 void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
@@ -69,17 +72,17 @@ void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
 
 /**
  * sdt_name_next() - make the name of another site of the same function
- * @place: filled in for a site of the function; changed
+ * @place: the name of a site of the function; changed to that of the other site
  * @table: the table of the other site
- * @site: that site
- * @offset: of the other site in the function
+ * @site: the other site
+ * @offset: offset of the other site in the function, in bytes
  */
 void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,
 		   const struct patcher_site *site, unsigned long offset)
 {
 	name_probe(place, table, sdt_probe_of(site));
 	place->offset = offset;
-	place->part[SDT_FUNCTION] = given_or(place->part[SDT_FUNCTION], place->function);
+	place->part[SDT_FUNCTION] = prefer_given(place->part[SDT_FUNCTION], place->function);
 }
 
 static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
@@ -88,7 +91,7 @@ static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_pla
 	return !*pattern->part[part] || glob_match(pattern->part[part], place->part[part]);
 }
 
-static bool is_event(const struct sdt_probe *probe, const struct sdt_pattern *pattern)
+static bool is_probe_of_event(const struct sdt_probe *probe, const struct sdt_pattern *pattern)
 {
 	char name[SDT_MAX_EVENT], format[SDT_FORMAT];
 
@@ -108,7 +111,7 @@ static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_
 	if (!part_matches(pattern, &place, SDT_PROVIDER) ||
 	    !part_matches(pattern, &place, SDT_MODULE) || !part_matches(pattern, &place, SDT_NAME))
 		return false;
-	if (pattern->event && !is_event(sdt_probe_of(site), pattern))
+	if (pattern->event && !is_probe_of_event(sdt_probe_of(site), pattern))
 		return false;
 	if (!*pattern->part[SDT_FUNCTION] && !pattern->has_offset)
 		return true;
@@ -117,7 +120,7 @@ static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_
 	       (!pattern->has_offset || place.offset == pattern->offset);
 }
 
-/* Does a pattern match a site or a copy of it?  Copies differ in their offset alone. */
+/* True if a pattern matches a site or one of its copies, which differ only in their offsets. */
 bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			 unsigned int i)
 {
@@ -143,9 +146,9 @@ static int parse_offset(struct sdt_pattern *pattern, char *at)
 /**
  * sdt_pattern_parse() - parse a pattern
  * @pattern: filled in
- * @text: [[[provider:]module:]function:]name, and maybe @+offset
+ * @text: [[[provider:]module:]function:]name[@+offset]
  *
- * Return: 0, or -EINVAL if it has too many parts or is too long, or if the offset is malformed.
+ * Return: 0, or -EINVAL if @text has too many parts or is too long, or if the offset is malformed.
  */
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 {
@@ -178,8 +181,8 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
  * @name: filled in, of SDT_MAX_EVENT characters
  * @probe: the probe
  *
- * Its name, behind that of its function where the definition gives one: probes of several
- * functions often have one name and different arguments.
+ * The name is PROBE, or FUNCTION_PROBE if the probe's definition names a function: probes of
+ * several functions often have the same name and different arguments.
  */
 void sdt_name_event(char *name, const struct sdt_probe *probe)
 {
@@ -188,10 +191,10 @@ void sdt_name_event(char *name, const struct sdt_probe *probe)
 }
 
 /**
- * sdt_name_probe() - the full name of a probe, for the log
+ * sdt_name_probe() - make the full name of a probe, for the log
  * @text: filled in, of SDT_MAX_NAME characters
- * @table: the table of a site
- * @probe: its probe
+ * @table: the table of a site of the probe, which gives the name of the module
+ * @probe: the probe
  */
 void sdt_name_probe(char *text, const struct sdt_table *table, const struct sdt_probe *probe)
 {

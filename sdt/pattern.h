@@ -17,22 +17,22 @@ enum {
 	SDT_PARTS,
 };
 
-/* Sizes of a pattern, including the NUL, and of the name of a function. */
+/* Buffer sizes of a pattern and of the name of a function, including the NUL. */
 #define SDT_MAX_PATTERN		256
 #define SDT_MAX_FUNCTION	128
-/* Size of the name of a trace event; the trace core accepts less. */
+/* Buffer size of the name of a trace event; the kernel accepts only shorter names. */
 #define SDT_MAX_EVENT		256
-/* Size of the full name of a probe, with three colons. */
+/* Buffer size of the full name of a probe: provider:module:function:name. */
 #define SDT_MAX_NAME		512
 
 /**
  * struct sdt_pattern - a parsed pattern
- * @part: a pattern of the shell for each part of the name; "" for anything
- * @has_offset: whether it is for a single site of a function
- * @offset: of that in the function
- * @event: the name that the probe has as a trace event, or NULL for any
- * @format: the fields that it has then
- * @text: what the parts point into
+ * @part: a shell pattern for each part of a site's name; "" matches anything
+ * @has_offset: true if the pattern names a single site of a function by its offset
+ * @offset: offset of that site in its function, in bytes
+ * @event: name of the trace event that the site's probe must have; NULL for any
+ * @format: format of that trace event
+ * @text: copy of the pattern as it was written; @part points into it
  */
 struct sdt_pattern {
 	const char *part[SDT_PARTS];
@@ -44,11 +44,11 @@ struct sdt_pattern {
 };
 
 /**
- * struct sdt_place - the name of a site
- * @part: the parts of its name
- * @function: the function that it is in
- * @offset: its offset there
- * @name: what the last part points at
+ * struct sdt_place - the full name and the location of a site
+ * @part: the parts of the name
+ * @function: name of the function that contains the site
+ * @offset: offset of the site in that function, in bytes
+ * @name: name of the probe as shown; the last part points to it
  */
 struct sdt_place {
 	const char *part[SDT_PARTS];

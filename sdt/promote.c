@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Promote sites that are armed by a breakpoint to jumps: on request, or because they are hot.
+ * Promote sites: replace the breakpoint that arms a site by a jump, on request or if the site is
+ * hit often.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -13,10 +14,11 @@
 #include "sets.h"
 #include "switch.h"
 
-static int refuse(const struct patcher_site *site)
+/* Log why a site cannot be promoted. Return -EINVAL. */
+static int refuse_promotion(const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_SPLIT)
-		pr_info("%s: not promoted: its site is two nops, and a task preempted between them would resume inside the jump\n",
+		pr_info("%s: not promoted: its site is two nops, and a task preempted between them would resume inside a jump\n",
 			sdt_probe_of(site)->name);
 	else if (sdt_flavour_of(site) == SDT_NOTE)
 		pr_info("%s: not promoted: it is a note, which has no instruction of its own\n",
@@ -27,8 +29,8 @@ static int refuse(const struct patcher_site *site)
 	return -EINVAL;
 }
 
-/* Can all matching sites be promoted? */
-static int check(const struct sdt_pattern *pattern)
+/* Check that all matching sites can be promoted, and that there is at least one. */
+static int check_promotable(const struct sdt_pattern *pattern)
 {
 	struct sdt_table *table;
 	unsigned int i, nr = 0;
@@ -40,14 +42,14 @@ static int check(const struct sdt_pattern *pattern)
 			if (!sdt_pattern_matches(pattern, table, i))
 				continue;
 			if (!sdt_is_branch(site))
-				return refuse(site);
+				return refuse_promotion(site);
 			nr++;
 		}
 	}
 	return nr ? 0 : -ENOENT;
 }
 
-/* Switch sites to their wanted mode; on an error, restore the previous one. */
+/* Switch sites between breakpoint and jump as requested; on an error, switch them back. */
 static int apply_promotions(void)
 {
 	int err = sdt_switch_on();
@@ -67,16 +69,16 @@ static int apply_promotions(void)
 
 /**
  * sdt_promote() - promote sites from breakpoints to jumps, or demote them
- * @pattern: the sites
- * @on: whether to promote or to demote them
+ * @pattern: pattern of the sites
+ * @on: true to promote the sites, false to demote them
  *
- * They stay promoted while nothing is attached to them.  To sites of the flavour jump
- * it means nothing.
+ * A promoted site stays promoted while no handler is attached to it.  Sites of the flavour jump
+ * are jumps anyway, so this has no effect on them.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @pattern is not valid, or if a site cannot be promoted, with the reason in
- * the log; -ENOENT if no site matches; -ENOMEM, or what patcher_apply() and patcher_store_traps()
- * return. With an error everything is as it was.
+ * the log; -ENOENT if no site matches; -ENOMEM, or an error of patcher_apply() or
+ * patcher_store_traps(). With an error nothing is changed.
  */
 int sdt_promote(const char *pattern, bool on)
 {
@@ -89,7 +91,7 @@ int sdt_promote(const char *pattern, bool on)
 	if (err)
 		return err;
 	mutex_lock(&sdt_registry.lock);
-	err = check(&parsed);
+	err = check_promotable(&parsed);
 	if (!err) {
 		sdt_for_each_state(state, table, i)
 			if (sdt_pattern_matches(&parsed, table, i))
@@ -102,56 +104,62 @@ int sdt_promote(const char *pattern, bool on)
 EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
- * The maximum number of sites for which the log says each time that they could not be promoted or
- * demoted.
+ * The maximum number of sites that each call of sdt_promote_hot() logs because they could not be
+ * promoted or demoted.
  */
 #define MAX_REPORTED	8
 
-/* Is an enabled site in another mode than the wanted one? Without handlers it is to be disabled. */
-static bool is_held(const struct sdt_state *state)
+/*
+ * True if an enabled site is a jump but should be a breakpoint, or the other way round. A site
+ * without handlers is left out: it is to be disabled.
+ */
+static bool is_mode_wrong(const struct sdt_state *state)
 {
 	return sdt_live(sdt_set_of(state)) && state->mode != SDT_OFF &&
 	       state->promoted != (state->mode == SDT_CALLED);
 }
 
-static void report_held(const struct patcher_site *site, const struct sdt_state *state)
+static void report_unchanged_site(const struct patcher_site *site, const struct sdt_state *state)
 {
 	pr_info("%s: could not be %s: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
 		sdt_probe_of(site)->name, state->promoted ? "promoted" : "demoted",
 		(void *)patcher_site_addr(site));
 }
 
-/* Leave sites that could not be changed as they are, and log each once. */
-static void keep_held(void)
+/*
+ * After an attempt to promote and demote sites, set @promoted of each enabled site to its actual
+ * mode, and log the sites that could not be changed, each once.
+ */
+static void settle_unchanged_sites(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i, nr = 0;
 
 	sdt_for_each_state(state, table, i) {
-		bool held = is_held(state);
+		bool held = is_mode_wrong(state);
 
 		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		if (held && !state->is_held && nr++ < MAX_REPORTED)
-			report_held(sdt_site(table, i), state);
+		if (held && !state->change_failed && nr++ < MAX_REPORTED)
+			report_unchanged_site(sdt_site(table, i), state);
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
-		/* One that is as it was may have been so because it was not hot for a while. */
+		/* Keep the flag if no change was tried: the site may still have its kprobe. */
 		if (held || state->was_promoted != state->promoted)
-			state->is_held = held;
+			state->change_failed = held;
 		state->was_promoted = state->promoted;
 	}
 	if (nr > MAX_REPORTED)
-		pr_info("%u more sites are neither promoted nor demoted\n", nr - MAX_REPORTED);
+		pr_info("%u more sites could not be promoted or demoted\n", nr - MAX_REPORTED);
 }
 
 /**
  * sdt_promote_hot() - promote sites that were hit often, demote the others
- * @most: how many hits a site may have had since the last call, to be none of them
+ * @most: sites with more hits than this since the last call are promoted
  *
- * Sites that cannot be changed, as beside a kprobe, stay as they are, and are tried again by the
- * next call.
+ * A site that cannot be changed, for example because of a kprobe beside it, is left unchanged; the
+ * next call tries again.
  *
  * Context: may sleep.
  * Return: as sdt_switch_hot().
@@ -167,13 +175,13 @@ int sdt_promote_hot(unsigned int most)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		/* The first of its copies, which has their hits, comes first. */
+		/* The first copy of a site, which counts the hits of all copies, precedes them. */
 		state->promoted = state->to_first ? sdt_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > most;
 		WRITE_ONCE(state->hits, 0);
 	}
 	err = sdt_switch_hot();
-	keep_held();
+	settle_unchanged_sites();
 	mutex_unlock(&sdt_registry.lock);
 	return err;
 }

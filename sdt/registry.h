@@ -15,26 +15,27 @@ struct sdt_set;
 
 /* The current instruction of a site. */
 enum sdt_mode {
-	SDT_OFF,
-	SDT_TRAPPED,
-	SDT_CALLED,
-	SDT_PROBED,
+	SDT_OFF,	/* a nop */
+	SDT_TRAPPED,	/* a breakpoint */
+	SDT_CALLED,	/* a jump to the call of the handlers */
+	SDT_PROBED,	/* a note with a kprobe */
 };
 
 /**
  * struct sdt_state - the state of a site
- * @set: its handlers, or NULL
+ * @set: set of handlers, or NULL
  * @site: the site; not set for a note
- * @mode: enum sdt_mode; SDT_TRAPPED as long as a breakpoint of ours may be met
- * @promoted: it shall be a jump while it is on, although it can be armed by a breakpoint
- * @was_promoted: the same before a change that may fail
- * @is_stuck: it could not be switched off
- * @is_held: it was hot or no more, and could not be promoted or demoted
- * @counted: hits while they were counted; of copies of a site, the first has them
- * @hits: how often a site that can be promoted was hit while it was on, as @counted; CPUs
- *	that hit it at the same time may count as one
- * @to_first: how far it is to the state of the first copy of the site, in states
- * @to_next: the same to that of the next copy; the first one is behind the last
+ * @mode: enum sdt_mode; SDT_TRAPPED as long as a CPU may hit a breakpoint of ours
+ * @promoted: the enabled site should be a jump instead of a breakpoint
+ * @was_promoted: @promoted before a change that may fail
+ * @is_stuck: the site could not be disabled
+ * @change_failed: the last attempt to promote or demote the site failed
+ * @counted: number of hits while the site was counted; the first copy of a site counts for all
+ * @hits: number of hits since the last check for hot sites; the first copy of a site counts for
+ *	all; hits on several CPUs at the same time may count as one
+ * @to_first: distance to the state of the first copy of the site, as an array index
+ * @to_next: distance to the state of the next copy of the site, as an array index; the last copy
+ *	is followed by the first
  */
 struct sdt_state {
 	struct sdt_set __rcu *set;
@@ -43,7 +44,7 @@ struct sdt_state {
 	bool promoted;
 	bool was_promoted;
 	bool is_stuck;
-	bool is_held;
+	bool change_failed;
 	unsigned int hits;
 	atomic_long_t counted;
 	int to_first;
@@ -61,9 +62,9 @@ static inline const struct sdt_state *sdt_next_copy(const struct sdt_state *stat
 }
 
 /**
- * struct sdt_note_record - a site that is a note, as modules have it
- * @site: as that of other sites, with no length
- * @codes: where its arguments are, relative to this field
+ * struct sdt_note_record - the record of a note in a module
+ * @site: the same data as for other sites; its length is 0
+ * @codes: offset of the encoded locations of the arguments from this field, in bytes
  */
 struct sdt_note_record {
 	struct patcher_site site;
@@ -74,27 +75,27 @@ struct sdt_note_probe;
 
 /**
  * struct sdt_note - the additional state of a note
- * @doubt: why it cannot be armed and has no definition, or NULL
- * @probe: its kprobe while it is on, or NULL
- * @missed: hits that earlier kprobes missed
+ * @reason: reason why the note cannot be armed and has no definition; NULL if it can
+ * @probe: kprobe of the note while it is armed, or NULL
+ * @missed: number of hits that earlier kprobes of the note missed
  */
 struct sdt_note {
-	const char *doubt;
+	const char *reason;
 	struct sdt_note_probe *probe;
 	unsigned long missed;
 };
 
 /**
- * struct sdt_table - the sites of a module, either those that are notes or the others
- * @node: in the list of all
- * @rcu: for the grace period before it is freed
- * @sites: what the patcher knows, if they are no notes: sorted by address
- * @notes: one for each of them, if they are notes, or NULL
- * @targets: what the jumps of sites lead to, as the module has them
- * @nr_targets: how many
- * @number: of its first note among the notes of all modules; stays as it is
- * @ready: the module has been taken over by everybody, and does not leave
- * @states: one for each site
+ * struct sdt_table - the notes of a module, or all its other sites
+ * @node: link in the list of all tables
+ * @rcu: used to free the table after a grace period
+ * @sites: the sites, sorted by address; registered with the patcher unless they are notes
+ * @notes: array with the additional state of each note; NULL if the sites are not notes
+ * @targets: the module's records of the code that jumps of sites lead to
+ * @nr_targets: number of targets
+ * @number: number of the first note among the notes of all modules; never changes
+ * @ready: the module is fully registered and is not being unloaded
+ * @states: state of each site
  */
 struct sdt_table {
 	struct list_head node;
@@ -109,13 +110,13 @@ struct sdt_table {
 };
 
 struct sdt_registry {
-	struct mutex lock;		/* before the patcher's */
+	struct mutex lock;		/* taken before the patcher's lock */
 	struct list_head tables;
 };
 
 extern struct sdt_registry sdt_registry;
 
-/* Our owner name in the patcher, compared by address, so it is defined once. */
+/* The owner name of our sites in the patcher, which compares owners by address. */
 extern const char *const sdt_owner;
 
 static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *table, unsigned int i)
@@ -123,13 +124,13 @@ static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *ta
 	return (struct sdt_note_record *)table->sites.sites + i;
 }
 
-/* The locations of the arguments of a note. */
+/* Return the encoded locations of the arguments of a note. */
 static inline const u8 *sdt_note_codes(const struct sdt_note_record *record)
 {
 	return (const u8 *)&record->codes + record->codes;
 }
 
-/* The site with this index; records of notes are longer. */
+/* Return the site with this index; the records of notes are longer than those of other sites. */
 static inline struct patcher_site *sdt_site(const struct sdt_table *table, unsigned int i)
 {
 	return table->notes ? &sdt_note_record(table, i)->site : &table->sites.sites[i];
@@ -145,7 +146,7 @@ static inline bool sdt_is_branch(const struct patcher_site *site)
 	return sdt_flavour_of(site) == SDT_JUMP || sdt_flavour_of(site) == SDT_BREAKPOINT;
 }
 
-/* A site with a target names its origin, others their probe. */
+/* Return the probe of a site. The key of a branch refers to its origin, other keys to the probe. */
 static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *site)
 {
 	const void *key = (const void *)patcher_site_key(site);
@@ -153,7 +154,7 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
-/* The number of arguments that a site passes; further ones of its probe are 0. */
+/* Return the number of arguments that a site passes; the remaining ones of its probe are 0. */
 static inline unsigned int sdt_args_of(const struct patcher_site *site)
 {
 	return site->flags >> SDT_ARGS_SHIFT;
@@ -161,10 +162,10 @@ static inline unsigned int sdt_args_of(const struct patcher_site *site)
 
 static inline bool sdt_note_is_unarmable(const struct sdt_table *table, unsigned int i)
 {
-	return table->notes && table->notes[i].doubt;
+	return table->notes && table->notes[i].reason;
 }
 
-/* The handlers of a site, or NULL.  The registry's lock is held, or preemption is disabled. */
+/* Return a site's set of handlers, or NULL. The registry's lock is held, or preemption is off. */
 static inline struct sdt_set *sdt_set_of(const struct sdt_state *state)
 {
 	return rcu_dereference_raw(state->set);

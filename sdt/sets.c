@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sets of handlers.  Sites that have the same handlers share a set, so that a
- * pattern of ten thousand sites needs one or two of them.  Whoever changes one holds
- * the registry's lock; hits read them.
+ * Sets of handlers.  Sites with the same handlers share a set, so that a pattern that matches ten
+ * thousand sites needs only one or two sets.  Sets are changed under the registry's lock; hits
+ * read them without the lock.
  *
- * Attaching a handler takes three steps: sdt_sets_grow() for each of its sites, which makes one new
- * set of each that the sites had; then the sites are switched; then sdt_sets_keep(), or
- * sdt_sets_shrink() for each site if that failed.
+ * Attaching a handler takes three steps.  First, sdt_sets_add_handler() for each site: the first
+ * call for a set makes a copy of it with the handler, which all its sites then share.  Second, the
+ * sites are switched.  Third, sdt_sets_commit(); if the switch failed, after sdt_sets_revert()
+ * for each site.
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -17,10 +18,11 @@
 
 static LIST_HEAD(sets);
 
-/* The new set of sites that had none before. */
-static struct sdt_set *grown_of_none;
+/* The set with only the new handler, for sites that had no set before; else NULL. */
+static struct sdt_set *grown_from_none;
 
-static void nothing(void *private, const struct sdt_hit *hit)
+/* Replaces a handler that was removed. */
+static void do_nothing_on_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
@@ -30,7 +32,7 @@ static void append_call(struct sdt_set *set, const struct sdt_call *call)
 	set->live++;
 }
 
-/* Return a copy of a set without removed handlers, with one more handler. */
+/* Return a copy of a set, without its removed handlers and with one more handler. */
 static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *call)
 {
 	unsigned int i, nr = sdt_live(from) + 1;
@@ -39,7 +41,7 @@ static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *cal
 	if (!set)
 		return NULL;
 	for (i = 0; from && i < from->nr; i++)
-		if (from->call[i].handler != nothing)
+		if (from->call[i].handler != do_nothing_on_hit)
 			append_call(set, &from->call[i]);
 	append_call(set, call);
 	set->from = from;
@@ -48,7 +50,7 @@ static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *cal
 }
 
 /* Replace the set of a site; @set may be NULL. */
-void sdt_sets_use(struct sdt_state *state, struct sdt_set *set)
+void sdt_sets_assign(struct sdt_state *state, struct sdt_set *set)
 {
 	struct sdt_set *old = sdt_set_of(state);
 
@@ -60,39 +62,39 @@ void sdt_sets_use(struct sdt_state *state, struct sdt_set *set)
 	rcu_assign_pointer(state->set, set);
 }
 
-/* Add a handler to a site. Return 0 or -ENOMEM; sdt_sets_shrink() undoes it. */
-int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call)
+/* Add a handler to a site. Return 0 or -ENOMEM; sdt_sets_revert() undoes it. */
+int sdt_sets_add_handler(struct sdt_state *state, const struct sdt_call *call)
 {
-	struct sdt_set *old = sdt_set_of(state), **grown = old ? &old->grown : &grown_of_none;
+	struct sdt_set *old = sdt_set_of(state), **grown = old ? &old->grown : &grown_from_none;
 
 	lockdep_assert_held(&sdt_registry.lock);
 	if (!*grown)
 		*grown = make_set(old, call);
 	if (!*grown)
 		return -ENOMEM;
-	sdt_sets_use(state, *grown);
+	sdt_sets_assign(state, *grown);
 	state->is_stuck = false;
 	return 0;
 }
 
-/* Undo sdt_sets_grow() for a site, if it was done. */
-void sdt_sets_shrink(struct sdt_state *state)
+/* Undo sdt_sets_add_handler() for a site, if it was done. */
+void sdt_sets_revert(struct sdt_state *state)
 {
 	struct sdt_set *set = sdt_set_of(state);
 
 	if (!set)
 		return;
-	if (set == grown_of_none || (set->from && set->from->grown == set))
-		sdt_sets_use(state, set->from);
+	if (set == grown_from_none || (set->from && set->from->grown == set))
+		sdt_sets_assign(state, set->from);
 }
 
 /* Commit the new sets, and free sets that no site uses. */
-void sdt_sets_keep(void)
+void sdt_sets_commit(void)
 {
 	struct sdt_set *set, *next;
 
 	lockdep_assert_held(&sdt_registry.lock);
-	grown_of_none = NULL;
+	grown_from_none = NULL;
 	list_for_each_entry_safe(set, next, &sets, node) {
 		set->grown = NULL;
 		set->from = NULL;
@@ -103,8 +105,8 @@ void sdt_sets_keep(void)
 	}
 }
 
-/* Remove a handler from every set. */
-void sdt_sets_take_out(const void *of)
+/* Remove the handler of an attachment from every set. */
+void sdt_sets_remove_handler(const void *of)
 {
 	struct sdt_set *set;
 	unsigned int i;
@@ -112,9 +114,9 @@ void sdt_sets_take_out(const void *of)
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(set, &sets, node) {
 		for (i = 0; i < set->nr; i++) {
-			if (set->call[i].of != of || set->call[i].handler == nothing)
+			if (set->call[i].of != of || set->call[i].handler == do_nothing_on_hit)
 				continue;
-			WRITE_ONCE(set->call[i].handler, nothing);
+			WRITE_ONCE(set->call[i].handler, do_nothing_on_hit);
 			set->live--;
 		}
 	}

@@ -12,9 +12,9 @@ struct sdt_state;
 
 /**
  * struct sdt_call - a handler in a set
- * @handler: the handler; one that does nothing when it has been taken out
- * @private: its private data
- * @of: what it was attached by
+ * @handler: the handler; replaced by one that does nothing when it is removed
+ * @private: private data of the handler
+ * @of: the attachment that the handler belongs to, compared by address
  */
 struct sdt_call {
 	sdt_handler *handler;
@@ -23,14 +23,14 @@ struct sdt_call {
 };
 
 /**
- * struct sdt_set - the handlers of sites that have the same ones
- * @rcu: for the grace period before it is freed
- * @node: in the list of all
- * @users: how many sites have it
- * @live: how many of its handlers have not been taken out
- * @nr: how many handlers there are
- * @grown: while handlers are attached, this set and the new one; else NULL
- * @from: while handlers are attached, the set that this one came from; else NULL
+ * struct sdt_set - a set of handlers, shared by all sites that have the same handlers
+ * @rcu: used to free the set after a grace period
+ * @node: link in the list of all sets
+ * @users: number of sites that use the set
+ * @live: number of handlers that have not been removed
+ * @nr: number of handlers, including those removed
+ * @grown: while a handler is being attached, the copy of this set that has it; else NULL
+ * @from: while a handler is being attached, the set that this one was copied from; else NULL
  * @call: the handlers
  *
  * Hits read @nr and @call.
@@ -46,16 +46,16 @@ struct sdt_set {
 	struct sdt_call call[];
 };
 
-/* The number of handlers of a site. */
+/* Return the number of handlers in a set that have not been removed; 0 for NULL. */
 static inline unsigned int sdt_live(const struct sdt_set *set)
 {
 	return set ? set->live : 0;
 }
 
-int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call);
-void sdt_sets_keep(void);
-void sdt_sets_shrink(struct sdt_state *state);
-void sdt_sets_take_out(const void *of);
-void sdt_sets_use(struct sdt_state *state, struct sdt_set *set);
+int sdt_sets_add_handler(struct sdt_state *state, const struct sdt_call *call);
+void sdt_sets_commit(void);
+void sdt_sets_revert(struct sdt_state *state);
+void sdt_sets_remove_handler(const void *of);
+void sdt_sets_assign(struct sdt_state *state, struct sdt_set *set);
 
 #endif /* SDT_SETS_H */

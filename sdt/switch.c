@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enable, disable and promote sites by their handlers.
+ * Enable sites that have handlers, disable those that have none, and promote or demote sites.
  *
- * All changes of one byte, to and from breakpoints, are one batch of one round; all
- * others are one batch of three.  Sites are switched off in batches of their own, because
- * one that cannot be must not keep others from being switched on.  So are sites that are promoted
- * or demoted because of how hot they are.  Notes have kprobes.
+ * All changes of a single byte, to and from breakpoints, are one batch of the patcher, which takes
+ * one round of synchronisation.  All other changes are one batch of three rounds.  Sites are
+ * disabled in separate batches, so that a site that cannot be disabled does not keep others from
+ * being enabled.  Hot sites are promoted and demoted in separate batches, too.  Notes are armed
+ * with kprobes.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
@@ -22,18 +23,19 @@
 #include "switch.h"
 
 /*
- * What is in front of the distance of a site that a breakpoint can arm, while it is off:
- * a nop as KMARKERS_BRANCH_OFF is.  While the breakpoint stands the kernel decodes what is
- * behind it, as 1f and a9 with four bytes; so it is in step again behind the site.
+ * First bytes of a disabled site that a breakpoint can arm: a nop, as KMARKERS_BRANCH_OFF is,
+ * whose last four bytes are the displacement of the jump.  While the first byte is a breakpoint,
+ * the kernel decodes the other bytes as two instructions, 1f, and a9 with four bytes, so that
+ * the next instruction is decoded at the right address.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
 /**
  * struct change - a pending change of a site
  * @site: the site
- * @state: its state
- * @from: what its instruction is, enum sdt_mode
- * @to: what it shall be
+ * @state: state of the site
+ * @from: current mode of the site, enum sdt_mode
+ * @to: new mode of the site, enum sdt_mode
  */
 struct change {
 	const struct patcher_site *site;
@@ -43,14 +45,13 @@ struct change {
 };
 
 /**
- * struct changes - changes that are applied together
- * @list: each of them
- * @pokes: room for what the patcher is told
- * @nr: how many
- * @to_off: whether they switch sites off; the others switch them on, or from one way to
- *	be on to the other
- * @is_store: whether each is one byte
- * @is_hot: whether they are only those from one way to be on to the other
+ * struct changes - changes that are applied in one batch, and the kind of these changes
+ * @list: array of the changes
+ * @pokes: array with room for a patcher_poke for each change
+ * @nr: number of changes
+ * @to_off: true if the changes disable sites; false if they enable, promote or demote sites
+ * @is_store: true if each change stores a single byte
+ * @is_hot: true to include only changes of enabled sites, between breakpoint and jump
  */
 struct changes {
 	struct change *list;
@@ -61,7 +62,8 @@ struct changes {
 	bool is_hot;
 };
 
-static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_state *state)
+/* Return the mode that a site should have. */
+static enum sdt_mode choose_mode(const struct patcher_site *site, const struct sdt_state *state)
 {
 	if (!sdt_live(sdt_set_of(state)))
 		return SDT_OFF;
@@ -69,7 +71,8 @@ static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_st
 }
 
 /*
- * Set the first bytes of an instruction; a breakpoint is one byte, and the distance never changes.
+ * Set the first bytes of a site's instruction for a mode. The displacement of the jump, in the last
+ * bytes, never changes.
  */
 static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
 {
@@ -83,7 +86,10 @@ static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mod
 		insn[0] = sdt_flavour_of(site) == SDT_NOP ? 0x90 : 0x0f;
 }
 
-/* If the old bytes differ, patcher_apply() fails and logs who owns the site. */
+/*
+ * Fill in the replacement of a site's instruction. Return true if it stores a single byte, to or
+ * from a breakpoint. patcher_apply() checks the old bytes.
+ */
 static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *site,
 			  enum sdt_mode from, enum sdt_mode to)
 {
@@ -93,12 +99,12 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	set_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	set_sdt_insn(poke->new, site, to);
-	/* The bytes behind a breakpoint may be left over from a jump. */
+	/* Compare all bytes but the first: those behind a breakpoint may still be of a jump. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Does this site belong to these changes? If so, fill in @change. */
+/* Fill in @change for a site. Return true if the change is needed and of this kind. */
 static bool is_sdt_change(struct change *change, const struct changes *changes,
 			  const struct patcher_site *site, struct sdt_state *state)
 {
@@ -107,13 +113,14 @@ static bool is_sdt_change(struct change *change, const struct changes *changes,
 	change->site = site;
 	change->state = state;
 	change->from = state->mode;
-	change->to = wanted(site, state);
+	change->to = choose_mode(site, state);
 	if (changes->is_hot && change->from == SDT_OFF)
 		return false;
 	return change->from != change->to && (change->to == SDT_OFF) == changes->to_off &&
 	       make_sdt_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
 
+/* Collect the changes of this kind; if @changes->list is NULL, only count them. */
 static void collect_sdt_changes(struct changes *changes)
 {
 	struct sdt_table *table;
@@ -132,8 +139,8 @@ static void collect_sdt_changes(struct changes *changes)
 }
 
 /*
- * Set the mode SDT_TRAPPED before the breakpoint is written, and clear it only when no CPU can hit
- * the breakpoint any more.
+ * Update the modes of sites, before (@is_done false) and after their instructions are written. The
+ * mode is SDT_TRAPPED from before the breakpoint is written until no CPU can hit it any more.
  */
 static void set_modes(const struct change *list, unsigned int nr, bool is_done, int err)
 {
@@ -147,7 +154,7 @@ static void set_modes(const struct change *list, unsigned int nr, bool is_done, 
 	}
 }
 
-/* Apply all changes or none. */
+/* Apply @nr changes from the index @first on, either all of them or none. */
 static int apply_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	const struct change *list = changes->list + first;
@@ -163,8 +170,11 @@ static int apply_sdt_pokes(const struct changes *changes, unsigned int first, un
 	return err;
 }
 
-/* Mark a site that cannot be disabled as stuck; it may have been stuck before. */
-static int apply_one(const struct changes *changes, unsigned int i)
+/*
+ * Apply one change. If the site cannot be disabled, mark it as stuck and return the error; or
+ * return 0 if it was stuck before.
+ */
+static int apply_single_change(const struct changes *changes, unsigned int i)
 {
 	struct sdt_state *state = changes->list[i].state;
 	int err = apply_sdt_pokes(changes, i, 1);
@@ -184,7 +194,7 @@ static int apply_most_sdt_pokes(const struct changes *changes, unsigned int firs
 	int err, other;
 
 	if (nr == 1)
-		return apply_one(changes, first);
+		return apply_single_change(changes, first);
 	err = apply_sdt_pokes(changes, first, nr);
 	if (!err || err == -ENOMEM)
 		return err;
@@ -193,8 +203,11 @@ static int apply_most_sdt_pokes(const struct changes *changes, unsigned int firs
 	return err ?: other;
 }
 
-/* Leave out sites beside kprobes: each attempt would log a line, and attempts are frequent. */
-static int leave_out_probed(struct changes *changes)
+/*
+ * Drop the changes of sites that kprobes keep from being patched: each attempt would log a line,
+ * and hot sites are tried every second.
+ */
+static int drop_probed_changes(struct changes *changes)
 {
 	bool *probed = kvcalloc(changes->nr, sizeof(*probed), GFP_KERNEL);
 	unsigned int i, kept = 0;
@@ -215,7 +228,7 @@ static int leave_out_probed(struct changes *changes)
 
 static int apply_changes(struct changes *changes)
 {
-	int err = changes->is_hot ? leave_out_probed(changes) : 0;
+	int err = changes->is_hot ? drop_probed_changes(changes) : 0;
 
 	if (err || !changes->nr)
 		return err;
@@ -247,22 +260,22 @@ static int switch_sdt_sites(struct changes changes)
  * sdt_switch_on() - enable every site that has handlers, in its wanted mode
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, -ENOMEM or what the patcher or register_kprobe() returns.  With an error, some sites may
- * have been switched: what they are is known, and the next call goes on from there.
+ * Return: 0, -ENOMEM, or an error of the patcher or of register_kprobe().  After an error, some
+ * sites may have been switched; their state is up to date, and the next call switches the others.
  */
 int sdt_switch_on(void)
 {
 	return switch_sdt_sites((struct changes){ }) ?:
-	       switch_sdt_sites((struct changes){ .is_store = true }) ?: sdt_notes_on();
+	       switch_sdt_sites((struct changes){ .is_store = true }) ?: sdt_arm_notes();
 }
 
 /**
  * sdt_switch_hot() - switch enabled sites to jumps if promoted, else to breakpoints
  *
- * Those that cannot be changed, as beside a kprobe, are left out.
+ * Sites that kprobes keep from being patched are left unchanged.
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0; -ENOMEM; or what the patcher returned for a site although no kprobe was beside it.
+ * Return: 0; -ENOMEM; or an error of the patcher for a site without a kprobe beside it.
  */
 int sdt_switch_hot(void)
 {
@@ -276,27 +289,27 @@ int sdt_switch_hot(void)
 /**
  * sdt_switch_off() - disable every site that has no handlers
  *
- * A site that cannot be disabled because of a kprobe stays on; the next call tries again.
+ * A site that a kprobe keeps from being disabled stays enabled; the next call tries again.
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, -ENOMEM or what the patcher returned for a site that could not be switched
- * off, unless the same was so the last time.
+ * Return: 0; -ENOMEM; or an error of the patcher for a site that could not be disabled and was not
+ * stuck before.
  */
 int sdt_switch_off(void)
 {
 	int err, other;
 
 	/*
-	 * Unregister the kprobes of notes first: one would keep a site behind it from being
-	 * patched.
+	 * Unregister the kprobes of notes first: a kprobe directly before a site keeps the site
+	 * from being patched.
 	 */
-	sdt_notes_off();
+	sdt_disarm_notes();
 	err = switch_sdt_sites((struct changes){ .to_off = true });
 	other = switch_sdt_sites((struct changes){ .to_off = true, .is_store = true });
 	return err ?: other;
 }
 
-/* Disable the sites of a new table, which were compiled as conditional jumps. */
+/* Write nops to the branches of a new table, which were compiled as conditional jumps. */
 int sdt_switch_new(const struct patcher_table *sites)
 {
 	struct patcher_poke *pokes = kvcalloc(sites->nr, sizeof(*pokes), GFP_KERNEL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Enabling, disabling and promotion of sites. */
+/* Enabling and disabling of sites, and their change between breakpoint and jump. */
 #ifndef SDT_SWITCH_H
 #define SDT_SWITCH_H
 

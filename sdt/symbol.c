@@ -5,7 +5,7 @@
 #include "../base/symbols.h"
 #include "symbol.h"
 
-/* Parts that the compiler has split off, as function.cold, belong to their function. */
+/* Strip suffixes such as .cold, which the compiler adds for the split-off part of a function. */
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 {
 	struct kmarkers_extent extent;

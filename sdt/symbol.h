@@ -8,12 +8,12 @@
 #include <linux/types.h>
 
 /*
- * Put the name of the function into @name, and return the offset of @addr in it.
- * Where that is not known the name is "?" and the offset is the address.
+ * Store the name of the function that contains @addr in @name, and return the offset of @addr in
+ * it. If the function is unknown, the name is "?" and the offset is @addr.
  */
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size);
 
-/* 0, or -EOPNOTSUPP with a message that says why functions are not known. */
+/* Return 0, or log why functions cannot be looked up and return -EOPNOTSUPP. */
 int sdt_require_functions(void);
 
 #endif /* SDT_SYMBOL_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables of modules with SDT probes: added and removed with the modules. */
+/* Register the SDT sites of a module when it is loaded, and unregister them when it is unloaded. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -24,6 +24,7 @@
 const u8 sdt_tables_need_sdt;
 EXPORT_SYMBOL_GPL(sdt_tables_need_sdt);
 
+/* Length of the instruction of each flavour, in bytes. */
 static const u8 lengths[] = {
 	[SDT_JUMP] = KMARKERS_BRANCH_LEN,
 	[SDT_BREAKPOINT] = KMARKERS_BRANCH_LEN,
@@ -31,15 +32,18 @@ static const u8 lengths[] = {
 	[SDT_SPLIT] = 3,
 };
 
-/* Check a record without reading what it points at, which may not be text. */
-static bool is_valid(const struct patcher_site *site)
+/* Check a record without reading the instruction: its address may not be in text. */
+static bool is_valid_site(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
 	       !(site->flags & ((1 << SDT_ARGS_SHIFT) - 1)) &&
 	       sdt_args_of(site) <= SDT_MAX_ARGS;
 }
 
-/* A site that was compiled with a declaration alone may have more arguments than its probe. */
+/*
+ * Refuse a site with more arguments than its probe. The compiler cannot check this if it sees only
+ * a declaration of the probe.
+ */
 static int check_arguments(const struct sdt_table *table)
 {
 	unsigned int i;
@@ -50,7 +54,7 @@ static int check_arguments(const struct sdt_table *table)
 
 		if (nr <= probe->nr)
 			continue;
-		pr_err("%s: a site of probe %s:%s has %u arguments, and the probe %u\n",
+		pr_err("%s: a site of probe %s:%s passes %u arguments, but the probe has %u\n",
 		       module_name(table->sites.module), probe->provider->name, probe->name, nr,
 		       probe->nr);
 		return -EINVAL;
@@ -59,7 +63,7 @@ static int check_arguments(const struct sdt_table *table)
 }
 
 /*
- * Free after a grace period, even a table that was refused: in a program, sites may be hit while
+ * Free a table after a grace period, even if it was refused: in a program, sites may be hit while
  * their table is checked.
  */
 void sdt_free_table(struct sdt_table *table)
@@ -68,7 +72,7 @@ void sdt_free_table(struct sdt_table *table)
 	kvfree_rcu(table, rcu);
 }
 
-/* Allocate a table of @nr sites, not checked yet; NULL without memory. */
+/* Allocate a table for @nr sites, which are not checked here. Return NULL if memory is short. */
 struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *sites,
 				  unsigned int nr)
 {
@@ -85,7 +89,7 @@ struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *si
 	return table;
 }
 
-static int switch_table(struct sdt_table *table)
+static int enable_table(struct sdt_table *table)
 {
 	int err;
 
@@ -94,13 +98,16 @@ static int switch_table(struct sdt_table *table)
 	if (!err)
 		return 0;
 	sdt_release_table(table);
-	sdt_notes_off();
+	sdt_disarm_notes();
 	list_del(&table->node);
 	return err;
 }
 
-/* Disable sites without handlers at once; enable the others when hits can find the table. */
-static int join_table(struct sdt_table *table)
+/*
+ * Write nops to all sites of a table, attach the handlers that match, add the table to the
+ * registry, and enable the sites that have handlers.
+ */
+static int activate_table(struct sdt_table *table)
 {
 	int err = 0;
 
@@ -108,9 +115,9 @@ static int join_table(struct sdt_table *table)
 		err = sdt_join_copies(table) ?: sdt_switch_new(&table->sites);
 	if (err)
 		return err;
-	err = sdt_attach_table(table);
+	err = sdt_attach_new_table(table);
 	if (!err)
-		return switch_table(table);
+		return enable_table(table);
 	sdt_release_table(table);
 	return err;
 }
@@ -121,16 +128,16 @@ static int add_sites(struct sdt_table *table)
 
 	if (err)
 		return err;
-	err = join_table(table);
+	err = activate_table(table);
 	if (err) {
-		sdt_forget_targets(table);
+		sdt_disconnect_targets(table);
 		patcher_unregister(&table->sites);
 	}
 	return err;
 }
 
-/* Find a table that has a note with a number from @first on; NULL if there is none. */
-static const struct sdt_table *find_number(unsigned int first, unsigned int nr)
+/* Find a table with a note whose number is one of @nr from @first on; NULL if there is none. */
+static const struct sdt_table *find_table_with_number(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
 
@@ -141,30 +148,33 @@ static const struct sdt_table *find_number(unsigned int first, unsigned int nr)
 	return NULL;
 }
 
-/* Notes are not registered with the patcher: they have no instruction. */
+/*
+ * Register a table of notes, with numbers that no other table has. Notes have no instruction, so
+ * they are not registered with the patcher.
+ */
 static int add_notes(struct sdt_table *table)
 {
 	const struct sdt_table *other;
 	int err;
 
-	while ((other = find_number(table->number, table->sites.nr)))
+	while ((other = find_table_with_number(table->number, table->sites.nr)))
 		table->number = other->number + other->sites.nr;
-	err = join_table(table);
+	err = activate_table(table);
 
-	/* Hits of other sites may look at the table, as those of its own that were on. */
+	/* Hits may still use the table: of other sites, and of its own that were enabled. */
 	if (err)
 		synchronize_rcu();
 	return err;
 }
 
 /**
- * sdt_enter_table() - register a table whose records have been checked
- * @table: the table; the caller frees it if it is refused
+ * sdt_register_table() - register a table whose records have been checked
+ * @table: the table; the caller frees it if an error is returned
  *
  * Context: may sleep.
  * Return: as sdt_add_table().
  */
-int sdt_enter_table(struct sdt_table *table)
+int sdt_register_table(struct sdt_table *table)
 {
 	int err;
 
@@ -178,14 +188,14 @@ int sdt_enter_table(struct sdt_table *table)
 /**
  * sdt_add_table() - register the sites of a module
  * @module: the module being loaded; NULL in user space
- * @span: its records
- * @targets: the records of what the jumps of its sites lead to
+ * @span: the records of the sites
+ * @targets: the records of the code that jumps of the sites lead to
  *
- * On return its sites are off, or on if something is attached to them.
+ * On return the sites are disabled, or enabled if handlers are attached to them.
  *
  * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
- * not stay; -ENOMEM, or what patcher_apply() returns.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a site in init text, which is freed after
+ * init; -ENOMEM, or an error of patcher_apply().
  */
 int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 		  const struct kmarkers_span *targets)
@@ -200,14 +210,14 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 	if (nr_targets < 0)
 		return nr_targets;
 	for (i = 0; i < nr; i++)
-		if (!is_valid(&sites[i]))
+		if (!is_valid_site(&sites[i]))
 			return -EINVAL;
 	table = sdt_alloc_table(module, sites, nr);
 	if (!table)
 		return -ENOMEM;
 	table->targets = targets->first;
 	table->nr_targets = nr_targets;
-	err = sdt_enter_table(table);
+	err = sdt_register_table(table);
 	if (err)
 		sdt_free_table(table);
 	return err;
@@ -215,9 +225,9 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 
 /**
  * sdt_drop_module() - unregister the sites of a module
- * @module: a module that leaves; of its code, what sets its parameters may still run
+ * @module: a module in MODULE_STATE_GOING; the functions that set its parameters may still run
  *
- * Context: may sleep; waits for a grace period if there are any.
+ * Context: may sleep; waits for a grace period if the module has sites.
  */
 void sdt_drop_module(struct module *module)
 {
@@ -227,14 +237,14 @@ void sdt_drop_module(struct module *module)
 	list_for_each_entry_safe(table, next, &sdt_registry.tables, node) {
 		if (table->sites.module != module)
 			continue;
-		/* A breakpoint that is still in place would have no handler. */
+		/* Disable the sites: nothing would handle a breakpoint that stays. */
 		sdt_release_table(table);
 		sdt_switch_off();
 		list_del(&table->node);
-		sdt_forget_targets(table);
+		sdt_disconnect_targets(table);
 		if (!table->notes)
 			patcher_drop(&table->sites);
-		/* No hit reads the table after this. */
+		/* After this grace period no hit reads the table. */
 		synchronize_rcu();
 		sdt_free_table(table);
 	}

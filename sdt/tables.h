@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of modules with SDT probes. */
+/* Registration of modules with SDT probes. */
 #ifndef SDT_TABLES_H
 #define SDT_TABLES_H
 
@@ -11,7 +11,7 @@ struct sdt_table;
 struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *sites,
 				  unsigned int nr);
 void sdt_free_table(struct sdt_table *table);
-int sdt_enter_table(struct sdt_table *table);
+int sdt_register_table(struct sdt_table *table);
 int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 		  const struct kmarkers_span *targets);
 void sdt_drop_module(struct module *module);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Derive the fields of a trace event from the declared types of arguments.
+ * Derive the fields of a trace event from the declared types of a probe's arguments.
  *
- * A type is what the definition of the probe says, a string. Integers, whose names are in a table,
- * become fields of their size and sign; pointers to char become strings; other pointers stay
- * pointers; anything else is a machine word.
+ * The definition of a probe gives the types as strings. Integer types become fields of their size
+ * and sign, pointers to char become strings, other pointers become pointers, and any other type
+ * becomes an unsigned long in hexadecimal.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -13,9 +13,10 @@
 
 #include "types.h"
 
+/* Buffer size of a type; longer ones are cut off. */
 #define WORDS_MOST	64
 
-/* Names that are one word; the others are made of C's own. */
+/* Integer types that are a single word; the others consist of the words of C below. */
 static const struct {
 	const char *type;
 	const char *conversion;
@@ -34,7 +35,7 @@ static const struct {
 	{ "pid_t", "%d" }, { "uid_t", "%u" }, { "gid_t", "%u" }, { "ktime_t", "%ld" },
 };
 
-/* The words of C that integers are made of, as bits. */
+/* Bits for the words of C that integer types consist of. */
 enum {
 	IS_UNSIGNED = 1,
 	IS_CHAR = 2,
@@ -55,7 +56,7 @@ static const struct {
 	{ "const", 0 }, { "volatile", 0 },
 };
 
-static unsigned int bits_of(const char *word, size_t length)
+static unsigned int find_word_bits(const char *word, size_t length)
 {
 	unsigned int i;
 
@@ -65,8 +66,8 @@ static unsigned int bits_of(const char *word, size_t length)
 	return IS_UNKNOWN;
 }
 
-/* All words of a type; what follows the word enum is its name. */
-static unsigned int all_bits(const char *type)
+/* Return the bits of all words of a type. The word behind "enum" is a name and is skipped. */
+static unsigned int collect_word_bits(const char *type)
 {
 	unsigned int bits = 0;
 
@@ -74,7 +75,7 @@ static unsigned int all_bits(const char *type)
 		size_t length = strcspn(type, " *");
 
 		if (!(bits & IS_ENUM))
-			bits |= bits_of(type, length);
+			bits |= find_word_bits(type, length);
 		type += length;
 	}
 	return bits;
@@ -86,8 +87,8 @@ static const char *pointer_conversion(const char *type)
 
 	if (strchr(star + 1, '*') || strchr(type, '('))
 		return "%p";
-	/* True for a type of char and const alone; __user counts as any other word. */
-	return all_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
+	/* A pointer to char is a string, without unsigned or an unknown word such as __user. */
+	return collect_word_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
 }
 
 static const char *integer_conversion(unsigned int bits)
@@ -104,14 +105,14 @@ static const char *integer_conversion(unsigned int bits)
 }
 
 /* Strip const and volatile from a type. */
-static const char *without_qualifiers(char *type)
+static const char *strip_qualifiers(char *type)
 {
 	char *word = type;
 
 	while (*(word += strspn(word, " "))) {
 		size_t length = strcspn(word, " ");
 
-		if (!bits_of(word, length))
+		if (!find_word_bits(word, length))
 			memset(word, ' ', length);
 		word += length;
 	}
@@ -120,23 +121,23 @@ static const char *without_qualifiers(char *type)
 	return type + strspn(type, " ");
 }
 
-static const char *conversion_of(char *text)
+static const char *choose_conversion(char *text)
 {
 	const char *type = text;
 	unsigned int i, bits;
 
 	if (strchr(type, '*'))
 		return pointer_conversion(type);
-	type = without_qualifiers(text);
+	type = strip_qualifiers(text);
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(type, known[i].type))
 			return known[i].conversion;
-	bits = all_bits(type);
+	bits = collect_word_bits(type);
 	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? integer_conversion(bits) : "%lx";
 }
 
-/* Copy the next type without blanks around it.  Return what is behind it. */
-static const char *take_type(char *type, size_t size, const char *types)
+/* Copy the next type, without blanks around it.  Return the address behind its comma. */
+static const char *copy_next_type(char *type, size_t size, const char *types)
 {
 	unsigned int depth = 0;
 	size_t length;
@@ -152,8 +153,8 @@ static const char *take_type(char *type, size_t size, const char *types)
 }
 
 /**
- * sdt_types_format() - make a format with the site and the arguments of a probe
- * @format: SDT_FORMAT characters
+ * sdt_types_format() - make the format of a probe's trace event: the site and the arguments
+ * @format: buffer of SDT_FORMAT characters for the format
  * @probe: the probe
  *
  * Context: any.
@@ -167,8 +168,8 @@ void sdt_types_format(char *format, const struct sdt_probe *probe)
 
 	at = snprintf(format, SDT_FORMAT, "site %%pS");
 	for (i = 0; i < probe->nr; i++) {
-		types = take_type(type, sizeof(type), types);
+		types = copy_next_type(type, sizeof(type), types);
 		at += snprintf(format + at, SDT_FORMAT - at, " arg%u %s", i + 1,
-			       conversion_of(type));
+			       choose_conversion(type));
 	}
 }

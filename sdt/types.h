@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Deriving the fields of a trace event from the declared types of arguments. */
+/* Derivation of the fields of a trace event from the declared types of a probe's arguments. */
 #ifndef SDT_TYPES_H
 #define SDT_TYPES_H
 
@@ -7,7 +7,7 @@
 
 struct sdt_probe;
 
-/* Room for the format of any probe: "site %pS", and for each argument at most " arg7 %hhu". */
+/* Buffer size of a format: "site %pS", and for each argument at most " arg7 %hhu". */
 #define SDT_FORMAT	96
 
 void sdt_types_format(char *format, const struct sdt_probe *probe);

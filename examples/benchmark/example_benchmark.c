@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A benchmark of one's own in the kernel: what a dormant marker adds to a step of a hash.
+ * A module with a benchmark: the time that a dormant marker adds to one step of a hash function.
  *
  *	insmod example_benchmark.ko
  *	echo start example-hash > /sys/kernel/debug/kmarkers/bench/control
@@ -33,6 +33,6 @@ BENCH_GROUP(example_hash,
 	.variants = variants,
 	.nr_variants = ARRAY_SIZE(variants))
 
-MODULE_DESCRIPTION("Example of a benchmark of one's own");
+MODULE_DESCRIPTION("Example: a benchmark of a dormant marker in a hash function");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose functions are recorded, for which its Kbuild file has one line more. It
- * knows nothing of us, and can be loaded without any other module. About every millisecond
- * it sums up the digits of a number:
+ * A module whose function entries and exits can be counted: its Kbuild file includes entry.mk,
+ * which compiles nops into its functions. The module can be loaded without any other module. About
+ * every millisecond a work item sums up the digits of a number:
  *
  *	insmod example_entry.ko
  *	insmod kmarkers_patcher.ko
@@ -43,6 +43,6 @@ static void __exit example_entry_exit(void)
 module_init(example_entry_init);
 module_exit(example_entry_exit);
 
-MODULE_DESCRIPTION("Example: a module whose functions are recorded");
+MODULE_DESCRIPTION("Example: a module whose function entries and exits can be counted");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

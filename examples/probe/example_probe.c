@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module with a probe for the marker of example_client, which may be loaded
- * before or after it. The number of ticks counted is in
+ * A module with a probe for the marker of example_client. The two modules may be
+ * loaded in any order. The probe counts hits of the marker in
  * /sys/module/example_probe/parameters/count.
  */
 #include <linux/module.h>
@@ -10,11 +10,11 @@
 
 static unsigned long count;
 module_param(count, ulong, 0444);
-MODULE_PARM_DESC(count, "ticks seen");
+MODULE_PARM_DESC(count, "number of hits of the marker example_tick");
 
 static void probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
-	/* Only one work item hits this marker, so nothing else writes. */
+	/* Only one work item hits this marker, so the increment need not be atomic. */
 	WRITE_ONCE(count, count + 1);
 }
 

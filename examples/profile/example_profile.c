@@ -2,7 +2,7 @@
 /*
  * A module with a switch that is read often and changed rarely. The immediate values
  * patches of 2008 kept prof_on, the profiler's switch, in the instructions of the
- * scheduler; this example keeps it in those of a work item that runs with every tick.
+ * scheduler; this example keeps it in those of a work item that runs every jiffy.
  *
  *	insmod example_profile.ko
  *	cd /sys/kernel/debug/kmarkers/immediate/values
@@ -24,7 +24,7 @@ IMV_SETTABLE(prof_step, 1, 1000);
 
 static unsigned long hits;
 module_param(hits, ulong, 0444);
-MODULE_PARM_DESC(hits, "ticks counted while prof_on was set");
+MODULE_PARM_DESC(hits, "runs of the work item while prof_on was set, multiplied by prof_step");
 
 static void tick(struct work_struct *unused);
 static DECLARE_DELAYED_WORK(ticker, tick);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Switch a marker on and print its events, until interrupted or until COUNT are printed:
+# Switch a marker on and print its trace events, until COUNT are printed or until interrupted:
 #
 #	examples/reader/reader.sh NAME [COUNT]
 #

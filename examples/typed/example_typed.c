@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module with a typed marker. It is hit about every millisecond, for a request of
- * 512 bytes:
+ * A module with a typed marker. A work item hits the marker about every millisecond,
+ * with a request of 512 bytes as arguments:
  *
  *	insmod example_typed.ko
  *	insmod example_typed_probe.ko		(adds up the bytes)

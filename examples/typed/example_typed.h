@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The marker's types, for the marked module and its probes. */
+/* Declaration of the marker example_request, for the marked module and for probes. */
 #ifndef EXAMPLE_TYPED_H
 #define EXAMPLE_TYPED_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module with a probe for the typed marker of example_typed. The compiler
- * refuses a probe with other parameters.
+ * rejects a probe whose parameters differ from those of the marker.
  */
 #include <linux/module.h>
 
@@ -9,11 +9,11 @@
 
 static unsigned long bytes;
 module_param(bytes, ulong, 0444);
-MODULE_PARM_DESC(bytes, "bytes requested so far");
+MODULE_PARM_DESC(bytes, "sum of the sizes of all requests, in bytes");
 
 static void probe(void *private, u64 sector, u32 request_bytes)
 {
-	/* Only one work item hits this marker, so nothing else writes. */
+	/* Only one work item hits this marker, so the addition need not be atomic. */
 	WRITE_ONCE(bytes, bytes + request_bytes);
 }
 

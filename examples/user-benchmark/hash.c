@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A benchmark of one's own: what a dormant marker and a counter add to a step of a hash.
+ * A program with a benchmark: the times that a dormant marker and an atomic counter add to one step
+ * of a hash function.
  *
  *	gcc $(pkg-config --cflags kmarkers-user) -O2 hash.c -o hash -lkmbench \
  *		$(pkg-config --libs kmarkers-user)

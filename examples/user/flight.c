@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose marker is switched on while its threads run.
+ * A program whose marker is switched on and off while its threads run.
  *
  * Two threads handle requests as fast as they can.  Meanwhile the main thread
- * connects a probe to the marker in their code, disconnects it again, and moves
- * a limit that they read as an immediate value.  Each line of output is one
- * phase; the exit code is 1 if a phase had a wrong result.
+ * connects a probe to the marker in their code, disconnects it again, and changes
+ * a limit that they read as an immediate value.  The program prints one line for
+ * each phase; the exit code is 1 if a phase had a wrong result.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,9 +15,9 @@
 #include <kmarkers/user.h>
 
 #define WORKERS	2
-/* A phase waits for ENOUGH requests, but for PATIENCE half seconds at most. */
-#define ENOUGH	10000
-#define PATIENCE	120
+/* A phase ends after MIN_REQUESTS requests, or after MAX_NAPS naps of half a second. */
+#define MIN_REQUESTS	10000
+#define MAX_NAPS	120
 
 static DEFINE_IMV(int, limit) = 1023;
 
@@ -42,7 +42,7 @@ static void probe(void *probe_private, void *call_private, const char *fmt, va_l
 		WRITE_ONCE(largest, bytes);
 }
 
-static void handle(struct worker *worker, int bytes)
+static void handle_request(struct worker *worker, int bytes)
 {
 	trace_mark(request, "%d", bytes);
 	if (bytes > imv_read(limit))
@@ -50,18 +50,18 @@ static void handle(struct worker *worker, int bytes)
 	WRITE_ONCE(worker->requests, worker->requests + 1);
 }
 
-static void *work(void *data)
+static void *run_worker(void *data)
 {
 	unsigned int random = 1;
 
 	while (!READ_ONCE(stop)) {
 		random = random * 1103515245 + 12345;
-		handle(data, random >> 16 & 1023);
+		handle_request(data, random >> 16 & 1023);
 	}
 	return NULL;
 }
 
-static void sum(unsigned long *requests, unsigned long *too_big)
+static void sum_workers(unsigned long *requests, unsigned long *too_big)
 {
 	int i;
 
@@ -72,18 +72,21 @@ static void sum(unsigned long *requests, unsigned long *too_big)
 	}
 }
 
-/* Let the workers run for a while, print their results, and return true if these are right. */
-static bool phase(const char *what, bool on, bool small)
+/*
+ * Let the workers run for a while, and print their results.  Return true if the probe was called
+ * just if the marker is on, and if requests were over the limit just if that is small.
+ */
+static bool run_phase(const char *what, bool on, bool small)
 {
 	const struct timespec half_second = { .tv_nsec = 500000000 };
 	unsigned long requests[2], too_big[2], called = READ_ONCE(calls);
 	int naps = 0;
 
-	sum(&requests[0], &too_big[0]);
+	sum_workers(&requests[0], &too_big[0]);
 	do {
 		nanosleep(&half_second, NULL);
-		sum(&requests[1], &too_big[1]);
-	} while (requests[1] - requests[0] < ENOUGH && ++naps < PATIENCE);
+		sum_workers(&requests[1], &too_big[1]);
+	} while (requests[1] - requests[0] < MIN_REQUESTS && ++naps < MAX_NAPS);
 	called = READ_ONCE(calls) - called;
 	requests[1] -= requests[0];
 	too_big[1] -= too_big[0];
@@ -92,19 +95,19 @@ static bool phase(const char *what, bool on, bool small)
 	return requests[1] && !called == !on && !too_big[1] == !small;
 }
 
-static bool fly(void)
+static bool run_all_phases(void)
 {
 	bool good;
 
-	good = phase("marker off:", false, false);
+	good = run_phase("marker off:", false, false);
 	good &= !marker_probe_register("request", "%d", probe, NULL);
-	good &= phase("marker on:", true, false);
+	good &= run_phase("marker on:", true, false);
 	kmarkers_list(stdout);
 	good &= !marker_probe_unregister("request", probe, NULL);
 	marker_synchronize_unregister();
-	good &= phase("off again:", false, false);
+	good &= run_phase("off again:", false, false);
 	good &= !imv_set(limit, 511);
-	good &= phase("limit halved:", false, true);
+	good &= run_phase("limit halved:", false, true);
 	return good && largest == 1023;
 }
 
@@ -116,9 +119,9 @@ int main(void)
 	if (kmarkers_start())
 		return EXIT_FAILURE;
 	for (i = 0; i < WORKERS; i++)
-		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+		if (pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]))
 			return EXIT_FAILURE;
-	good = fly();
+	good = run_all_phases();
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < WORKERS; i++)
 		pthread_join(workers[i].thread, NULL);

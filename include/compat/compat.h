@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The only file that knows kernel versions.  The build includes it into every .c file
- * of ours; each entry cites the commit and version that made it necessary.
+ * Compatibility with older and newer kernels; only headers in include/compat/ depend on the
+ * kernel's version.  The build includes this header into every .c file of the modules.  Each
+ * entry cites the commit and version that made it necessary.
  */
 #ifndef KMARKERS_COMPAT_H
 #define KMARKERS_COMPAT_H
 
-/* Log lines begin with the module's name.  This must be defined before printk.h is read. */
+/* Log lines begin with the module's name.  Must be defined before printk.h is included. */
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
@@ -14,23 +15,24 @@
 
 /*
  * 8587ca6f3415 ("mm: move kvmalloc-related functions to slab.h"), v5.16:
- * before, <linux/mm.h> had them.
+ * before v5.16, <linux/mm.h> declares them.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 16, 0)
 #include <linux/mm.h>
 #endif
 
 /*
- * A grace period has passed after cond_synchronize_rcu().  poll_state_synchronize_rcu()
- * may deny it: since dd04140531b5 ("rcu: Make polled grace-period API account for
- * expedited grace periods"), v6.0, a normal one and an expedited one that overlap count
- * as one.  Only programs give up: see native/include/linux/rcupdate.h.
+ * Return true after cond_synchronize_rcu(): in the kernel, a grace period has passed then.
+ * poll_state_synchronize_rcu() may still return false: since dd04140531b5 ("rcu: Make polled
+ * grace-period API account for expedited grace periods"), v6.0, a normal and an expedited
+ * grace period that overlap count as one.  Only in programs can the wait end without a grace
+ * period: see native/include/linux/rcupdate.h.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 
 /*
  * 9cba82bba500 ("seq_file: add helper macro to define attribute for rw file"),
- * v6.7: before, the operations of a file that is also written were spelt out.
+ * v6.7: older kernels have no macro for the operations of a file that is also written.
  */
 #include <linux/seq_file.h>
 #ifndef DEFINE_SHOW_STORE_ATTRIBUTE
@@ -52,7 +54,7 @@ static const struct file_operations name ## _fops = {			\
 
 /*
  * 55cbcb6731bb ("x86/cpu: Do not include the CPUID API header in
- * asm/processor.h"), v7.2: cpuid() is in a header of its own, which v6.15 split off.
+ * asm/processor.h"), v7.2: cpuid() requires <asm/cpuid/api.h>, which exists since v6.15.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #include <asm/cpuid/api.h>
@@ -74,7 +76,7 @@ static inline bool compat_module_text(struct module *mod, unsigned long addr)
 /*
  * d19ad0775dcd ("ftrace: Have the callbacks receive a struct ftrace_regs instead
  * of pt_regs"), v5.11, and 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS
- * accesses"), v6.2, which gave the setter its name.
+ * accesses"), v6.2, which added ftrace_regs_set_instruction_pointer().
  */
 #include <linux/ftrace.h>
 #include <linux/sched.h>
@@ -97,8 +99,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 
 /*
  * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some
- * older ones.  Before, the filter was emptied instead: an empty filter holds no memory
- * either, but emptying it allocates memory for a moment.
+ * older ones.  Without it, the filter is emptied instead: an empty filter holds no memory
+ * either, but emptying it allocates memory temporarily, and is repeated until it succeeds.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {
@@ -112,7 +114,7 @@ static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 
 /*
  * a25d036d939a ("ftrace: Reverse what the RECURSION flag means in the ftrace_ops"),
- * v5.11: before, callbacks were guarded against recursion unless a flag said no;
+ * v5.11: before, ftrace guarded callbacks against recursion unless a flag disabled that;
  * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses"), v6.2: arguments
  * can be read without saving all registers.
  */
@@ -152,8 +154,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * The number of timer interrupts of this CPU so far.  ("x86/irq: Make irqstats array
- * based"), v7.2: before, each counter was a member of its own.
+ * Return the number of local APIC timer interrupts of this CPU since boot.  ("x86/irq: Make
+ * irqstats array based"), v7.2: before, each counter was a separate member of irq_stat.
  */
 #include <linux/hardirq.h>
 
@@ -167,8 +169,8 @@ static inline unsigned int compat_timer_irqs(void)
 }
 
 /*
- * cead18552660 ("exit: Rename complete_and_exit to kthread_complete_and_exit"), v5.17: of
- * the two only the new one is exported.
+ * cead18552660 ("exit: Rename complete_and_exit to kthread_complete_and_exit"), v5.17: only
+ * the function with the new name is exported.
  */
 #include <linux/kthread.h>
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 17, 0)
@@ -179,7 +181,7 @@ static inline unsigned int compat_timer_irqs(void)
 
 /*
  * 2c92ca849fcc ("tracing/treewide: Remove second parameter of __assign_str()"),
- * v6.10: __string() keeps the source.  Only the headers in trace/ expand this macro.
+ * v6.10: __string() stores the source itself.  Only the headers in trace/ expand this macro.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define compat_assign_str(field, source)	__assign_str(field)
@@ -188,9 +190,9 @@ static inline unsigned int compat_timer_irqs(void)
 #endif
 
 /*
- * cb16330d1274 ("fprobe: Pass return address to the handlers"), v6.5: handlers of older
- * kernels are not called with this.  762abbc0d09f ("fprobe: Use ftrace_regs in fprobe entry
- * handler"), v6.14: before, entry handlers got pt_regs.
+ * cb16330d1274 ("fprobe: Pass return address to the handlers"), v6.5: older kernels do not
+ * pass it, and fprobes are not used there.  762abbc0d09f ("fprobe: Use ftrace_regs in fprobe
+ * entry handler"), v6.14: before, entry handlers got pt_regs.
  */
 #if defined(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define COMPAT_FPROBE

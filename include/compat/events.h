@@ -10,8 +10,8 @@
 
 /*
  * ("tracing: Have dynamic events have a ref counter"), v5.15: before,
- * the field module was called mod, and there was no reference count.  Kernels without dynamic
- * events do not count references either.
+ * the member module was called mod, and there was no reference count.  Kernels without dynamic
+ * events have no reference count either.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
 #define compat_event_module	module
@@ -27,7 +27,7 @@ static inline bool compat_event_is_held(struct trace_event_call *call)
 	return call->flags & TRACE_EVENT_FL_DYNAMIC && atomic_read(&call->refcnt);
 }
 
-/* Make references to an event count.  The counter and the module pointer share a union. */
+/* Count references to an event in refcnt, which shares a union with the module pointer. */
 static inline void compat_event_count(struct trace_event_call *call, struct module *module)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
@@ -50,7 +50,7 @@ static inline void compat_event_count(struct trace_event_call *call, struct modu
 }
 #endif
 
-/* Make further references to an event, which has none now, references to its module. */
+/* Let further references to an event, which has none now, be references to its module. */
 static inline void compat_event_uncount(struct trace_event_call *call, struct module *module)
 {
 	call->flags &= ~COMPAT_EVENT_COUNTED;
@@ -59,7 +59,7 @@ static inline void compat_event_uncount(struct trace_event_call *call, struct mo
 
 /*
  * b6c7abd1c28a ("tracing: Fix TASK_COMM_LEN in trace event format file"), v6.3, and in
- * v6.1.y: before, the length of an array was only in its type.
+ * v6.1.y: before, fields had no .len, and only the type string contained an array's length.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 20)
 #define COMPAT_ARRAY_LENGTH(bytes)	.len = (bytes),
@@ -69,8 +69,9 @@ static inline void compat_event_uncount(struct trace_event_call *call, struct mo
 
 /*
  * ("tracing: Allow custom events to be added to the tracefs directory"), v5.18:
- * exported trace_add_event_call() and trace_remove_event_call().  On older kernels, none of
- * which checks the targets of indirect branches, they are looked up.
+ * exported trace_add_event_call() and trace_remove_event_call().  On older kernels both are
+ * looked up by name and called through pointers; none of these kernels checks the targets of
+ * indirect branches.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
 static inline int compat_find_event_calls(unsigned long (*find)(const char *symbol))

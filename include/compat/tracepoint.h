@@ -36,7 +36,7 @@ struct compat_tracepoint {
 
 /*
  * ("tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast"),
- * v7.0: before, a section with preemption disabled was a reader of a tracepoint's functions.
+ * v7.0: before, disabling preemption protected readers of a tracepoint's array of functions.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 extern struct srcu_struct tracepoint_srcu;

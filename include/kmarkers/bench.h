@@ -2,19 +2,19 @@
 /*
  * The benchmark harness: groups of variants, measured in randomised blocks.
  *
- * A group measures one thing in several variants; the first variant is its
- * baseline, the second the same code once more (the A/A clone, whose difference
- * from the baseline is noise).  Each variant exists at 8 code layouts in a module, and at 32
+ * A group measures one operation in several variants.  The first variant is the
+ * baseline; the second is a copy of its code (the A/A clone, whose difference from the
+ * baseline is noise).  Each variant is compiled at 8 code layouts in a module, and at 32
  * in a program.
  *
- * A block uses one layout, runs every variant once, in an order taken from a
- * random Latin square, and each at every loop count of the group.  The cost of a pass
- * is the slope of time over loop count, in which work that is done once per window,
+ * A block uses one layout and runs every variant, in an order taken from a random Latin
+ * square, once at every loop count of the group.  Each run is a timed window.  The cost of
+ * a pass is the slope of time over loop count, in which work that is done once per window,
  * such as reading the clock, cancels out.
  *
- * Adding a variant is a BENCH_OPS() and a BENCH_ROW(); adding a group is a
- * struct bench_group and a line in groups.c, or BENCH_GROUP() in a module or a program of
- * its own.  A module is loaded after kmarkers_bench, and is then measured through the files of
+ * A new variant needs a BENCH_OPS() and a BENCH_ROW(); a new group needs a struct
+ * bench_group and a line in groups.c, or BENCH_GROUP() in a module or a program of its own.
+ * A module is loaded after kmarkers_bench, and is then measured through the files of
  * kmarkers_bench in debugfs; a program links with libkmbench.a and is used like kmbench:
  *
  *	static unsigned long hash;
@@ -63,25 +63,25 @@ struct bench_sample;
 
 /**
  * typedef bench_op - one variant at one layout
- * @loops: how often to run the measured code
+ * @loops: number of passes of the measured code
  *
- * Return: the TSC ticks that this took.
+ * Return: duration of the passes in TSC ticks.
  */
 typedef u64 bench_op(u32 loops);
 
-/* Quantities that a sample may measure, with the meaning of its value and of its size. */
+/* Kinds of samples, with the meaning of bench_sample.value and bench_sample.size. */
 enum bench_measured {
-	BENCH_LOOP,	/* ticks of a loop, and its passes */
-	BENCH_SWITCH,	/* ticks of switching sites, and the number of sites */
-	BENCH_PART,	/* ticks of a part of such a switch */
-	BENCH_GAP,	/* ticks that another CPU lost meanwhile, in one gap */
-	BENCH_ROUNDS,	/* rounds of synchronisation that such a switch took */
+	BENCH_LOOP,	/* value: TSC ticks of a loop; size: number of its passes */
+	BENCH_SWITCH,	/* value: TSC ticks of switching sites; size: number of sites */
+	BENCH_PART,	/* value: TSC ticks of a part of such a switch */
+	BENCH_GAP,	/* value: TSC ticks that another CPU lost in one gap meanwhile */
+	BENCH_ROUNDS,	/* value: number of rounds of synchronisation of such a switch */
 };
 
 /**
  * struct bench_variant - a variant of a benchmark, initialised by BENCH_ROW()
- * @name: of letters, digits, - and _; at most BENCH_MAX_NAME
- * @op: its code at each layout; unused in a group with a block function
+ * @name: name of letters, digits, - and _; at most BENCH_MAX_NAME characters
+ * @op: array of its functions, one for each layout; unused in a group with a block function
  * @nr_layouts: number of layouts, the same for all variants of a group
  * @measured: kind of its samples; BENCH_LOOP in a group without a block function
  */
@@ -103,13 +103,13 @@ struct bench_variant {
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
  * @block: custom function that measures a block: variants are then only names and @loops is
- *	unused; NULL for the standard one of run.c; returns 0 or an error
- * @block_samples: returns the number of samples of @block, always the same, at least 1;
- *	as many are read after each block
- * @most_blocks: most blocks in a run of this group; 0 for no limit
- * @most_seconds: no block begins later than this after the first; 0 for no limit
- * @arms: @setup enables markers; if false, all markers must be disabled
- * @lacks: what is missing, in words on one line, if @setup returns -ENODEV
+ *	unused; NULL for the standard function of run.c; returns 0 or an error
+ * @block_samples: returns the number of samples that @block writes, always the same, at least 1
+ * @most_blocks: maximum number of blocks in a run of this group; 0 for no limit
+ * @most_seconds: time in seconds after the start of the first block at which the last block may
+ *	begin; 0 for no limit
+ * @arms: true if @setup enables markers; if false, all markers must be disabled
+ * @lacks: one line that names the missing feature if @setup returns -ENODEV
  *
  * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
  * several groups are run.
@@ -130,14 +130,14 @@ struct bench_group {
 	const char *lacks;
 };
 
-/* struct bench_sample.flags: the window was disturbed */
+/* Flags of struct bench_sample: the task was preempted, or migrated, in the window. */
 #define BENCH_PREEMPTED		0x1
 #define BENCH_MIGRATED		0x2
 
-/* One timed window; enum bench_measured says what @value and @size are. */
+/* One timed window.  enum bench_measured defines @value and @size. */
 struct bench_sample {
 	u64 value;
-	u64 cycles;	/* core cycles, by the block's bench_cycles_ratio(); 0 if not known */
+	u64 cycles;	/* core cycles, from bench_measure_cycles_ratio(); 0 if unknown */
 	u32 block;
 	u32 size;
 	u16 cpu;
@@ -157,9 +157,9 @@ struct bench_config {
 /**
  * struct bench_result - the samples of the last run of a group
  * @samples: array, or NULL before the first run
- * @nr: samples taken; complete if equal to @planned
- * @planned: samples that a complete run takes
- * @step: samples of each block
+ * @nr: number of samples taken; the run is complete if it equals @planned
+ * @planned: number of samples of a complete run
+ * @step: number of samples of each block
  * @run: number of the run; 0 in a program
  * @config: the configuration of that run
  */
@@ -220,7 +220,7 @@ static void __attribute__((constructor)) id##_register(void)		\
 #endif
 
 /**
- * BENCH_ROW() - the entry of a variant in the array of its group
+ * BENCH_ROW() - initialise the entry of a variant in the array of its group
  * @label: its name
  * @id: the @id that was passed to BENCH_OPS()
  */

@@ -16,11 +16,11 @@
 #endif
 
 /*
- * Maximum number of layouts of a variant.  An instruction at the end of a cache line may cost a
- * cycle that it costs nowhere else.  So a program, which is measured until its rows can be
- * distinguished, begins its loops at every second byte of a line.  A module, which stays small,
- * begins them at every eighth byte, and so does a build with BENCH_FEW_LAYOUTS: compiling 32
- * layouts takes long, and a build that looks for faults is not timed.
+ * Maximum number of layouts of a variant.  A layout is the offset of a loop in a cache line of 64
+ * bytes: an instruction at the end of a line may cost an additional cycle.  A program, which is
+ * measured until its variants can be distinguished, has layouts at every second byte.  A module,
+ * which must stay small, has them at every eighth byte, as does a build with BENCH_FEW_LAYOUTS,
+ * which is meant for sanitizers: it is not timed, and 32 layouts take long to compile.
  */
 #if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
 #define BENCH_LAYOUTS		8
@@ -60,8 +60,8 @@ static __always_inline u64 bench_tsc(void)
  *
  * Between the two macros the compiler places the code that prepares the loop, more for some
  * variants than for others.  8801f is the next head in the output, also where the compiler
- * copies the loop.  If the compiler aligned the head too, GNU as would search for ever: the
- * kernel's flags tell the compiler not to, and elsewhere BENCH_NO_ALIGN does.  Clang's assembler
+ * copies the loop.  The compiler must not align the head itself, because GNU as would then not
+ * terminate: the kernel's flags, and elsewhere BENCH_NO_ALIGN, forbid it.  Clang's assembler
  * cannot compute the length; with it the code before the loop is placed at the offset instead.
  */
 /**
@@ -88,8 +88,8 @@ static __always_inline u64 bench_tsc(void)
  * BENCH_BEGIN() - disable interrupts while no other task is waiting to run
  * @irqs: variable for local_irq_restore()
  *
- * If a task were waiting, enabling preemption in the window would take an instruction or
- * two more.
+ * If a task were waiting, enabling preemption in the window would execute one or two more
+ * instructions.
  */
 #define BENCH_BEGIN(irqs)						\
 do {									\
@@ -101,8 +101,8 @@ do {									\
 } while (1)
 
 /**
- * BENCH_WINDOW() - a window around a loop of the statements
- * @layout: where in a cache line the loop begins
+ * BENCH_WINDOW() - run a loop of the statements, and set start and end to the TSC around it
+ * @layout: the layout, which determines the loop's offset in a cache line
  */
 #define BENCH_WINDOW(layout, ...)					\
 do {									\
@@ -117,7 +117,7 @@ do {									\
 } while (0)
 
 /**
- * BENCH_OP() - a variant at one layout: a window in which interrupts are off
+ * BENCH_OP() - define a variant at one layout, with interrupts off in its window
  * @id: the variant
  * @layout: the layout
  */
@@ -150,14 +150,14 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_EACH_AFTER() - a variant at one layout, with a window around each pass
+ * BENCH_OP_EACH_AFTER() - define a variant at one layout, with a window around each pass
  * @id: the variant
  * @layout: the layout
  * @unseen: number of untimed passes before the first timed one
- * @prepare: done before each pass, and not timed
+ * @prepare: statement that is executed before each pass, and not timed
  *
- * The empty asm makes the compiler compute @start before the statements: after them, the
- * computation would be in the window, in some variants and not in others.
+ * The empty asm makes the compiler compute @start before the statements.  Otherwise it would
+ * compute @start after them in some variants, which would add to the measured time.
  */
 #define BENCH_OP_EACH_AFTER(id, layout, unseen, prepare, ...)		\
 static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
@@ -186,7 +186,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * BENCH_OP_EACH() - BENCH_OP_EACH_AFTER() without untimed passes
  * @id: the variant
  * @layout: the layout
- * @prepare: done before each pass, and not timed
+ * @prepare: statement that is executed before each pass, and not timed
  */
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
 	BENCH_OP_EACH_AFTER(id, layout, 0, prepare, __VA_ARGS__)
@@ -238,7 +238,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	id##_24, id##_25, id##_26, id##_27, id##_28, id##_29, id##_30, id##_31
 
 /**
- * BENCH_AT_LAYOUTS() - the functions of a variant, id_0 and so on, and the array of them
+ * BENCH_AT_LAYOUTS() - define the functions of a variant, id_0 and so on, and their array
  * @nr: number of layouts: 8 or 32
  * @op: BENCH_OP(), BENCH_OP_OPEN(), BENCH_OP_EACH() or BENCH_OP_EACH_AFTER()
  * @id: the variant; the other arguments of @op follow
@@ -258,21 +258,21 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 #endif
 
 /**
- * BENCH_OPS() - a variant at every layout, with interrupts off
+ * BENCH_OPS() - define a variant at every layout, with interrupts off
  * @id: the variant, for BENCH_ROW(); the statements follow
  */
 #define BENCH_OPS(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP, id, __VA_ARGS__)
 
 /**
- * BENCH_OPS_OPEN() - a variant at every layout, with interrupts on
+ * BENCH_OPS_OPEN() - define a variant at every layout, with interrupts on
  * @id: the variant, for BENCH_ROW(); the statements follow
  */
 #define BENCH_OPS_OPEN(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP_OPEN, id, __VA_ARGS__)
 
 /**
- * BENCH_OPS_EACH() - a variant at 8 layouts, with a window around each pass
+ * BENCH_OPS_EACH() - define a variant at 8 layouts, with a window around each pass
  * @id: the variant, for BENCH_ROW(); the statements follow
- * @prepare: done before each pass, and not timed
+ * @prepare: statement that is executed before each pass, and not timed
  */
 #define BENCH_OPS_EACH(id, prepare, ...)				\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH, id, prepare, __VA_ARGS__)
@@ -281,11 +281,11 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * BENCH_OPS_EACH_AFTER() - BENCH_OPS_EACH() with untimed passes before the first timed one
  * @id: the variant, for BENCH_ROW(); the statements follow
  * @unseen: number of untimed passes
- * @prepare: done before each pass, and not timed
+ * @prepare: statement that is executed before each pass, and not timed
  *
  * The first pass of a window costs more than the others if other variants have trained the
- * branch predictors.  A constant cost would cancel out in the slope.  But which of a variant's
- * three windows runs first is random, and so the slopes would be spread.
+ * branch predictors.  A constant cost would cancel out in the slope.  But the first of a
+ * variant's three windows has a random loop count, so the additional cost would spread the slopes.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The instruction that is either a nop or a jump.
+ * A branch: an instruction of a site that is either a nop or a jump.
  *
- * It has 7 bytes.  Its last 4 are the distance to the label in each of its forms:
+ * It has 7 bytes.  In each of its forms the last 4 are the distance to the label:
  *
- *	3e 0f 85 distance	jne label, as compiled: tools see both ways
+ *	3e 0f 85 distance	jne label, as compiled: objtool follows both paths
  *	0f 1f 80 distance	nop, while it is off
  *	2e 2e e9 distance	jmp label, while it is on
  *
- * So no table need hold the distance, and a change writes three bytes.
+ * So no table has to store the distance, and a change writes only three bytes.
  */
 #ifndef KMARKERS_BRANCH_H
 #define KMARKERS_BRANCH_H
@@ -18,10 +18,10 @@
 
 #define KMARKERS_BRANCH_LEN	7
 
-/* As it is compiled, inside an asm goto statement. */
+/* The branch as compiled, for an asm goto statement. */
 #define KMARKERS_BRANCH(label)	".byte 0x3e, 0x0f, 0x85\n	.long " label " - . - 4"
 
-/* The bytes before the distance. */
+/* The three bytes before the distance: as compiled, off and on. */
 #define KMARKERS_BRANCH_COMPILED	"\x3e\x0f\x85"
 #define KMARKERS_BRANCH_OFF		"\x0f\x1f\x80"
 #define KMARKERS_BRANCH_ON		"\x2e\x2e\xe9"

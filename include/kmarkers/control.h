@@ -21,15 +21,15 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
-/* Longest line that the parameter takes. */
+/* Maximum length of a line in bytes. */
 #define PATCHER_CONTROL_LINE	1024
 
 /**
- * struct patcher_control - a receiver of commands
+ * struct patcher_control - a receiver of command lines
  * @module: name of the module, for the log
  * @usage: the accepted lines, for the log and for readers of the file
  * @lock: held while a line is run
- * @run: runs a line, which it may modify; returns 0 or an error
+ * @run: function that runs a line, which it may modify; returns 0 or an error
  * @open: true while lines are accepted; private
  */
 struct patcher_control {
@@ -50,9 +50,9 @@ int patcher_control_set(const char *value, const struct kernel_param *param);
  *
  * A line for which the function returns -EINVAL is logged together with the accepted lines.
  *
- * The operations of the parameter are in the module itself: the kernel still reads them after it
- * has dropped the references to the modules that this one needs, when kmarkers_patcher may have
- * been unloaded.
+ * The parameter's operations are defined in the module itself, because the kernel reads them
+ * even after it has dropped the module's references to other modules, when kmarkers_patcher may
+ * already be unloaded.
  */
 #define PATCHER_CONTROL(name, run_line, lines)				\
 static struct patcher_control name = {					\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Checks of the compiler's dialect in programs: its first error names what is missing. */
+/* Check target, dialect and options of the compiler, so that a program gets one clear error. */
 #ifndef KMARKERS_DIALECT_H
 #define KMARKERS_DIALECT_H
 
@@ -16,9 +16,9 @@
 #endif
 
 /*
- * Disable clang's -Wpedantic warnings of extensions in our macros.  With #pragma GCC system_header,
- * gcc does not warn of macros of the header and of the headers that it includes; clang warns of
- * the included ones.
+ * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  With #pragma GCC
+ * system_header, gcc does not warn about macros of the header and of the headers that it includes;
+ * clang warns about those of the included headers.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Records of function entries and exits.  entry.mk makes the compiler include this file first
- * into every file of a client.  It contains only assembly, so that no header of the kernel is
- * read before the client's own lines.
+ * into every file of a client.  It contains only assembly, so that no kernel header is included
+ * before the client's own lines.
  *
  * The compiler begins each function with "call __fentry__", and with
- * -minstrument-return=call it writes "call __return__" before each way out of a
- * function: returns and tail calls.  The macro named call writes a nop of 5 bytes
- * there instead, and a record; any other call it leaves as it is.
+ * -minstrument-return=call it writes "call __return__" before each return and each tail
+ * call.  The assembler macro named call replaces these two calls by a nop of 5 bytes and a
+ * record, and leaves all other calls unchanged.
  *
  * The records are found as described in <kmarkers/table.h>, with one difference: the head
- * refers to no symbol of ours, so the client can be loaded without any module of ours, and
- * takes no reference to one.  Therefore the parameter that stands for the table has the
- * kernel's own operations of a string, of maximum length 0, so that it cannot be set.
+ * refers to no symbol of kmarkers, so the client can be loaded without its modules and holds
+ * no reference to them.  Therefore the parameter that holds the table's address uses the
+ * kernel's param_ops_string, with a maximum length of 0, so that it cannot be set.
  */
 #if !defined(KMARKERS_ENTRY_RECORD_H) && !defined(__ASSEMBLER__)
 #define KMARKERS_ENTRY_RECORD_H
 
 #include <kmarkers/table_version.h>
 
-/* struct patcher_compact_site, whose data is 0 for an entry and 1 for an exit. */
+/* Each record is a struct patcher_compact_site, whose data is 0 for an entry and 1 for an exit. */
 asm(".macro kmarkers_entry_site data\n"
 	".Lkmarkers_entry_\\@:\n"
 	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
@@ -42,7 +42,7 @@ asm(".macro kmarkers_entry_site data\n"
 #define KMARKERS_ENTRY_TEXT_OF(x)	#x
 #define KMARKERS_ENTRY_TEXT(x)		KMARKERS_ENTRY_TEXT_OF(x)
 
-/* struct kmarkers_chunk, which is an empty struct kparam_string too; and struct kernel_param. */
+/* A struct kmarkers_chunk, also an empty struct kparam_string, and a struct kernel_param. */
 asm(".pushsection .discard_kmarkers_entry, 0, \"aw\", @progbits\n"
 	"	.balign 4\n"
 	".Lkmarkers_entry_begin:\n"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace events that are created at run time, by event sources.
+ * Trace events that event sources create at run time.
  *
  * OVERVIEW
  *
- * A *source* knows objects in modules that can be trace events: markers are one
- * source, SDT probes another.  It *offers* an event for each object: a system, a name
- * and a format.  All offers of one system and name are one event, which has the format
- * of the first, the fields that the format names, and for its owner a module that
- * offers it.  While the event is enabled, the source calls marker_event_write() for each
- * hit.
+ * An event *source* is a subsystem with objects in modules that can be trace events:
+ * markers are one source, SDT probes another.  It *offers* an event for each object: a
+ * system, a name and a format.  All offers with the same system and name become one event,
+ * which has the format of the first offer, the fields that the format describes, and one of
+ * the offering modules as its owner.  While the event is enabled, the source calls
+ * marker_event_calls.write() for each hit.
  *
- * The machinery is in kmarkers_markers.  A module that can work without it gets it with
- * symbol_get(marker_event_calls), and gives it back with symbol_put():
+ * The implementation is in kmarkers_markers.  A module that can also work without it gets a
+ * reference with symbol_get(marker_event_calls), and drops it with symbol_put():
  *
  *	calls = symbol_get(marker_event_calls);
  *	err = calls->join(&source);
@@ -45,11 +45,11 @@ struct module;
 /**
  * struct marker_event_offer - an event that a source offers for one of its objects
  * @system: the directory of the event in tracefs
- * @name: the event
- * @format: as that of a marker
- * @place: place of the object in the code, for the log
+ * @name: name of the event
+ * @format: format of its fields, as that of a marker
+ * @place: source location of the object, for the log
  * @module: the module that contains the object
- * @made: set to true if an event of this format exists now; or NULL
+ * @made: pointer to a flag that is set to true if an event of this format exists now; or NULL
  *
  * The strings are valid only until the function that gets the offer returns.
  */
@@ -67,19 +67,19 @@ typedef int marker_event_visitor(void *data, const struct marker_event_offer *of
 /**
  * struct marker_event_source - an event source
  * @node: private
- * @ready: called with true when all subsystems have registered a module, and with false when
- *	the module is unloaded: then no event of it is offered any more.  Return true if the
- *	module was not ready before and is now
- * @visit: call a function for each offer of one module that is ready, or for NULL of all such
- *	modules.  A return value other than 0 of the function ends the walk, and is returned
+ * @ready: called with @on true when all subsystems have registered a module, and with false
+ *	when the module is unloaded, after which its events are not offered.  Return true if the
+ *	module was not ready before and is ready now
+ * @visit: call a function for each offer of a module that is ready or, if @module is NULL, of
+ *	all such modules.  If the function returns other than 0, stop and return that value
  * @find: call a function for one offer of that system, name and format; a NULL format matches
  *	any.  Return what the function returned, or 0 if there is no such offer
  * @connect: call write() for each hit from now on.  Return 0 or an error
  * @disconnect: stop calling write().  After an RCU grace period it is not called any more,
  *	unless an error is returned
  *
- * @connect and @disconnect get the system, name and format of the event, and what is to be
- * passed to write().
+ * @connect and @disconnect get the system, name and format of the event, and the pointer to
+ * pass to write() as its user.
  */
 struct marker_event_source {
 	struct list_head node;
@@ -100,7 +100,8 @@ struct marker_event_source {
  * @update: create and remove events so that they match the offers of a source.  Return 0; or,
  *	with all events unchanged, -EBUSY if an event that is no longer offered is enabled or has
  *	references
- * @write: record a hit of an event; gets the user that connect() was given, and the arguments
+ * @write: record a hit of an event; gets the user pointer that was passed to connect(), and the
+ *	arguments of the hit
  */
 struct marker_event_calls {
 	int (*join)(struct marker_event_source *source);

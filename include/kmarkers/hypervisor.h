@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Detecting whether this machine is hardware, a hypervisor's guest or an emulator. */
+/* Detect whether this machine is hardware, a hypervisor's guest or an emulator. */
 #ifndef KMARKERS_HYPERVISOR_H
 #define KMARKERS_HYPERVISOR_H
 
@@ -43,7 +43,7 @@ static inline void kmarkers_read_hypervisor(char name[KMARKERS_HYPERVISOR_BYTES]
 	name[KMARKERS_HYPERVISOR_BYTES - 1] = '\0';
 }
 
-/* Is this QEMU without acceleration?  It translates code and does not count cycles. */
+/* Return true on QEMU without acceleration, which translates code and does not count cycles. */
 static inline bool kmarkers_is_emulated(void)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];

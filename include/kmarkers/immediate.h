@@ -6,8 +6,8 @@
  *
  * Reading an immediate value is one instruction, mov $value,%reg, with the
  * value inside the instruction.  It touches no data cache line, so it costs
- * the same however cold the data caches are.  Changing one is expensive: every
- * place that reads it is patched, on the running system, all in one batch.
+ * the same whether the data caches are warm or cold.  Changing one is expensive: every
+ * place that reads it is patched on the running system, all in one batch.
  * Use immediate values for data that is read often and changed rarely.  A boolean can
  * be read as a branch, imv_branch(): one nop or one jump, without a test.
  *
@@ -53,7 +53,7 @@
  * each execution reads the value again.  It does not order other accesses: to pass data
  * along with a value, synchronise as for any variable.
  *
- * imv_read() must not stand in __init text, which is freed while its sites stay
+ * imv_read() must not be used in __init text, which is freed while its sites stay
  * registered: use _imv_read() there, a plain load.  A module that breaks this rule is
  * refused when it is loaded.
  *
@@ -96,11 +96,11 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  * @type: its type, of 1, 2, 4 or 8 bytes
  * @name: its name
  *
- * A static initialiser may follow; "static" may stand in front.
+ * A static initialiser may follow; "static" may precede.
  */
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 
-/* In a program, an address is a constant only if the variable is known to be in the program. */
+/* In a program, the compiler treats the address of a hidden variable as a constant. */
 #ifdef __KERNEL__
 #define __IMV_EXTERN			extern
 #else
@@ -143,11 +143,11 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 #else
 
-/* Bits of struct patcher_site.flags: the site is a branch, or a condition that is inverted. */
+/* Flags of struct patcher_site: the site is an imv_branch(), or a jump whose condition changes. */
 #define IMV_BRANCH	0x100
 #define IMV_FLIP	0x200
 
-/* An instruction that reads a value, and the struct patcher_site of it. */
+/* Emit an instruction that reads a value, and its struct patcher_site. */
 #define __IMV_SITE(instruction, var, bytes, flags)			\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
@@ -194,7 +194,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 	__imv_value;							\
 })
 
-/* The instruction has 7 bytes: see <kmarkers/branch.h>. */
+/* Emit the branch of 7 bytes that <kmarkers/branch.h> describes. */
 static __always_inline bool __imv_branch(const void *var)
 {
 	asm goto(__IMV_SITE(KMARKERS_BRANCH("%l[on]"), "0", "1", __stringify(IMV_BRANCH))
@@ -220,8 +220,9 @@ on:
 })
 
 /*
- * Two forms that were tried in 2006 and 2008: they compare a register with itself, or
- * clear it; changing one byte turns jne, never taken, into je, always taken.
+ * Two forms of branches that were tried in 2006 and 2008.  They compare a register with
+ * itself, or clear it, and jump: changing one byte turns jne, which is never taken, into je,
+ * which is always taken.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -269,7 +270,7 @@ on:
  * struct imv_change - one change in a batch
  * @var: address of the variable behind an immediate value
  * @value: its new value, in the low @size bytes
- * @size: bytes of the variable
+ * @size: size of the variable in bytes
  */
 struct imv_change {
 	void *var;
@@ -310,8 +311,8 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
 /**
  * struct imv_settable - a value that root may change through debugfs
  * @name: its name, also of its file
- * @var: the variable behind it
- * @size: its bytes
+ * @var: address of the variable behind it
+ * @size: size of the variable in bytes
  * @is_signed: true if its type is signed
  * @min: smallest value allowed
  * @max: largest value allowed

@@ -39,7 +39,7 @@
  *		...
  *	marker_remove_probe(probe);
  *
- *	Through all markers:
+ *	A walk through all markers:
  *
  *	struct marker_iter iter;
  *
@@ -55,10 +55,10 @@
  *	jump		one nop or jump (the default)
  *	immediate	the state is an operand of an instruction, then test and branch
  *	generic		the state is a byte in memory; works in __init and __exit text
- *	cmp_flip	a comparison of a register with itself, and a branch on it
- *	xor_flip	the same after clearing a register
+ *	cmp_flip	a comparison of a register with itself, and a conditional jump
+ *	xor_flip	an xor of a register with itself, and a conditional jump
  *
- * All flavours do the same; they differ in what they cost while off.
+ * All flavours do the same; they differ in their cost while no probe is connected.
  *
  * CONTEXT
  *
@@ -74,13 +74,13 @@
  * A probe is always called with the private data it was registered with.  After
  * marker_synchronize_unregister() returned, no probe unregistered before it
  * still runs.  A marker whose format differs from the one registered under its
- * name stays off, and the log says so.  Probes of a module that is unloaded without
- * unregistering them are disconnected, and the log says so.  A probe that hits
- * its own marker is called again, without end: there is no guard.
+ * name stays off, which is logged.  Probes of a module that is unloaded without
+ * unregistering them are disconnected, which is logged too.  A probe that hits its own
+ * marker recurses without end: there is no recursion guard.
  *
- * WHERE A MARKER MAY NOT STAND
+ * WHERE MARKERS ARE FORBIDDEN
  *
- * A marker must not stand where RCU is not watching: in the innermost part of the idle
+ * A marker must not be placed where RCU is not watching: in the innermost part of the idle
  * loop, in entry code and in other noinstr code.  Nothing waits for a probe that runs
  * there: neither marker_synchronize_unregister() nor the code that frees arrays of
  * probes.  A kernel with PROVE_RCU reports a marker that is hit there.
@@ -146,15 +146,15 @@ enum marker_flavour {
  * struct marker - a marker: one place in the code
  * @name: the marker's name
  * @format: its format
- * @func: the function it stands in
- * @file: the source file; NULL for a marker attached to a function
- * @line: the line
+ * @func: name of the function that contains it
+ * @file: its source file; NULL for a marker attached to a function
+ * @line: its line number in @file
  * @state__imv: 1 while probes are connected; read by the site
  * @flavour: how the site reads @state__imv
- * @nr_args: how many arguments it has
+ * @nr_args: number of its arguments
  * @probes: the probes to call, an RCU array, or NULL
  * @node: link in the registry; private
- * @module: the module it is in
+ * @module: name of the module that contains it
  */
 struct marker {
 	const char *name;
@@ -174,8 +174,9 @@ struct marker {
  * struct marker_tp - a marker inside the callback of a tracepoint
  * @marker: the fields that all markers have
  * @tracepoint: the tracepoint
- * @callback: connected to it while the marker has probes
- * @ready: the callback may run, since all notifiers have seen its module; private
+ * @callback: function that is connected to @tracepoint while the marker has probes
+ * @ready: true when all module notifiers have run for the module, so that the callback may run;
+ *	private
  * @node: link in a list while the callback is connected; private
  */
 struct marker_tp {
@@ -189,7 +190,7 @@ struct marker_tp {
 /**
  * struct marker_call - the data of one hit, which a marker passes to its probes
  * @marker: the marker
- * @private: passed to each as call_private
+ * @private: passed to each probe as call_private
  * @format: its format
  * @args: its arguments
  */
@@ -201,17 +202,17 @@ struct marker_call {
 };
 
 /**
- * marker_of_args() - the marker that called a probe
+ * marker_of_args() - return the marker that called a probe
  * @args: as passed to the probe; not a copy
  *
- * Return: the marker, which stays until the probe returns.
+ * Return: the marker, which is valid until the probe returns.
  */
 static inline const struct marker *marker_of_args(va_list *args)
 {
 	return container_of(args, struct marker_call, args)->marker;
 }
 
-/* Place the record of a marker: the address of its struct marker, relative to the record. */
+/* Emit the record of a marker: the address of its struct marker, relative to the record. */
 #define __MARKER_RECORD(marker)						\
 	asm volatile(KMARKERS_RECORD(markers,				\
 		     "	.long %c0 - .\n")				\
@@ -239,7 +240,7 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_
 }
 
 /**
- * trace_mark_flavour() - a marker of a chosen flavour
+ * trace_mark_flavour() - place a marker of a chosen flavour
  * @kind: generic, immediate, jump, cmp_flip or xor_flip
  * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
  * @call_data: passed to the probes as call_private
@@ -257,7 +258,7 @@ do {									\
 	__MARKER_SITE(kind, __marker_here, call_data, fmt, ## args);	\
 } while (0)
 
-/* The longest name of a marker: longer ones cannot be trace events. */
+/* Maximum length of a marker's name: names of trace events cannot be longer. */
 #define MARKER_NAME_MOST	63
 #ifdef __CHECKER__
 #define __MARKER_CHECK_QUOTES(mark)	_Static_assert(1, "")
@@ -271,7 +272,7 @@ do {									\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
-/* Refuse LTTng's trace_mark(), in vendors' trees since 2.6.27, which takes a channel first. */
+/* Refuse to compile LTTng's trace_mark() of vendor kernels, whose first argument is a channel. */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
 #else
@@ -301,7 +302,7 @@ do {									\
 } while (0)
 
 /**
- * trace_mark() - a marker, as in 2.6.25-2.6.31
+ * trace_mark() - place a marker, as in Linux 2.6.25-2.6.31
  * @name: its name, an identifier of at most MARKER_NAME_MOST characters
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
@@ -310,7 +311,7 @@ do {									\
 	trace_mark_flavour(jump, name, NULL, format, ## args)
 
 /**
- * _trace_mark() - a marker with its state in memory, for __init and __exit text
+ * _trace_mark() - place a marker whose state is read from memory, for __init and __exit text
  * @name: its name, an identifier of at most MARKER_NAME_MOST characters
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
@@ -320,10 +321,10 @@ do {									\
 
 #ifdef __KERNEL__
 /**
- * trace_mark_tp() - a marker in the callback of a tracepoint, as in 2.6.28-2.6.31
+ * trace_mark_tp() - place a marker in the callback of a tracepoint, as in Linux 2.6.28-2.6.31
  * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
  * @tp_name: the tracepoint, whose header the file includes
- * @tp_cb: the callback in which it stands, of the type that today's tracepoints have
+ * @tp_cb: the callback that contains the marker, of the type that current kernels require
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  *
@@ -370,7 +371,7 @@ static struct marker __marker_##mark __used =				\
 asm(KMARKERS_RECORD(markers, "	.long __marker_" #mark " - .\n"))
 
 /**
- * GET_MARKER() - a marker that DEFINE_MARKER(name, format) defined, as in 2.6.28-2.6.31
+ * GET_MARKER() - the struct marker that DEFINE_MARKER(name, format) defined
  * @mark: its name
  */
 #define GET_MARKER(mark)	(__marker_##mark)
@@ -389,7 +390,7 @@ void marker_synchronize_unregister(void);
  */
 typedef void marker_probe_2006(const char *fmt, ...);
 
-/* A probe of 2006 as clients pass it: the function, or the function cast to marker_probe_func. */
+/* A probe of 2006 as an argument: the function, or the function cast to marker_probe_func. */
 union marker_any_probe {
 	marker_probe_2006 *probe;
 	marker_probe_func *cast;

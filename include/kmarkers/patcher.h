@@ -7,27 +7,27 @@
  * A *site* is one instruction that may be replaced, while every CPU may be
  * executing it, by another instruction of the same length.  Sites in the text
  * of modules are recorded at build time in an ELF section (struct patcher_site,
- * 12 bytes) and become known to the patcher when the module is loaded, before
- * its init function runs.  Sites in the text of the kernel itself are registered
- * one by one, see <kmarkers/redirect.h>.
+ * 12 bytes) and registered with the patcher when the module is loaded, before
+ * its init function runs.  Sites in core text, the text of the kernel itself, are
+ * registered one by one, see <kmarkers/redirect.h>.
  *
  * A *batch* is any number of replacements.  It is checked as a whole first and
  * either refused as a whole, with nothing changed, or applied as a whole with
- * exactly three rounds of CPU synchronisation, however many sites it has:
+ * exactly three rounds of CPU synchronisation, independent of its number of sites:
  *
  *	1. the first byte of every site becomes int3;	all CPUs synchronise
  *	2. every other byte is written;			all CPUs synchronise
  *	3. the first byte of every site is written;	all CPUs synchronise
  *
- * If a CPU executes an int3 in between, its handler emulates the new instruction.
+ * If a CPU executes an int3 meanwhile, the breakpoint handler emulates the new instruction.
  *
- * A breakpoint may also be permanent (patcher_store_traps()): it takes one byte and
- * one round.  For each CPU that executes it, the trap function of the table is called.
+ * A breakpoint may also be permanent (patcher_store_traps()): setting it takes one byte
+ * and one round.  Each execution of it calls the trap function of the table.
  *
  * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
- * is in module text and nothing jumps into it: recording a site as a run is the
- * promise that nothing does.  Between the first and the second step, the patcher
- * waits for tasks that were preempted inside a run, with a tasks-RCU grace period.
+ * is in module text and no jump leads into it, which the code that records the run
+ * must guarantee.  Between the first and the second step, the patcher waits for tasks
+ * that were preempted inside a run, with a tasks-RCU grace period.
  *
  * EXAMPLE
  *
@@ -41,7 +41,7 @@
  * CONTEXT
  *
  *	function			may sleep  irq  nmi
- *	patcher_apply() and the like	yes	   no	no
+ *	patcher_apply() and variants	yes	   no	no
  *	patcher_register()		yes	   no	no
  *	patcher_unregister()		yes	   no	no
  *	patcher_drop()			yes	   no	no
@@ -55,21 +55,21 @@
  *
  * ERRORS, the same everywhere
  *
- *	-EINVAL	the request makes no sense: a length, an overlap, a new
- *		instruction that cannot be emulated, an instruction boundary
+ *	-EINVAL	invalid request: a wrong length, an overlap, a new instruction that
+ *		cannot be emulated, an address inside an instruction
  *	-ENOENT	no site, function or call of that name or address
  *	-EPERM	text that may not be changed at all, or not by this caller
- *	-EBUSY	in use by someone else, for instance by a kprobe on the instruction
+ *	-EBUSY	in use by other code, for instance by a kprobe on the instruction
  *		or up to 4 bytes before it; try later
  *	-EILSEQ	the bytes in memory are not those expected
- *	-ENOMEM	no memory
+ *	-ENOMEM	not enough memory
  *
  * LOCKS
  *
  * The order of locks is: the patcher's own mutex, the kernel's kprobe_mutex,
  * cpus_read_lock(), and for core text the kernel's text_mutex.  So no function that
  * calls patcher_apply(), such as imv_set() and the registration of probes, may be
- * called while one of these is held, nor from a CPU hotplug callback.  Under
+ * called while one of these is held, or from a CPU hotplug callback.  Under
  * cpus_read_lock() it would take kprobe_mutex in the wrong order, which lockdep
  * reports at the first such call.
  *
@@ -93,15 +93,15 @@ struct module;
 struct patcher_site;
 struct pt_regs;
 
-/* The longest instruction that can be replaced: mov $imm64,%reg has 10 bytes. */
+/* Maximum length of a site in bytes: mov $imm64,%reg has 10, or 11 with a prefix 66. */
 #define PATCHER_INSN_MAX	11
 
 /**
  * struct patcher_site - one instruction that may be replaced
- * @addr: its first byte, relative to this field
- * @key: the object of the subsystem that owns the site, relative to this field
- * @len: bytes of the instruction
- * @size: bytes of its operand, as the owner defines it
+ * @addr: address of its first byte, relative to this field
+ * @key: address of an object of the owner, such as a variable, relative to this field
+ * @len: length of the instruction in bytes
+ * @size: size of the operand in bytes, defined by the owner
  * @flags: PATCHER_SITE_*
  *
  * The assembler writes these records, of 12 bytes, into the module's own data.
@@ -114,14 +114,14 @@ struct patcher_site {
 	u16 flags;
 };
 
-/* The site holds several instructions, which nothing jumps into. */
+/* The site is a run of several instructions; no jump leads into it. */
 #define PATCHER_SITE_RUN	0x1
 /*
  * The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes().  A caller
  * that stores DS, while one CPU is online, must store LOCK before another comes online.
  */
 #define PATCHER_SITE_PREFIX	0x2
-/* @addr is the address itself, sign-extended: a site in the text of the kernel. */
+/* @addr is an absolute address, to be sign-extended: the site is in core text. */
 #define PATCHER_SITE_ABSOLUTE	0x4
 
 static inline unsigned long patcher_site_addr(const struct patcher_site *site)
@@ -138,7 +138,7 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
 
 /**
  * struct patcher_compact_site - a site of a table whose sites have equal length and flags
- * @addr: its first byte, relative to this field
+ * @addr: address of its first byte, relative to this field
  * @data: private to the owner; moves with the record when records are sorted
  */
 struct patcher_compact_site {
@@ -158,12 +158,13 @@ static inline unsigned long patcher_compact_addr(const struct patcher_compact_si
  * @alike: length and flags of each site in @compact
  * @nr: number of sites
  * @module: the module whose text holds the sites; NULL in user space and for core text
- * @owner: who may change them: a string, compared by address
- * @trap: called for a breakpoint at a site that was not set by a batch, in the context of
- *	the breakpoint, which may be an NMI: if the breakpoint is permanent, handle it, set
- *	@regs to continue and return true; NULL if the table has no permanent breakpoints
- * @core: private: the sites are in core text, which only the functions of
- *	<kmarkers/redirect.h> may set; false for all other callers
+ * @owner: name of the only owner that may change the sites; compared by address
+ * @trap: function called for an int3 at a site that no batch has set, in the context of the
+ *	breakpoint, which may be an NMI.  If the int3 is a permanent breakpoint, it handles
+ *	the hit, sets @regs to where execution continues and returns true.  NULL if the
+ *	table has no permanent breakpoints
+ * @core: private: true if the sites are in core text; set only by the functions of
+ *	<kmarkers/redirect.h>, false for all other callers
  * @node: link in the patcher's list; private
  * @start: lowest address of a site; private
  * @end: one past the last byte of the highest site; private
@@ -187,9 +188,9 @@ struct patcher_table {
  * struct patcher_poke - one replacement in a batch
  * @addr: first byte of a registered site
  * @alias: private to the patcher
- * @old: the bytes that must be there
+ * @old: the expected bytes
  * @new: the bytes to write: one instruction that the patcher can emulate
- * @len: bytes of the old and of the new instruction
+ * @len: length of the site in bytes
  * @flags: private to the patcher
  */
 struct patcher_poke {
@@ -202,8 +203,8 @@ struct patcher_poke {
 };
 
 /*
- * Histogram of batches by duration: bucket b counts batches that took less than 2^b
- * microseconds and are not in a bucket before it; the last one counts all longer ones.
+ * Number of buckets in the histogram of batches by duration.  Bucket b counts batches of at
+ * least 2^(b-1) and less than 2^b microseconds; the last one counts all longer batches.
  */
 #define PATCHER_BUCKETS		24
 
@@ -218,22 +219,23 @@ static inline unsigned int patcher_bucket(u64 ns)
 }
 
 /**
- * struct patcher_stats - counters since load
- * @batches: batches applied
- * @sites: replacements in them
- * @rounds: rounds of synchronisation they took
- * @hits: breakpoints for which the new instruction was emulated
- * @stale: breakpoints met at a site no longer being changed, and retried
- * @refused: batches and tables refused
- * @waits: grace periods waited for before a table was unregistered
- * @longest_round_ns: the longest that one round of synchronisation took its writer
- * @longest_trap_ns: the longest time that breakpoints of a batch, or of a chunk of it,
- *	were in memory
- * @longest_wait_ns: the longest time until a batch had all locks, checks included
- * @check_ns: time spent on validation
- * @map_ns: time spent on mapping and unmapping text
- * @apply_ns: time spent on writing and synchronising
- * @durations: histogram of batches
+ * struct patcher_stats - counters since kmarkers_patcher was loaded
+ * @batches: number of batches applied
+ * @sites: number of replacements in these batches
+ * @rounds: number of rounds of CPU synchronisation
+ * @hits: number of breakpoints for which the new instruction was emulated
+ * @stale: number of breakpoints whose int3 was replaced before the handler ran, and whose
+ *	instruction was retried
+ * @refused: number of batches and tables refused
+ * @waits: number of RCU grace periods waited for to unregister tables
+ * @longest_round_ns: longest duration of one round of CPU synchronisation
+ * @longest_trap_ns: longest time that the int3s of a batch, or of a chunk of it, were in memory
+ * @longest_wait_ns: longest time between taking patcher_lock() and holding all locks of a
+ *	batch, checks included
+ * @check_ns: total time of validation
+ * @map_ns: total time of mapping and unmapping text
+ * @apply_ns: total time of writing and synchronising
+ * @durations: histogram of batches by duration
  */
 struct patcher_stats {
 	unsigned long batches;

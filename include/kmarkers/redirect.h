@@ -4,25 +4,24 @@
  *
  * OVERVIEW
  *
- * Changing core text is denied unless all of this holds: the caller names the
- * function; ftrace can trace it and kprobes can probe it, so it is neither entry
- * code nor noinstr; it does not run between a breakpoint and our handler; and the bytes
- * are not claimed by ftrace, a jump label, a static call or a kprobe, be it armed,
- * disabled or about to be optimised.  These conditions are checked by the kernel's own
- * code, again for each change; the bytes are compared once more under the kernel's
- * text_mutex.
+ * Core text is changed only if all of these conditions hold: the caller gives the name of
+ * the function; ftrace can trace it and kprobes can probe it, so it is neither entry
+ * code nor noinstr; it does not run between a breakpoint and patcher_handle_int3(); and the
+ * bytes are not used by ftrace, a jump label, a static call or a kprobe, whether armed,
+ * disabled or about to be optimised.  The kernel's own functions check these conditions,
+ * again for each change; the bytes are compared once more under the kernel's text_mutex.
  *
- * A kprobe that is registered later on a changed site cannot be prevented.  It runs
- * a copy of the instruction that it found, and writes that back when it is disarmed:
- * this is harmless while the change stays.  The next change there is refused with
+ * A kprobe that is registered later on a changed site cannot be prevented.  It executes
+ * a copy of the changed instruction, and writes the copy back when it is disarmed: this is
+ * harmless until the site is changed again.  The next change there is refused with
  * -EBUSY until the kprobe is unregistered, and with -EILSEQ if it left other bytes.
  *
- * If several functions have the same name, the kernel chooses the same one as for
- * kprobes, which need not be the one that is meant.
+ * If several functions have the same name, the one is used that a kprobe by this name
+ * would probe; it may be another one than intended.
  *
- * A kernel that counts the depth of its calls (retbleed=stuff) does not count a
- * redirected call: its counter is one too low when the replacement returns, so the
- * return stack is refilled once too early, which costs time but is safe.
+ * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call: its
+ * counter is one too low when the replacement returns, so the return stack is refilled
+ * once too early, which costs time but is safe.
  *
  * EXAMPLE
  *
@@ -40,10 +39,9 @@
  *	...
  *	err = patcher_restore_call(&redirect);
  *
- * CONTEXT: everything here may sleep, and must not be called from atomic context.
+ * CONTEXT: all functions may sleep, and must not be called from atomic context.
  *
- * Errors are those of <kmarkers/patcher.h>; the log names the owner of a site that
- * was refused.
+ * Errors are those of <kmarkers/patcher.h>; the log gives the reason if a site was refused.
  */
 #ifndef KMARKERS_REDIRECT_H
 #define KMARKERS_REDIRECT_H
@@ -60,10 +58,10 @@
  * which refuses a site that holds other bytes: check its return value.
  *
  * @function: the function's name
- * @offset: the instruction's offset in it
- * @len: its bytes
+ * @offset: offset of the instruction in the function, in bytes
+ * @len: length of the instruction in bytes
  * @owner: as in struct patcher_table
- * @addr: its address; set on registration
+ * @addr: address of the instruction; set on registration
  * @original: private
  * @site: private
  * @table: private
@@ -86,8 +84,8 @@ int __must_check patcher_core_unregister(struct patcher_core_site *core);
  * struct patcher_redirect - a direct call that is redirected
  * @function: the function that contains the call
  * @callee: the function that is called; the first call to it is redirected
- * @replacement: the function to call instead: same arguments, same result; it must not
- *	sleep, so that the patcher can wait for it
+ * @replacement: the function to call instead, with the same arguments and result type; it must
+ *	not sleep, so that a tasks-RCU grace period waits for it
  * @module: the module that contains the replacement, NULL if the kernel does; it cannot
  *	be unloaded while the call is redirected
  * @core: private

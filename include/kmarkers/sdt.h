@@ -5,8 +5,8 @@
  * OVERVIEW
  *
  * A probe is defined once, in a file, with the types of its arguments.  Each place
- * where it is used is a *site*: one nop while no handler is attached.  Sites are known by
- * provider:module:function:name, and handlers are attached to a pattern of these:
+ * where it is used is a *site*: one nop while no handler is attached.  Sites are named
+ * provider:module:function:name, and handlers are attached to a pattern of such names:
  * to a single site, to a probe, or to all that match, also in modules that are
  * loaded later.  All sites that a pattern matches are switched in one batch.
  *
@@ -32,42 +32,43 @@
  *
  * NAMES
  *
- * A module and a function that the definition leaves empty are filled in for each
- * site: the module that its code is in, and the function, which for an inlined copy
- * is the one that it has been inlined into.  Two underscores in the name of a probe
+ * If the definition leaves the module or the function empty, each site has the module that
+ * contains its code, and the function that contains it; for an inlined copy, this is the
+ * function that it was inlined into.  Two underscores in the name of a probe
  * are shown as a dash.
  *
  * PATTERNS
  *
  * A pattern has up to four parts with colons between them; leading parts may be omitted:
  * "io-start" matches probes of any provider.  An empty part matches anything, other parts
- * are shell patterns.  After an @ there may be the offset of a single site in its function,
- * as the list shows it: "disk::submit:io-start@+0x1c".
+ * are shell patterns.  A pattern may end with @ and the offset of a single site in its function,
+ * as shown by the file sdt/list: "disk::submit:io-start@+0x1c".
  *
  * FLAVOURS
  *
  *	jump		one nop or jump of 7 bytes; arguments are evaluated while it is on
  *	breakpoint	the same nop, armed by a breakpoint of one byte; its arguments
- *			are in registers all the time.  A site that is hot may be
- *			promoted: then it is a jump, until it is demoted
+ *			are always in registers.  A hot site may be promoted: it
+ *			is then armed by a jump, until it is demoted
  *	nop		one nop of 1 byte, armed by a breakpoint; cannot be promoted
  *	split		a nop of 3 bytes and one of 2, of which the first is armed by a
  *			breakpoint; it cannot be promoted, because a task may have been
  *			preempted between the two
  *
- *	note		no instruction; a record says where the site is and where its
- *			arguments are at that moment.  In a module it is armed by a kprobe,
- *			and may be traced by others: see the file sdt/notes.  In a program
- *			it is a note as in sys/sdt.h, has a nop, and is in no list of ours
+ *	note		no instruction; a record holds the address of the site and the
+ *			locations of its arguments there.  In a module it is armed by a
+ *			kprobe, and other tracers can use it: see the file sdt/notes.  In a
+ *			program it is a note as in sys/sdt.h, has a nop, and is not
+ *			registered with kmarkers
  *
  * In a module the site of a note is the next instruction, to which other paths may lead, too;
- * without such an instruction the note cannot be armed: Documentation/sdt.md says more.  In a
+ * if there is none, the note cannot be armed: see Documentation/sdt.md.  In a
  * program the same holds if SDT_NOTES_WITHOUT_NOP is defined before this file is included.
  *
  * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
- * With SDT_NOTES_ONLY the only flavour is note, and the program need not be linked with our
- * library.
+ * With SDT_NOTES_ONLY the only flavour is note, and the program need not be linked with
+ * libkmarkers.a.
  *
  * CONTEXT
  *
@@ -81,15 +82,15 @@
  *
  * GUARANTEES
  *
- * While a site is armed each execution calls each of its handlers once, also while
- * it is promoted or demoted; but a note that a CPU executes in the handler of a kprobe is
- * missed, and counted as such.  A handler is always called with its own private data.  After
+ * While a site is armed, each execution calls each of its handlers once, also during
+ * promotion and demotion; but a note that a CPU executes in the handler of a kprobe is
+ * missed, and counted as missed.  A handler is always called with its own private data.  After
  * sdt_synchronize() returned, no handler detached before it still runs.  A handler that hits
- * a site to which it is attached is called again, without end: there is no guard.
+ * a site to which it is attached recurses without end: there is no recursion guard.
  *
- * Sites must not stand in __init or __exit text: a module that has one there is not
- * loaded.  They must not stand where RCU is not watching either, such as in noinstr
- * functions, and in code that runs while a CPU is idle.
+ * Sites must not be in __init or __exit text: a module with such a site is not loaded.
+ * They must not be in code that runs while RCU is not watching either, such as noinstr
+ * functions and the idle loop.
  *
  * Source: sdt(9) of FreeBSD; zero-cost SDT probes, 2015.  None of its code is here.
  */
@@ -109,7 +110,7 @@
 #include <kmarkers/sdt_kind.h>
 #include <kmarkers/table.h>
 
-/* Referred to by every table of sites; its value is unused. */
+/* A symbol that every table of SDT sites refers to; its value is unused. */
 extern const u8 sdt_tables_need_sdt;
 
 #ifndef SDT_NOTES_ONLY
@@ -118,7 +119,7 @@ KMARKERS_CHUNK(sdttarget, sdt_tables_need_sdt, 16);
 #endif
 
 #define SDT_MAX_ARGS	7
-/* The longest names of a provider and of a probe: longer ones cannot be trace events. */
+/* Maximum lengths of names of providers and probes: those of trace events cannot be longer. */
 #define SDT_PROVIDER_MOST	59
 #define SDT_PROBE_MOST		63
 
@@ -141,9 +142,9 @@ struct sdt_provider {
 /**
  * struct sdt_probe - a probe
  * @provider: its provider
- * @module: as defined; "" for that of each site
- * @function: as defined; "" for that of each site
- * @name: as defined
+ * @module: its module, or "" for the module of each site
+ * @function: its function, or "" for the function of each site
+ * @name: its name
  * @types: types of its arguments, with commas between them
  * @nr: maximum number of arguments; a site may pass fewer
  */
@@ -157,7 +158,7 @@ struct sdt_probe {
 };
 
 /**
- * struct sdt_origin - a site in the source, of which the compiler may make copies
+ * struct sdt_origin - a site in the source code, of which the compiler may make copies
  * @probe: its probe
  */
 struct sdt_origin {
@@ -169,8 +170,8 @@ struct sdt_state;
 /**
  * struct sdt_target - the record of a piece of code that the jump of a site leads to
  * @state: state of the site; NULL while the table is not registered
- * @addr: the code, relative to this field
- * @origin: the struct sdt_origin, relative to this field
+ * @addr: address of the code, relative to this field
+ * @origin: address of the struct sdt_origin, relative to this field
  */
 struct sdt_target {
 	struct sdt_state __rcu *state;
@@ -235,15 +236,15 @@ void sdt_fire(const struct sdt_target *target, ...);
  * @func: as defined
  * @probe: its name
  *
- * Arguments are not checked when a site is compiled: a module with a site that passes more
- * arguments than its probe has is refused when it is loaded.
+ * The arguments of a site of such a probe are not checked by the compiler: if a site passes
+ * more arguments than the probe has, its module is refused when it is loaded.
  */
 #define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_PROBE_DECLARE(prov, mod, func, probe)
 #define __SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
-/* In position-independent code, clang treats an address as constant only if it is not exported. */
+/* In position-independent code, clang treats only the address of a hidden symbol as constant. */
 #if defined(__clang__) && defined(__PIC__)
 #define __SDT_LOCAL			__attribute__((__visibility__("hidden")))
 #else
@@ -256,7 +257,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 	__SDT_DECLARE_KINDS(id);					\
 	void __sdt_check_##id(int, ...)
 
-/* The array is declared and never defined: its length is the number of arguments plus one. */
+/* __sdt_args_ID is declared, never defined: its length is the number of arguments plus one. */
 #define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\
@@ -316,37 +317,37 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
 	__SDT_PROBE_DEFINE_0(prov, mod, func, probe)
 /**
- * SDT_PROBE_DEFINE1() - define a probe with one argument, whose types are strings
+ * SDT_PROBE_DEFINE1() - define a probe with one argument, whose type is a string
  */
 #define SDT_PROBE_DEFINE1(prov, mod, func, probe, t0)			\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 1, t0)
 /**
- * SDT_PROBE_DEFINE2() - define a probe with two arguments, whose types are strings
+ * SDT_PROBE_DEFINE2() - define a probe with two arguments; each type is a string
  */
 #define SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)		\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 2, t0, t1)
 /**
- * SDT_PROBE_DEFINE3() - define a probe with three arguments, whose types are strings
+ * SDT_PROBE_DEFINE3() - define a probe with three arguments; each type is a string
  */
 #define SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)		\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 3, t0, t1, t2)
 /**
- * SDT_PROBE_DEFINE4() - define a probe with four arguments, whose types are strings
+ * SDT_PROBE_DEFINE4() - define a probe with four arguments; each type is a string
  */
 #define SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 4, t0, t1, t2, t3)
 /**
- * SDT_PROBE_DEFINE5() - define a probe with five arguments, whose types are strings
+ * SDT_PROBE_DEFINE5() - define a probe with five arguments; each type is a string
  */
 #define SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 5, t0, t1, t2, t3, t4)
 /**
- * SDT_PROBE_DEFINE6() - define a probe with six arguments, whose types are strings
+ * SDT_PROBE_DEFINE6() - define a probe with six arguments; each type is a string
  */
 #define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 6, t0, t1, t2, t3, t4, t5)
 /**
- * SDT_PROBE_DEFINE7() - define a probe with seven arguments, whose types are strings
+ * SDT_PROBE_DEFINE7() - define a probe with seven arguments; each type is a string
  */
 #define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 7, t0, t1, t2, t3, t4, t5, t6)
@@ -358,7 +359,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 #endif
 
 /**
- * SDT_PROBE0() - a site of a probe without arguments
+ * SDT_PROBE0() - place a site of a probe without arguments
  * @prov: its provider
  * @mod: as defined
  * @func: as defined
@@ -367,43 +368,43 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE0(prov, mod, func, probe)				\
 	__SDT_PROBE_0(SDT_FLAVOUR, prov, mod, func, probe)
 /**
- * SDT_PROBE1() - a site with one argument, an integer or a pointer
+ * SDT_PROBE1() - place a site with one argument, an integer or a pointer
  */
 #define SDT_PROBE1(prov, mod, func, probe, a0)				\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 1, a0)
 /**
- * SDT_PROBE2() - a site with two arguments, integers or pointers
+ * SDT_PROBE2() - place a site with two arguments, integers or pointers
  */
 #define SDT_PROBE2(prov, mod, func, probe, a0, a1)			\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 2, a0, a1)
 /**
- * SDT_PROBE3() - a site with three arguments, integers or pointers
+ * SDT_PROBE3() - place a site with three arguments, integers or pointers
  */
 #define SDT_PROBE3(prov, mod, func, probe, a0, a1, a2)			\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 3, a0, a1, a2)
 /**
- * SDT_PROBE4() - a site with four arguments, integers or pointers
+ * SDT_PROBE4() - place a site with four arguments, integers or pointers
  */
 #define SDT_PROBE4(prov, mod, func, probe, a0, a1, a2, a3)		\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 4, a0, a1, a2, a3)
 /**
- * SDT_PROBE5() - a site with five arguments, integers or pointers
+ * SDT_PROBE5() - place a site with five arguments, integers or pointers
  */
 #define SDT_PROBE5(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 5, a0, a1, a2, a3, a4)
 /**
- * SDT_PROBE6() - a site with six arguments, integers or pointers
+ * SDT_PROBE6() - place a site with six arguments, integers or pointers
  */
 #define SDT_PROBE6(prov, mod, func, probe, a0, a1, a2, a3, a4, a5)	\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 6, a0, a1, a2, a3, a4, a5)
 /**
- * SDT_PROBE7() - a site with seven arguments, integers or pointers
+ * SDT_PROBE7() - place a site with seven arguments, integers or pointers
  */
 #define SDT_PROBE7(prov, mod, func, probe, a0, a1, a2, a3, a4, a5, a6)	\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 7, a0, a1, a2, a3, a4, a5, a6)
 
 /**
- * SDT_PROBE_FLAVOUR() - a site of a chosen flavour
+ * SDT_PROBE_FLAVOUR() - place a site of a chosen flavour
  * @flavour: jump, breakpoint, nop, split or note
  * @prov: its provider
  * @mod: as defined
@@ -415,7 +416,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\
 	__SDT_PROBE(flavour, prov, mod, func, probe, __MARKER_COUNT(args), ## args)
 #else
-/* A standard dialect keeps the comma in front of no arguments, which would be counted. */
+/* Standard dialects keep the comma before an empty "## args": the count would be wrong. */
 #define SDT_PROBE_FLAVOUR(args...)					\
 	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs the GNU dialect, as -std=gnu11: use SDT_PROBEn()")
 #endif

@@ -12,7 +12,7 @@
 #endif
 
 /**
- * SDT_PROBES_ENABLED() - always 1: each site is enabled by itself, without a check before it
+ * SDT_PROBES_ENABLED() - always 1, because sites are enabled one by one
  */
 #define SDT_PROBES_ENABLED()		1
 
@@ -23,8 +23,8 @@
  * @func: a function, or nothing
  * @probe: its name
  *
- * A site passes zero to seven arguments, which a handler casts.  The trace event of the probe has
- * seven words.
+ * A site passes zero to seven arguments, which a handler casts.  The probe's trace event has seven
+ * fields of 64 bits.
  */
 #define SDT_PROBE_DEFINE(prov, mod, func, probe)			\
 	__SDT_PROBE_DEFINE_UNTYPED(prov, mod, func, probe)
@@ -42,13 +42,13 @@
  * @probe: the name of a probe
  * @num: the number of an argument
  * @type: its type, a string
- * @xtype: the type that scripts of dtrace(1) are shown, or NULL
+ * @xtype: the type that dtrace(1) uses in scripts, or NULL
  */
 #define SDT_PROBE_ARGTYPE(prov, mod, func, probe, num, type, xtype)	\
 	_Static_assert(sizeof("" type), "")
 
 /**
- * SDT_PROBE() - a site with five arguments, whose trailing constants of 0 are not passed
+ * SDT_PROBE() - place a site with five arguments, of which trailing constants 0 are not passed
  * @prov: its provider
  * @mod: as defined
  * @func: as defined
@@ -59,8 +59,8 @@
  * @a3: an argument
  * @a4: an argument
  *
- * This is SDT_PROBE1() to SDT_PROBE5(), by the last argument that is not a constant of 0, and
- * SDT_PROBE0() if there is none and the probe has no argument.
+ * The macro expands to SDT_PROBE1() to SDT_PROBE5(), according to the last argument that is not a
+ * constant 0, or to SDT_PROBE0() if there is none and the probe has no argument.
  */
 #define SDT_PROBE(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
 	__SDT_PROBE_PADDED(SDT_FLAVOUR, prov, mod, func, probe, a0, a1, a2, a3, a4)
@@ -96,7 +96,7 @@ do {									\
 		      flavour, id, prov, name, 0);			\
 } while (0)
 
-/* A site with a probe of its own.  The provider and the name are strings. */
+/* Define a probe and its only site.  @prov and @probe are strings. */
 #define __SDT_SITE_OF_ITS_OWN(flavour, prov, probe, n, list, args...)	\
 do {									\
 	static const struct sdt_provider __sdt_provider = { .name = prov }; \
@@ -109,8 +109,8 @@ do {									\
 } while (0)
 
 /*
- * Macros of illumos, in sources for FreeBSD's kernel: each site defines its own probe, of the
- * provider sdt.  In programs <sys/sdt.h> has macros of these names, with a provider.
+ * Macros of illumos that FreeBSD kernel sources use: each site defines its own probe, of the
+ * provider sdt.  In programs <sys/sdt.h> has macros of the same names that take a provider.
  */
 #if (defined(__KERNEL__) || defined(NATIVE_BUILD)) && !defined(DTRACE_PROBE)
 #define __DTRACE_PROBE(name, n, list, args...)				\
@@ -119,7 +119,7 @@ do {									\
 	__SDT_SITE_OF_ITS_OWN(flavour, "sdt", #name, n, list, ## args)
 
 /**
- * DTRACE_PROBE() - a site of a probe of its own, of the provider sdt
+ * DTRACE_PROBE() - define a probe of the provider sdt and its only site
  * @name: the name of the probe
  */
 #define DTRACE_PROBE(name)						\
@@ -151,7 +151,7 @@ do {									\
 	__DTRACE_PROBE(name, 5, __SDT_LIST_5(#t0, #t1, #t2, #t3, #t4), a0, a1, a2, a3, a4)
 #endif
 
-/* The second type of an argument is the one that scripts of dtrace(1) see; it is not recorded. */
+/* In the macros below, the second type of an argument is for dtrace(1) and is not recorded. */
 
 /**
  * SDT_PROBE_DEFINE0_XLATE() - another name of SDT_PROBE_DEFINE0()

@@ -7,7 +7,7 @@
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H
 
-/* sparse does not treat kinds as constants, and has no __builtin_classify_type(). */
+/* Without checks for sparse: it does not evaluate kinds, and has no __builtin_classify_type(). */
 #ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
 #define __SDT_CHECK_KIND(when, id, n, a)
@@ -20,7 +20,7 @@
 	_Static_assert(__SDT_FITS(a), "an argument is an __int128: a probe takes 64 bits, so pass its halves"); \
 	_Static_assert(!(when) || __SDT_HAS_KIND(id, n, __SDT_KIND_ANY) || \
 		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
-		       "the definition of the probe says integer where a pointer is, or pointer where an integer is");
+		       "the probe is defined with an integer where a pointer is passed, or with a pointer where an integer is passed");
 #endif
 
 #define __SDT_KIND_ANY			1
@@ -55,7 +55,7 @@
 	 __SDT_IS(t, "off_t") || __SDT_IS(t, "pid_t") ||		\
 	 __SDT_IS(t, "uid_t") || __SDT_IS(t, "gid_t"))
 
-/* Arrays that are declared and never defined: the length of each is the kind of an argument. */
+/* Arrays that are declared, never defined: the length of each encodes an argument's kind. */
 #define __SDT_DECLARE_KINDS(id)						\
 	extern __maybe_unused						\
 	char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
@@ -79,7 +79,7 @@
 #define __SDT_DEFINE_KINDS_7(id, t0, t1, t2, t3, t4, t5, t6)	\
 	__SDT_DEFINE_KINDS_6(id, t0, t1, t2, t3, t4, t5) __SDT_DEFINE_KIND(id, 7, t6)
 
-/* Kind of a passed argument; a constant 0, which __SDT_IS_ZERO() recognises, fits either kind. */
+/* Kind of a passed argument.  A constant 0 (see __SDT_IS_ZERO()) fits either kind. */
 #define __SDT_PASSED(a)							\
 	(__builtin_classify_type(a) == __builtin_classify_type((void *)0) ? \
 	 __SDT_KIND_POINTER : __SDT_KIND_INTEGER)
@@ -92,7 +92,7 @@
 	 __builtin_types_compatible_p(__typeof__(1 ? _Generic((a), void *: (a), default: (void *)1) : \
 						 (int *)0), int *))
 
-/* An array of unknown length is compatible with any: an unknown kind fits. */
+/* True also for an undeclared kind: an array of unknown length is compatible with any length. */
 #define __SDT_HAS_KIND(id, n, kind)					\
 	__builtin_types_compatible_p(__typeof__(__sdt_kind_##n##_##id), char[kind])
 
@@ -100,7 +100,7 @@
 #define __SDT_IS_WORD(a)						\
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
 
-/* True if @a fits a register.  An array is passed as its address, a bit-field is promoted. */
+/* True if @a fits a register; ?: converts an array to a pointer, and promotes a bit-field. */
 #define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 
 #define __SDT_CHECK_KINDS_0(when, id)

@@ -3,15 +3,15 @@
  * Notes: sites without an instruction of their own, the flavour note of <kmarkers/sdt.h>.
  *
  * In a module a note is a record of 16 bytes, struct sdt_note_record.  The locations of its
- * arguments are encoded as instructions that are never executed, which the assembler puts
- * beside the table: for each argument a byte with its size, negative if it has a sign, and a
- * mov of the argument to %rax.
+ * arguments are encoded as instructions that are never executed, in a section of their own:
+ * for each argument a byte with its size, negative if it is signed, and a mov of the argument
+ * to %rax.
  *
- * In a program a note is for tracers of programs.
+ * In a program a note is an ELF note for user-space tracers.
  * Format: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3
- * of the notes: address of the site, address of a section that a prelinker moves along,
- * no semaphore; provider, name, and for each argument its size, negative if it has a
- * sign, and its operand as the assembler writes it.
+ * of the notes: address of the site, address of a section that a prelinker moves together
+ * with the code, no semaphore; provider, name, and for each argument its size, negative if it
+ * is signed, and its operand in assembler syntax.
  */
 #ifndef KMARKERS_SDT_NOTE_H
 #define KMARKERS_SDT_NOTE_H
@@ -20,24 +20,24 @@
 #error "include <kmarkers/sdt.h>"
 #endif
 
-/* A test program uses the form of notes that modules have, and reads them as modules do. */
+/* With SDT_NOTES_OF_MODULES, a test program has notes in the format of modules. */
 #if defined(__KERNEL__) || defined(SDT_NOTES_OF_MODULES)
 #define __SDT_NOTE_IS_RECORD
 KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
-/* In a module, addresses of its own objects are constants. */
+/* Asm constraint for constants: in a module, addresses of its own objects are constants, too. */
 #define __SDT_NOTE_CONSTANT		"i"
 #else
 #define __SDT_NOTE_CONSTANT		"n"
 #endif
 
-/* An argument as a value: an array is a pointer. */
+/* An argument as a value: the comma operator converts an array to a pointer. */
 #define __SDT_NOTE_RAW(a)		((void)0, (a))
 
 /*
  * The type of an argument.  gcc gives a bit-field a type of its own, which is not in the list:
- * it is passed as a long long.  A pointer keeps its type.  Other arguments that are no integers
- * do not compile.
+ * it is passed as a long long.  A pointer keeps its type.  Arguments that are neither integers
+ * nor pointers do not compile.
  */
 #define __SDT_NOTE_TYPE(a)						\
 	__typeof__(_Generic(__SDT_NOTE_RAW(a),				\
@@ -49,7 +49,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 float: (void)0, double: (void)0,			\
 		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
 
-/* sparse warns of the 0 beside a pointer. */
+/* sparse would warn about the 0 beside a pointer in __SDT_NOTE_TYPE(). */
 #ifdef __CHECKER__
 #define __SDT_NOTE_VALUE(a)		__SDT_NOTE_RAW(a)
 #else
@@ -140,14 +140,14 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_TEXT_6		__SDT_NOTE_TEXT_5 " %c10@%11"
 #define __SDT_NOTE_TEXT_7		__SDT_NOTE_TEXT_6 " %c12@%13"
 
-/* Without a nop of its own a note may share its address with others, and with other paths. */
+/* Without the nop, other notes and other code paths may share the address of a note. */
 #ifdef SDT_NOTES_WITHOUT_NOP
 #define __SDT_NOTE_NOP			""
 #else
 #define __SDT_NOTE_NOP			"	nop\n"
 #endif
 
-/* Linkers that collect garbage keep the base because the code of the site refers to it. */
+/* The .reloc makes the site's code refer to .stapsdt.base: a linker with --gc-sections keeps it. */
 #define __SDT_SITE_note(id, prov, name, n, args...)			\
 	__asm__ volatile("1:	.reloc ., R_X86_64_NONE, _.stapsdt.base\n" \
 		__SDT_NOTE_NOP						\

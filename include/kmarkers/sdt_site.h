@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Implementation of the sites of <kmarkers/sdt.h>, by flavour. */
+/* Implementation of the sites of <kmarkers/sdt.h>, for each flavour. */
 #ifndef KMARKERS_SDT_SITE_H
 #define KMARKERS_SDT_SITE_H
 
@@ -11,10 +11,10 @@
 #define SDT_ARGS_SHIFT	8
 
 #ifndef SDT_NOTES_ONLY
-/* One instruction, and its struct patcher_site; operands: probe or origin, flavour, flags. */
+/* Emit an instruction and its struct patcher_site.  Operands: probe or origin, flavour, flags. */
 #define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
 
-/* __SDT_INSN() with a given @probe in place of an operand. */
+/* __SDT_INSN() with a given @probe instead of operand 0. */
 #define __SDT_INSN_OF(probe, instruction)				\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
@@ -23,7 +23,7 @@
 	"	.byte 2b - 1b, %c1\n"					\
 	"	.short %c2\n")
 
-/* Operands for the arguments of sites that a breakpoint arms: the registers of a call, and rax. */
+/* Arguments of sites that a breakpoint arms: in the argument registers of a call, then in rax. */
 #define __SDT_IN_0
 #define __SDT_IN_1		, "D" (a0)
 #define __SDT_IN_2		__SDT_IN_1, "S" (a1)
@@ -61,13 +61,13 @@
 #define __SDT_PASS_7		__SDT_PASS_6, a6
 
 /*
- * The code that the jump of a site leads to.  Its first statement has a record, struct
- * sdt_target, and takes the record's address, which identifies the site of a hit.  Compilers
- * copy sites with or without this code, and may merge the code of several copies;
- * sdt/copies.c finds out.  Copies that are inlined into one function can be distinguished only
- * if their code is not merged: gcc merges statements unless their operands differ, so the label
- * is an operand.  clang merges no asm statements, and would not inline a function that uses the
- * address of a label.
+ * The code that the jump of a site leads to.  Its first asm statement emits a struct sdt_target
+ * and loads its address, which identifies the site of a hit.  Compilers copy sites with or
+ * without this code, and may merge the code of several copies; sdt/copies.c matches sites and
+ * targets.  Copies that are inlined into one function can be distinguished only if their code is
+ * not merged: gcc merges asm statements unless their operands differ, so the label is an operand.
+ * clang merges no asm statements, and would not inline a function that uses the address of a
+ * label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -89,8 +89,9 @@ __SDT_COLD(label)							\
 	__SDT_TARGET(target, origin, __SDT_OPERAND(label))
 
 /*
- * For each number of arguments, the sites whose arguments are in registers.  Handlers
- * may read what arguments point to.
+ * Define the sites with @n arguments whose arguments are always in registers, for the flavours
+ * breakpoint, nop and split.  They clobber memory, because handlers may read the memory that
+ * arguments point to.
  */
 #define __SDT_EAGER(n)							\
 static __always_inline void						\
@@ -138,7 +139,7 @@ __SDT_EAGER(5)
 __SDT_EAGER(6)
 __SDT_EAGER(7)
 
-/* Arguments cast to words. */
+/* Cast arguments to unsigned long. */
 #define __SDT_WORD(a)			(unsigned long)(a)
 #define __SDT_WORDS_0()
 #define __SDT_WORDS_1(a)		, __SDT_WORD(a)
@@ -151,10 +152,10 @@ __SDT_EAGER(7)
 
 #endif /* SDT_NOTES_ONLY */
 
-/* An array of unknown length is compatible with any: probes that are only declared pass. */
+/* Also true for probes that are only declared: an array of unknown length fits any length. */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])
-/* A site may pass fewer arguments than its probe has, as in FreeBSD: missing ones are 0. */
+/* A site may pass fewer arguments than its probe has, as in FreeBSD: the missing ones are 0. */
 #define __SDT_TAKES_7(id)	__SDT_HAS_ARGS(id, 7)
 #define __SDT_TAKES_6(id)	(__SDT_HAS_ARGS(id, 6) || __SDT_TAKES_7(id))
 #define __SDT_TAKES_5(id)	(__SDT_HAS_ARGS(id, 5) || __SDT_TAKES_6(id))
@@ -162,7 +163,7 @@ __SDT_EAGER(7)
 #define __SDT_TAKES_3(id)	(__SDT_HAS_ARGS(id, 3) || __SDT_TAKES_4(id))
 #define __SDT_TAKES_2(id)	(__SDT_HAS_ARGS(id, 2) || __SDT_TAKES_3(id))
 #define __SDT_TAKES_1(id)	(__SDT_HAS_ARGS(id, 1) || __SDT_TAKES_2(id))
-/* A site without any argument is an error. */
+/* A site may pass no argument only if its probe is defined without arguments. */
 #define __SDT_TAKES_0(id)	__SDT_HAS_ARGS(id, 0)
 
 #define __SDT_CHECK(when, id, n, args...)				\
@@ -174,7 +175,7 @@ __SDT_EAGER(7)
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
-/* Make an unknown flavour an error, instead of a call of an undeclared function. */
+/* With an unknown flavour, an undefined constant is reported, not an undeclared function. */
 enum {
 #ifndef SDT_NOTES_ONLY
 	__SDT_HAS_jump,
@@ -187,7 +188,7 @@ enum {
 
 #define __SDT_SITE(flavour, id, prov, name, n, args...)			\
 	__SDT_SITE_IF(1, flavour, id, prov, name, n, ## args)
-/* A site, if the constant @when is true. */
+/* Emit a site if the constant @when is true. */
 #define __SDT_SITE_IF(when, flavour, id, prov, name, n, args...)	\
 do {									\
 	__SDT_CHECK(when, id, n, ## args);				\

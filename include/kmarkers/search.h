@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Binary search, for all files that need one. */
+/* Binary search in a sorted array. */
 #ifndef KMARKERS_SEARCH_H
 #define KMARKERS_SEARCH_H
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables that the build collects and the loader finds.
+ * Tables of records, which the build collects and which are found when a module is loaded.
  *
  * Every translation unit that includes a header of kmarkers contributes one
  * *chunk* for each kind of table: records, which macros anywhere in the code place in
- * an ELF section, and a head in a section of its own, which says where the records
- * begin and how many bytes they have.  Assembler subsections bound the records, and the
- * linker puts those of all units side by side: joined, they are one table, without a
- * linker script and without begin/end objects.
+ * an ELF section, and a head in a section of its own, which holds the address and the size
+ * of the records.  Assembler subsections bound the records, and the linker places those of
+ * all units side by side: together they are one table, without a linker script and without
+ * begin/end objects.
  *
- * The head holds a reference to a symbol of the module that serves the records:
- * a client cannot be loaded without that module, and pins it while it is loaded.
+ * The head holds a reference to a symbol of the module that uses the records: a client
+ * cannot be loaded without that module, and holds a reference to it while loaded.
  *
  * In a kernel module the heads are found as module parameters: each has an entry
  * in the section __param, which strip(1) keeps, with the head's address as its
- * argument and no file in sysfs.  It cannot be set.  In user space the linker's
- * __start_ and __stop_ symbols bound the section of heads.
+ * argument and no file in sysfs.  The parameter cannot be set.  In user space the
+ * linker's __start_ and __stop_ symbols bound the section of heads.
  *
  * The section names begin with .discard because objtool skips such
  * sections (they point at code that is no indirect branch target), and continue
@@ -32,11 +32,11 @@
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit
- * @needs: address of a symbol of the module that serves the records
- * @bytes: bytes of all its records
- * @record: bytes of one record
+ * @needs: address of a symbol of the module that uses the records
+ * @bytes: size of all its records in bytes
+ * @record: size of one record in bytes
  * @version: KMARKERS_TABLE_VERSION of the header that was compiled
- * @first: the first record, relative to this field
+ * @first: address of the first record, relative to this field
  * @unused: 0
  */
 struct kmarkers_chunk {
@@ -52,7 +52,7 @@ struct kmarkers_chunk {
  * struct kmarkers_span - the records of all translation units
  * @first: the first record
  * @end: end of the last record
- * @bytes: bytes of all records
+ * @bytes: size of all records in bytes
  * @chunks: number of heads
  */
 struct kmarkers_span {
@@ -68,16 +68,16 @@ static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
 }
 
 /**
- * kmarkers_join() - add the records of one translation unit
- * @span: all zero at first
+ * kmarkers_join_chunk() - add the records of one translation unit
+ * @span: all zero before the first call
  * @chunk: the head of these records
- * @record: how many bytes a record should have
+ * @record: expected size of a record in bytes
  *
- * Return: 0, or -EINVAL if the head was compiled by another version or does not
- * hold whole records.
+ * Return: 0, or -EINVAL if the head has another table version or record size, or its size is
+ * not a multiple of a record's.
  */
-static inline int kmarkers_join(struct kmarkers_span *span, const struct kmarkers_chunk *chunk,
-				unsigned int record)
+static inline int kmarkers_join_chunk(struct kmarkers_span *span,
+				      const struct kmarkers_chunk *chunk, unsigned int record)
 {
 	void *first = kmarkers_chunk_first(chunk), *end = (u8 *)first + chunk->bytes;
 
@@ -104,8 +104,8 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 }
 
 /*
- * Keep the name of an object out of the table of symbols: when a module is loaded, the
- * kernel searches all of its symbols once for each of its functions.
+ * Keep the name of an object out of the symbol table: when a module is loaded, the kernel
+ * searches its whole symbol table once for each of its functions.
  */
 #define KMARKERS_UNNAMED(name)	asm(".L" name)
 
@@ -115,8 +115,8 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 int patcher_table_param(const char *value, const struct kernel_param *param);
 
 /*
- * Operations of the parameters that stand for tables.  Each client has a copy of its own,
- * because the kernel may read it when the module kmarkers_patcher has been unloaded.
+ * Operations of the parameters that hold the addresses of tables.  Each client has its own
+ * copy, because the kernel may read it when kmarkers_patcher has already been unloaded.
  */
 static const struct kernel_param_ops kmarkers_table_ops KMARKERS_UNNAMED("kmarkers_table_ops")
 	__maybe_unused = {
@@ -175,7 +175,7 @@ asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	".popsection\n");						\
 KMARKERS_PARAM(kind)
 
-/* Place one record in the section of its kind; used inside an asm statement. */
+/* Assembly that places one record in the section of its kind, for an asm statement. */
 #define KMARKERS_RECORD(kind, text)					\
 	".pushsection " KMARKERS_SECTION(kind) ", 1, \"aw\", @progbits\n" \
 	"	.balign 4\n"						\

@@ -5,10 +5,11 @@
 
 /*
  * Version of the tables, and of the structs in the client that the records point to.
- * 1: heads stood in front of their records, and were found by a local symbol.
- * 2: struct marker_tp had no node.
- * 3: struct marker_typed had no raw.
- * 4: sites of SDT probes had no origin and no records of targets.
+ * Differences of the earlier versions:
+ * 1: heads were placed before their records, and found by a local symbol.
+ * 2: struct marker_tp had no member node.
+ * 3: struct marker_typed had no member raw.
+ * 4: sites of SDT probes had no struct sdt_origin and no struct sdt_target.
  */
 #define KMARKERS_TABLE_VERSION	5
 

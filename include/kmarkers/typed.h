@@ -8,7 +8,7 @@
  * probes include.  The compiler checks the arguments where the marker is hit and the
  * probe where it is registered; arguments are passed in registers and no format is
  * parsed.  A single probe is called by a direct call that is patched into the
- * code, several through one RCU array.
+ * code; several probes are called through one RCU array.
  *
  * A typed marker is also a marker as in <kmarkers/marker.h>: it is in the same list,
  * and a probe that is registered under its name is called with a va_list.
@@ -27,7 +27,7 @@
  *	DEFINE_MARKER(disk_request);
  *	EXPORT_MARKER_SYMBOL_GPL(disk_request);	(if other modules use it)
  *
- *	where it happens, in any module:
+ *	the marked code, in any module:
  *
  *	mark_typed(disk_request, sector, bytes);
  *
@@ -51,20 +51,20 @@
  *
  * The guarantees are those of marker.h: a probe is always called with its own private
  * data, and no unregistered probe runs after marker_synchronize_unregister().  A probe
- * that hits its own marker is called again, without end: there is no guard, as with
- * tracepoints.
+ * that hits its own marker recurses without end: as with tracepoints, there is no
+ * recursion guard.
  *
  * HOW A PROBE IS CALLED
  *
  * The site calls a stub, which every typed marker has in its module's text:
  *
- *	jmp iterator		or a nop, while there is exactly one probe
+ *	jmp iterator		a nop while there is exactly one probe
  *	movabs $private, %rdi
  *	jmp probe
  *
- * The last two instructions change only while no CPU can be between them: the
- * first one has jumped past them for a grace period, and sites disable preemption.
- * A probe out of reach of a jump is called by the iterator.
+ * The last two instructions are changed only while no CPU can be between them: the
+ * first one has jumped past them for an RCU grace period, and sites disable preemption.
+ * A probe that a 32-bit displacement does not reach is called by the iterator.
  */
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H
@@ -90,13 +90,13 @@ typedef void marker_typed_func(void);
 /**
  * struct marker_typed - a typed marker
  * @marker: the fields that all markers have
- * @probes: its typed probes, an RCU array, or NULL; func is cast to the marker's type
+ * @probes: its typed probes, an RCU array, or NULL; each func is cast to the marker's type
  * @iterator: function that calls all probes, those of @marker included
  * @nothing: function of the type of a probe that does nothing
- * @stub: the first instruction of its stub, or NULL
- * @array: the array of @probes; private to the registry, guarded by its lock
- * @idle: grace period after which no CPU is in the part of the stub behind the first
- *	instruction
+ * @stub: address of the first instruction of its stub, or NULL
+ * @array: the array of @probes; private to the registry, protected by its lock
+ * @idle: RCU grace-period state: after that grace period no CPU is in the part of the stub
+ *	behind the first instruction
  * @direct: true while that part is in use
  * @raw: its raw tracepoint; NULL in user space, and on kernels without BPF programs for
  *	tracepoints
@@ -126,8 +126,8 @@ void marker_typed_nothing(void);
 #endif
 
 /*
- * Stubs are in a section without kprobes: they are patched whenever a probe is registered or
- * unregistered.
+ * Stubs are in .kprobes.text, where kprobes are forbidden, because they are patched whenever a
+ * probe is registered or unregistered.
  */
 #ifdef __KERNEL__
 #define __MARKER_STUB_TEXT	".kprobes.text, \"ax\", @progbits"
@@ -135,7 +135,7 @@ void marker_typed_nothing(void);
 #define __MARKER_STUB_TEXT	".text"
 #endif
 
-/* A struct patcher_site: instruction, marker, length. */
+/* Emit a struct patcher_site: addresses of the instruction and the marker, length. */
 #define __MARKER_STUB_SITE(mark, label, len)				\
 	"	.long " label " - ., __typed_marker_" #mark " - .\n"		\
 	"	.byte " #len ", 0\n"					\
@@ -164,7 +164,7 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	export(__typed_marker_##mark);					\
 	export(__marker_stub_##mark)
 
-/* The first argument of a stub: any value, since the stub loads the register itself. */
+/* Return a first argument for a stub: any value, since the stub loads %rdi itself. */
 static __always_inline void *__marker_hole(void)
 {
 	void *hole;
@@ -188,7 +188,7 @@ static __always_inline void *__marker_hole(void)
 
 #endif /* MARKER_STUBS */
 
-/* The longest name of a marker that is exported: the loader has 55 characters for a symbol. */
+/* Maximum length of an exported marker's name: the module loader allows 55 for a symbol. */
 #define MARKER_EXPORT_MOST	40
 #define __MARKER_CHECK_EXPORT(mark)					\
 	_Static_assert(sizeof(#mark) <= MARKER_EXPORT_MOST + 1,		\
@@ -206,7 +206,7 @@ static inline void __marker_ignore(int nothing __maybe_unused, ...)
 
 /**
  * MARKER_ARGS() - the names of the parameters of a typed marker
- * @args: in the same order
+ * @args: names, in the order of MARKER_PROTO()
  */
 #define MARKER_ARGS(args...)		args
 
@@ -255,7 +255,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* Both loads pair with the stores of a registration; an array is not empty. */ \
+	/* Both loads pair with the stores of a registration; an array is never empty. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	if (__probe) {							\
 		__func = smp_load_acquire(&__probe->func);		\
@@ -303,7 +303,7 @@ static inline int __maybe_unused marker_unregister_##mark(void (*probe)(probe_pr
 									\
 extern struct marker_typed __typed_marker_##mark
 
-/* DEFINE_MARKER() of one argument: defines a typed marker as declared, in one file. */
+/* DEFINE_MARKER() with one argument: define a declared typed marker, in one file. */
 #define __DEFINE_MARKER_1(mark)						\
 __DEFINE_MARKER_RAW(mark);						\
 struct marker_typed __typed_marker_##mark = {				\
@@ -329,7 +329,7 @@ __DEFINE_MARKER_STUB(mark)
 #define EXPORT_MARKER_SYMBOL_GPL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL_GPL, mark)
 
 /**
- * mark_typed() - hit a typed marker
+ * mark_typed() - place a site of a typed marker
  * @mark: its name, as declared
  * @args: its arguments, evaluated only while a probe is connected
  *

@@ -6,8 +6,8 @@
  *
  * A program uses the macros of marker.h and immediate.h, and the library libkmarkers.a,
  * which is built from the sources of the kernel modules.  It calls kmarkers_start()
- * once; from then on its markers are switched and its immediate values set while its
- * threads run.
+ * once; afterwards, markers can be switched and immediate values set while its threads
+ * run.
  *
  * EXAMPLE
  *
@@ -39,11 +39,11 @@
  *
  * GUARANTEES
  *
- * The guarantees are those of marker.h and immediate.h, with threads in place of CPUs.
+ * The guarantees are those of marker.h and immediate.h, for threads instead of CPUs.
  * During fork(), before the child can take a signal, the child gets its own copy of the
- * text, with every marker and value as they were; later changes in parent or child are
- * not seen in the other.  If there is no memory for the copy, the child ends with a
- * message and exit code 127.
+ * text, with all markers and values unchanged; later changes in one process do not affect
+ * the other.  If there is no memory for the copy, the child exits with a message and exit
+ * code 127.
  *
  * Only marker_synchronize_unregister() and sdt_synchronize() wait for running probes: a
  * program may hold a lock that its probes take while it calls any other function, and while
@@ -57,20 +57,20 @@
  * may also return, with nothing changed:
  *
  *	-ENOLINK	SIGTRAP has another handler than that of kmarkers_start()
- *	-EOPNOTSUPP	membarrier(2) was allowed in kmarkers_start(), and is no longer; or
+ *	-EOPNOTSUPP	membarrier(2) was allowed in kmarkers_start(), but no longer is; or
  *			a call would be patched while the thread has a user shadow stack
- *	-EPERM		this process is a child made without fork()'s handlers
+ *	-EPERM		this process is a child created without fork()'s handlers
  *
  * CONTRACTS
  *
- * Sites may stand in the program itself, not in shared libraries.  A thread that
+ * Sites may be in the program itself, not in shared libraries.  A thread that
  * executes sites must not block SIGTRAP, nor may the sa_mask of a signal handler that
- * executes sites: a breakpoint met while the signal is blocked ends the program.  The
+ * executes sites: a breakpoint that is hit while SIGTRAP is blocked kills the program.  The
  * program must not replace the handler of SIGTRAP.  A child of clone(2) without
  * fork()'s handlers must not change text.  Probes must not fork, and must not leave by
  * longjmp().
  *
- * Documentation/native.md explains all this.
+ * Documentation/native.md has the details.
  */
 #ifndef KMARKERS_USER_H
 #define KMARKERS_USER_H
@@ -88,22 +88,22 @@
 #include <kmarkers/marker.h>
 
 /**
- * kmarkers_start() - make the program's sites patchable and its tables known
+ * kmarkers_start() - make the program's text patchable and register its tables
  *
  * The function moves the program's text into shared memory, installs a SIGTRAP handler
- * that passes on signals that are not ours, registers for membarrier() and registers the
- * tables of immediate values and markers.  Before this call, immediate values with an
- * initialiser read 0.  Other threads may run, but none may read immediate values yet.
+ * that passes other signals to the previous handler, registers for membarrier(2), and registers
+ * the tables of immediate values, markers and SDT probes.  Before this call, immediate values
+ * with an initialiser read 0.  Other threads may run, but none may read immediate values yet.
  *
- * Return: 0, -EBUSY if the call has succeeded before, or a negative errno after a message
- * on stderr that says what this machine lacks, or which table is refused.  A refused table
+ * Return: 0, -EBUSY if an earlier call has succeeded, or a negative errno after a message on
+ * stderr that names the missing feature of the machine or the refused table.  A refused table
  * does not affect the others: with a bad table of SDT probes, markers and values work.  After
  * an error the function may be called again, and continues with the step that failed.
  */
 int kmarkers_start(void);
 
 /**
- * kmarkers_list() - print every marker, whether it is on, its probes and its place
+ * kmarkers_list() - print each marker with its state, its probes and its source location
  * @file: the stream to print to
  */
 void kmarkers_list(FILE *file);

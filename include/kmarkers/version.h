@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The version that modinfo(8) shows for every module of ours. */
+/* Version of all kmarkers modules, which modinfo(8) shows. */
 #ifndef KMARKERS_VERSION_H
 #define KMARKERS_VERSION_H
 

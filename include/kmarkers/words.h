@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The directory of our files in debugfs, and parsing of lines of words and of numbers
- * that are written to them.
+ * The directory kmarkers/ in debugfs, and parsing of the lines, words and numbers that are
+ * written to its files.
  *
  * A write is one line, with or without a newline at its end.  Parsing is strict: a line
- * with any part that is not understood is refused as a whole, before anything is changed.
+ * with an invalid part is refused as a whole, before anything is changed.
  *
  *	function			may sleep  irq  nmi
  *	patcher_debugfs_dir()		yes	   yes	yes

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The historical name of <kmarkers/marker.h>, and the macro of 2006: drivers use its name, too. */
+/* The historical name of <kmarkers/marker.h>, and MARK() of 2006, a name that drivers use, too. */
 #ifndef LINUX_MARKER_H
 #define LINUX_MARKER_H
 
 #include <kmarkers/marker.h>
 
 /**
- * MARK() - a marker, as in 2006
+ * MARK() - place a marker, as in 2006
  * @name: its name, an identifier of at most MARKER_NAME_MOST characters
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments

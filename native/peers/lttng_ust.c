@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tracepoints of LTTng-UST.  When on, their events go to a ring buffer in memory that
- * overwrites the oldest ones (a snapshot session), so that no disk is used.
+ * Peer: tracepoints of LTTng-UST.  When enabled, events are written to a ring buffer in memory
+ * that overwrites the oldest events (a snapshot session), so that no disk is used.
  */
 #include <signal.h>
 #include <spawn.h>
@@ -31,9 +31,9 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 static pid_t daemon_pid;
 
 /*
- * Start the daemon.  One daemon serves all processes; a second one ends at once, which does
- * no harm.  It gets a process group of its own: otherwise a signal that interrupts the run
- * at a terminal would end it while the last blocks are still measured.
+ * Start lttng-sessiond.  One daemon serves all processes; a second one exits at once, which does
+ * no harm.  The daemon gets its own process group: otherwise a signal that interrupts the run at a
+ * terminal would end the daemon, too, while the last blocks are still measured.
  */
 static void start_daemon(void)
 {
@@ -56,8 +56,10 @@ static void stop_daemon(void)
 	daemon_pid = 0;
 }
 
-/* Run an lttng command; its format has the process id, for the session's name. */
-static bool lttng(const char *format)
+/*
+ * Run an lttng command.  @format has a %d for the process id, which is part of the session's name.
+ */
+static bool run_lttng(const char *format)
 {
 	char command[128], line[256];
 
@@ -68,11 +70,11 @@ static bool lttng(const char *format)
 
 static bool create_session(void)
 {
-	return lttng("create --snapshot kmbench-%d");
+	return run_lttng("create --snapshot kmbench-%d");
 }
 
 /* Set search paths to the commands and libraries that scripts/setup unpacked. */
-static void use_unpacked(void)
+static void set_unpacked_paths(void)
 {
 	static const struct {
 		const char *name, *value;
@@ -89,7 +91,10 @@ static void use_unpacked(void)
 		setenv(settings[i].name, settings[i].value, 1);
 }
 
-/* Is the tracepoint on?  The daemon enables it through a thread of LTTng in this process. */
+/*
+ * Return true if the tracepoint is enabled.  The daemon enables it through a thread of LTTng in
+ * this process.
+ */
 static bool is_enabled(void)
 {
 	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);
@@ -110,13 +115,13 @@ static bool wait_for(bool (*condition)(void))
 
 static void switch_off(void)
 {
-	lttng("destroy kmbench-%d");
+	run_lttng("destroy kmbench-%d");
 	stop_daemon();
 }
 
 static const char *switch_on(void)
 {
-	use_unpacked();
+	set_unpacked_paths();
 	if (system("command -v lttng lttng-sessiond >/dev/null"))
 		return "no lttng command (apt-get install lttng-tools)";
 	start_daemon();
@@ -124,8 +129,8 @@ static const char *switch_on(void)
 		stop_daemon();
 		return "lttng-sessiond does not answer";
 	}
-	if (lttng("enable-event -u -s kmbench-%d kmarkers:bench_on") &&
-	    lttng("start kmbench-%d") && wait_for(is_enabled))
+	if (run_lttng("enable-event -u -s kmbench-%d kmarkers:bench_on") &&
+	    run_lttng("start kmbench-%d") && wait_for(is_enabled))
 		return NULL;
 	switch_off();
 	return "lttng could not enable the event";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A peer: another way to mark a place in a program, compared with markers.
- * Each peer is a shared object, peer-NAME.so, built if its package is installed.
- * Its text stays mapped from its file, where its own tracer expects it.
+ * A peer: a probe mechanism of another tracer, which is compared with markers.  Each peer is a
+ * shared object, peer-NAME.so, which is built if its package is installed.  Its text, unlike that
+ * of kmbench, stays mapped from its file, where its tracer expects it.
  */
 #ifndef NATIVE_PEERS_PEER_H
 #define NATIVE_PEERS_PEER_H
@@ -11,10 +11,10 @@
 
 /**
  * struct bench_peer - the variants of a peer; the shared object defines bench_peer
- * @off: a probe that no tracer listens to
- * @on: a probe of another name, that a tracer listens to
- * @switch_on: makes a tracer listen to @on; returns NULL, or the reason why it cannot
- * @switch_off: undoes @switch_on; a peer without it is not switched on
+ * @off: variant with a probe that is never enabled
+ * @on: variant with a second probe, which @switch_on enables
+ * @switch_on: enables the probe of @on; returns NULL, or the reason why it cannot
+ * @switch_off: disables the probe of @on; a peer without this function is not switched on
  */
 struct bench_peer {
 	struct bench_variant off;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Statically defined probes of SystemTap: a nop in the code and a note in the
- * file.  A tracer lets the kernel put a breakpoint there; here the tracer is a perf
- * event that only counts.
+ * Peer: statically defined probes of SystemTap, which are a nop in the code and a note in the ELF
+ * file.  A tracer enables one by a uprobe, for which the kernel stores a breakpoint over the nop.
+ * Here the tracer is a perf event that only counts.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,23 +18,23 @@
 BENCH_OPS(off, DTRACE_PROBE2(kmarkers, bench_off, 1, NULL))
 UPROBES_OPS(on, DTRACE_PROBE2(kmarkers, bench_on, 1, NULL));
 
-/* The description in a note; the names of provider and probe follow. */
+/* The descriptor of a note, up to the names of provider and probe, which are adjacent strings. */
 struct stapsdt {
 	Elf64_Addr pc, base, semaphore;
 	char provider[];
 };
 
-/* Listen to the probe of a note, if it is bench_on. */
-static int take_note(const char *path, const Elf64_Ehdr *elf, const struct stapsdt *note)
+/* Add a uprobe on the site of a note, if its probe is bench_on. */
+static int add_note_uprobe(const char *path, const Elf64_Ehdr *elf, const struct stapsdt *note)
 {
 	const char *name = note->provider + strlen(note->provider) + 1;
 
 	if (strcmp(name, "bench_on"))
 		return 0;
-	return uprobes_add(path, uprobes_offset(elf, note->pc));
+	return uprobes_add(path, uprobes_find_offset(elf, note->pc));
 }
 
-static int take_notes(const char *path, const Elf64_Ehdr *elf, const Elf64_Shdr *section)
+static int add_section_uprobes(const char *path, const Elf64_Ehdr *elf, const Elf64_Shdr *section)
 {
 	const char *at = (const char *)elf + section->sh_offset, *end = at + section->sh_size;
 	int err = 0;
@@ -43,13 +43,13 @@ static int take_notes(const char *path, const Elf64_Ehdr *elf, const Elf64_Shdr 
 		const Elf64_Nhdr *note = (const void *)at;
 
 		at += sizeof(*note) + ((note->n_namesz + 3) & ~3U);
-		err = take_note(path, elf, (const void *)at);
+		err = add_note_uprobe(path, elf, (const void *)at);
 		at += (note->n_descsz + 3) & ~3U;
 	}
 	return err;
 }
 
-static int take_file(const char *path, const Elf64_Ehdr *elf)
+static int add_elf_uprobes(const char *path, const Elf64_Ehdr *elf)
 {
 	const Elf64_Shdr *section = (const void *)elf + elf->e_shoff;
 	const char *names = (const char *)elf + section[elf->e_shstrndx].sh_offset;
@@ -57,11 +57,11 @@ static int take_file(const char *path, const Elf64_Ehdr *elf)
 
 	for (i = 0; i < elf->e_shnum && !err; i++)
 		if (!strcmp(names + section[i].sh_name, ".note.stapsdt"))
-			err = take_notes(path, elf, &section[i]);
+			err = add_section_uprobes(path, elf, &section[i]);
 	return err;
 }
 
-static int listen_to(const char *path)
+static int add_object_uprobes(const char *path)
 {
 	int err = -EIO, file = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat stat;
@@ -74,7 +74,7 @@ static int listen_to(const char *path)
 	close(file);
 	if (elf == MAP_FAILED)
 		return -EIO;
-	err = take_file(path, elf);
+	err = add_elf_uprobes(path, elf);
 	munmap(elf, stat.st_size);
 	return err;
 }
@@ -84,15 +84,15 @@ static const char *switch_on(void)
 	Dl_info own;
 	int err;
 
-	if (uprobes_type() < 0)
+	if (uprobes_read_type() < 0)
 		return "this kernel has no uprobes for perf events";
 	if (!dladdr(&bench_peer, &own))
-		return "its file is not known";
-	err = listen_to(own.dli_fname);
+		return "the path of its shared object is not found";
+	err = add_object_uprobes(own.dli_fname);
 	if (!err && nr_uprobes)
 		return NULL;
 	uprobes_drop();
-	return uprobes_why(err);
+	return uprobes_explain(err);
 }
 
 const struct bench_peer bench_peer = {

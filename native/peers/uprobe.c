@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A uprobe on a nop of five bytes.  Since 6.18 the kernel replaces such a nop, once it was hit,
- * by a call to code with a system call; without that the uprobe is a breakpoint, like the one
- * of sdt.c, and its row is left out.
+ * Peer: a uprobe on a nop of five bytes.  Since Linux 6.18 the kernel optimises such a uprobe
+ * after its first hit: it replaces the nop by a call to code that makes a system call.  On other
+ * kernels the uprobe is a breakpoint, as in sdt.c, and its row is left out.
  *
- * The call pushes a return address, in the first form into the red zone of the function,
- * so this file is compiled without one.
+ * The call pushes a return address, which early versions of the kernel's code push into the red
+ * zone of the function, so this file is compiled without a red zone.
  */
 #include <dlfcn.h>
 #include <sys/utsname.h>
@@ -26,7 +26,7 @@ static const struct bench_variant on_row = BENCH_ROW("peer-uprobe-optimised-on",
 
 extern const unsigned char *const __start_uprobe_sites[], *const __stop_uprobe_sites[];
 
-static int add_all(void)
+static int add_uprobes(void)
 {
 	const unsigned char *const *site;
 	Dl_info own;
@@ -34,13 +34,15 @@ static int add_all(void)
 
 	if (!dladdr(&bench_peer, &own))
 		return -ENOENT;
-	for (site = __start_uprobe_sites; site < __stop_uprobe_sites && !err; site++)
-		err = uprobes_add(own.dli_fname,
-				  uprobes_offset(own.dli_fbase, *site - (const unsigned char *)own.dli_fbase));
+	for (site = __start_uprobe_sites; site < __stop_uprobe_sites && !err; site++) {
+		unsigned long addr = *site - (const unsigned char *)own.dli_fbase;
+
+		err = uprobes_add(own.dli_fname, uprobes_find_offset(own.dli_fbase, addr));
+	}
 	return err;
 }
 
-/* Hit all sites, and see whether each has become a call. */
+/* Execute all sites.  Return true if the kernel has replaced each of them by a call. */
 static bool are_calls(void)
 {
 	const unsigned char *const *site;
@@ -60,14 +62,14 @@ static const char *switch_on(void)
 	struct utsname name;
 	int err;
 
-	if (uprobes_type() < 0)
+	if (uprobes_read_type() < 0)
 		return "this kernel has no uprobes for perf events";
-	err = add_all();
+	err = add_uprobes();
 	if (!err && are_calls())
 		return NULL;
 	uprobes_drop();
 	if (err)
-		return uprobes_why(err);
+		return uprobes_explain(err);
 	uname(&name);
 	snprintf(why, sizeof(why), "kernel %.65s does not optimise uprobes", name.release);
 	return why;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Uprobes that only count, as perf events.  Each peer that includes this has its own. */
+/* Uprobes that only count, as perf events.  Each peer that includes this file has its own array. */
 #ifndef NATIVE_PEERS_UPROBES_H
 #define NATIVE_PEERS_UPROBES_H
 
@@ -14,8 +14,9 @@
 #include <kmarkers/bench.h>
 
 /*
- * BENCH_OPS() with four sites, each for a quarter of the layouts: what a uprobe costs depends little
- * on its place, and the kernel takes a tenth of a second to remove one.  env records the number.
+ * BENCH_OPS() with only four functions, and so four uprobes, each for a quarter of the layouts:
+ * the cost of a uprobe depends little on its address, and the kernel takes a tenth of a second to
+ * remove one.  The file env records the number of functions.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\
@@ -33,7 +34,7 @@
 static int uprobes[UPROBES_MOST];
 static unsigned int nr_uprobes;
 
-static int uprobes_type(void)
+static int uprobes_read_type(void)
 {
 	FILE *file = fopen(UPROBES_TYPE, "r");
 	int type = -1;
@@ -45,8 +46,8 @@ static int uprobes_type(void)
 	return type;
 }
 
-/* Return the file offset of an address in a segment. */
-static unsigned long uprobes_offset(const Elf64_Ehdr *elf, unsigned long addr)
+/* Return the file offset of an address that is in a segment of an ELF file. */
+static unsigned long uprobes_find_offset(const Elf64_Ehdr *elf, unsigned long addr)
 {
 	const Elf64_Phdr *phdr = (const void *)elf + elf->e_phoff;
 	int i;
@@ -57,11 +58,11 @@ static unsigned long uprobes_offset(const Elf64_Ehdr *elf, unsigned long addr)
 	return 0;
 }
 
-/* Count executions of the instruction at an offset of a file in this process. */
+/* Add a uprobe that counts executions of the instruction at an offset of a file by this process. */
 static int uprobes_add(const char *path, unsigned long offset)
 {
 	struct perf_event_attr attr = {
-		.type = uprobes_type(),
+		.type = uprobes_read_type(),
 		.size = sizeof(attr),
 		.uprobe_path = (unsigned long)path,
 		.probe_offset = offset,
@@ -82,7 +83,7 @@ static void uprobes_drop(void)
 		close(uprobes[--nr_uprobes]);
 }
 
-static const char *uprobes_why(int err)
+static const char *uprobes_explain(int err)
 {
 	return err == -EACCES || err == -EPERM ? "no permission for uprobes" : strerror(-err);
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Job for a test kernel: runs every benchmark and writes the samples to /results. /bench.conf has
-# lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS BENCHMARKS" also
-# measures these with kmlive. A line "start PATTERNS" measures only benchmarks whose names match,
-# and a line "own DIR" only those that the modules in a folder add. The variables MODULES, RESULTS,
-# CONFIG and KMLIVE name other paths, for use on a running system.
+# lines "name value" with settings of kmarkers_bench, and these lines:
+#   live BLOCKS BENCHMARKS   also measures these benchmarks with kmlive
+#   start PATTERNS           measures only benchmarks whose names match a pattern
+#   own DIR                  measures only the benchmarks that the modules in DIR register
+# The variables MODULES, RESULTS, CONFIG and KMLIVE override the paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
@@ -25,14 +26,14 @@ while read -r name value; do
 	esac
 done <"${CONFIG-/bench.conf}"
 
-# refuse WHY: print why nothing is measured, and exit
-refuse() {
+# refuse_to_measure WHY: print the reason why nothing is measured, and exit with 1
+refuse_to_measure() {
 	echo "bench: not measured: $1"
 	exit 1
 }
 
-# news: print the last line of the kernel's log, unless it is the line $log
-news() {
+# print_kernel_message: print the last line of the kernel log, unless it is the earlier line $log
+print_kernel_message() {
 	last=$(dmesg | tail -n 1)
 	[ "$last" = "$log" ] || echo "; the kernel says: ${last#*] }"
 }
@@ -41,7 +42,7 @@ if [ -n "$own" ]; then
 	before=" $(cd "$bench" && echo *) "
 	for module in "$own"/*.ko; do
 		log=$(dmesg | tail -n 1)
-		said=$(insmod "$module" 2>&1) || refuse "$said$(news)"
+		said=$(insmod "$module" 2>&1) || refuse_to_measure "$said$(print_kernel_message)"
 		module=${module##*/}
 		owned="${module%.ko}${owned:+ $owned}"
 	done
@@ -54,7 +55,7 @@ for samples in "$bench"/*/samples; do
 	case $before in
 	*" $name "*) continue ;;
 	esac
-	# Patterns are compared with names of benchmarks, not of files here.
+	# Turn off expansion to file names: the patterns are for names of benchmarks.
 	set -f
 	for pattern in $patterns; do
 		# shellcheck disable=SC2254
@@ -70,18 +71,19 @@ if [ -n "$own" ]; then
 		for name in $names ''; do
 			# shellcheck disable=SC2254
 			case $name in
-			'') [ "$pattern" != '*' ] || refuse "$owned adds no benchmark" ;;
+			'') [ "$pattern" != '*' ] || refuse_to_measure "$owned adds no benchmark" ;;
 			$pattern) continue 2 ;;
 			esac
 		done
-		refuse "no benchmark of $owned matches $pattern"
+		refuse_to_measure "no benchmark of $owned matches $pattern"
 	done
 	set +f
 elif [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
-	refuse "no benchmark in this kernel matches $patterns"
+	refuse_to_measure "no benchmark in this kernel matches $patterns"
 fi
 
-# detach: end the process with the BPF programs, and wait until it is gone: they hold the module
+# detach: end the process with the BPF programs, which hold references to the module, and wait
+# until it is gone
 detach() {
 	[ -n "$peers" ] || return 0
 	kill "$peers"
@@ -91,12 +93,13 @@ detach() {
 }
 
 if [ -z "$patterns" ] || [ -n "$names" ]; then
-	# BPF programs for the benchmarks peer-bpf-*, which are skipped without them. They are
-	# detached when this shell ends.
+	# Attach BPF programs for the benchmarks peer-bpf-*, which are skipped without them. The
+	# programs are detached when this shell ends.
 	[ -n "$own" ] || peers=$("${KMLIVE-/kmlive}" attach $$) ||
 		echo "bench: SKIP peer-bpf-*: nothing can attach programs"
 	log=$(dmesg | tail -n 1)
-	echo "start$names" >"$control" || refuse "the benchmarks do not start$(news)"
+	echo "start$names" >"$control" ||
+		refuse_to_measure "the benchmarks do not start$(print_kernel_message)"
 	while state=$(cat "$bench/status"); do
 		echo "bench: $state"
 		case $state in
@@ -106,7 +109,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 	done
 	case $state in
 	done*) ;;
-	*) refuse "the benchmarks ended: $state" ;;
+	*) refuse_to_measure "the benchmarks ended: $state" ;;
 	esac
 	detach
 fi
@@ -134,7 +137,7 @@ for samples in "$bench"/*/samples; do
 	cat "$bench/$name/summary"
 done
 for module in $owned; do
-	said=$(rmmod "$module" 2>&1) || refuse "$module does not unload: $said"
+	said=$(rmmod "$module" 2>&1) || refuse_to_measure "$module does not unload: $said"
 done
 rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_sdt &&
 	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_patcher

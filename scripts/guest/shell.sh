@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel: loads the modules, all but the benchmarks, then those of OWN, and runs a shell
-# on the terminal, ttyS3. SIZE is its number of rows and of columns.
+# Job for a test kernel: loads the modules except the benchmarks, then the modules in OWN, and runs
+# a shell on the terminal ttyS3. SIZE is its number of rows and of columns.
 
 for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
 	insmod "/modules/$module.ko" || exit 1
 done
-# Before this write, the trace buffer holds only a few dozen events of each CPU.
+# Enlarge the ring buffer of ftrace, which initially holds only a few dozen events of each CPU.
 echo 1408 >/sys/kernel/tracing/buffer_size_kb
-# The error of a module that does not load is shown above the prompt, so that the user can look for
-# the cause in the shell.
+# Show the error of a module that does not load above the prompt, so that the user can look for the
+# cause in the shell.
 said=$(for module in ${OWN-}; do
 	insmod "$module" 2>&1 || break
 done)

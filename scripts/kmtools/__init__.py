@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tools of kmarkers: the command, and a package for each kind of its work."""
+"""The Python tools of kmarkers: the command kmarkers (cli.py), and the packages that implement
+it."""

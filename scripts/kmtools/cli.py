@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command kmarkers: the list of its commands, and the function of each.
+"""The command kmarkers: the table of its commands, and the function that runs one.
 
-The module of a command is imported when the command is called, because `bench` begins where numpy
-is not installed yet. The exit codes of all commands are the same: 0 all is done; 1 a result is bad
-or a step failed; 2 it cannot be done here, and a message says why; after a signal, 128 and its
-number.
+The module of a command is imported only when that command is called, because `bench` must start
+before numpy is installed. All commands have the same exit codes: 0 success; 1 a bad result or a
+failed step; 2 it cannot be done on this machine, and a message gives the reason; 128 + N after
+signal N.
 """
 
 from __future__ import annotations
@@ -17,31 +17,45 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from kmtools.base import streams
-from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
-from kmtools.base.paths import require_checkout, version
+from kmtools.base.errors import (
+    BAD,
+    DONE,
+    OBSTACLES,
+    UNABLE,
+    FailedError,
+    UnableError,
+    explain_error,
+)
+from kmtools.base.paths import read_version, require_checkout
 from kmtools.base.processes import interruptible
-from kmtools.base.text import printable, terminal_width, wrapped
+from kmtools.base.text import escape_unprintable, terminal_width, wrap_line
 from kmtools.commands import Run
 
-# Each command: its module in kmtools.commands, which has a function of its name, and its help.
+# Command: its module in kmtools.commands, which has a function of its name, and a line of help.
 COMMANDS = {
     "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
     "collect": ("run", "merge raw samples into the folder of a run"),
-    "report": ("run", "write the answer, figures and page of a run"),
+    "report": ("run", "write summary, figures and HTML page of a run, and print its main result"),
     "table": ("run", "print the tables of a run"),
     "compare": ("comparing", "compare runs row by row"),
-    "export": ("exporting", "export a run as Parquet, OpenMetrics or a trace of its switches"),
+    "export": ("exporting", "export a run as Parquet, OpenMetrics or a trace of its site switches"),
     "fleet": ("many", "compare the runs of many machines by CPU model, microcode and kernel"),
-    "history": ("many", "show rows over the runs of a machine, and where they changed for good"),
-    "impact": ("results", "repeat the estimate of 2008: the cost of two markers in a getppid()"),
-    "rates": ("results", "event rate at which each mechanism costs 1 % of a CPU"),
+    "history": (
+        "many",
+        "show the results of a machine over time, and the runs at which they shifted",
+    ),
+    "impact": (
+        "results",
+        "repeat the published estimate of 2008: the cost of two markers in getppid()",
+    ),
+    "rates": ("results", "print the event rate at which each mechanism takes 1 % of a CPU"),
     "plot": (
         "plotting",
         "draw the figures of a run as SVG, PDF or PNG, optionally in a matplotlib style",
     ),
     "sites": (
         "results",
-        "print the size and code of a site in each form, or the sites of a module",
+        "print the size and code of an instrumentation site in each form, or list a module's sites",
     ),
     "macro": ("macro", "time a command under kernels that you boot yourself"),
     "lab fetch": ("lab", "download and unpack test kernels"),
@@ -51,61 +65,67 @@ COMMANDS = {
     "lab shell": ("lab", "open a shell in a test kernel with the modules and tracers"),
     "lab compile-commands": ("lab", "write compile_commands.json, for clangd and other editors"),
     "lab list": ("lab", "show the supported kernels and their state"),
-    "lab clean": ("lab", "remove all kernels, emulators and objects that the laboratory made"),
+    "lab clean": ("lab", "remove all test kernels, emulators and build objects"),
     "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),
-    "vm accel": ("lab", "say which accelerator this machine can use"),
-    "check": ("check", "run tests: the short set, another one, or those that are named"),
-    "publish": ("publish", "write a document from results: kernels, processors, times, reference"),
+    "vm accel": (
+        "lab",
+        "print the accelerator (KVM or TCG) with which test kernels run on this machine",
+    ),
+    "check": ("check", "run tests: the short set, another set, or the tests named"),
+    "publish": (
+        "publish",
+        "write a document from results: kernels, processors, results, times, reference",
+    ),
 }
 
-# These work on files of users alone; the others need a checkout.
+# Commands that need only files of the user; all others need a checkout of kmarkers.
 ANYWHERE = {"collect", "report", "table", "compare", "impact", "plot", "rates", "macro", "sites"}
 
-# Packages that few commands need; requirements-fleet.txt names them.
+# Python packages of requirements-fleet.txt, which only a few commands need.
 EXTRAS = ("duckdb", "ruptures", "scipy")
 
 
-def listing(prefix: str = "") -> str:
-    """The commands whose names begin with a word, a line for each."""
+def list_commands(prefix: str = "") -> str:
+    """Return the commands whose names begin with a prefix, one line each with its help."""
     names = [name for name in COMMANDS if name.startswith(prefix)]
     width = max(map(len, names), default=0)
     lines = (
-        wrapped(f"{name:{width}}  {COMMANDS[name][1]}", terminal_width(), "  ", " " * (width + 2))
+        wrap_line(f"{name:{width}}  {COMMANDS[name][1]}", terminal_width(), "  ", " " * (width + 2))
         for name in names
     )
     return "\n".join(line for several in lines for line in several)
 
 
-def description(text: str) -> str:
-    """Paragraphs, filled for the terminal."""
+def fill_paragraphs(text: str) -> str:
+    """Return paragraphs, wrapped to the width of the terminal."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-    filled = (wrapped(paragraph, terminal_width(), hanging="") for paragraph in paragraphs)
+    filled = (wrap_line(paragraph, terminal_width(), hanging="") for paragraph in paragraphs)
     return "\n\n".join("\n".join(lines) for lines in filled)
 
 
-def named(words: Sequence[str]) -> str | None:
-    """The command that the first words name."""
+def find_command(words: Sequence[str]) -> str | None:
+    """Return the command that the first one or two words name; None if there is none."""
     names = (" ".join(words[:count]) for count in (2, 1))
     return next((name for name in names if name in COMMANDS), None)
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command that the first words name, or those of the command line, and print the error
-    that ends it early; returns its exit code."""
+    """Run the command that the first words name (default: the words of the command line). Prints
+    the error that ends it; returns its exit code."""
     own = words is None
     words = sys.argv[1:] if words is None else words
-    name = named(words) or "kmarkers"
+    name = find_command(words) or "kmarkers"
     try:
         if own:
-            streams.prepare()
+            streams.prepare_streams()
         with interruptible():
             known = name in COMMANDS
-            code = execute(name, words[len(name.split()) :]) if known else usage(words)
-            # What cannot be written is an error of the command, and not of Python that ends.
+            code = run_command(name, words[len(name.split()) :]) if known else print_usage(words)
+            # Flush here, so that a write error is reported as an error of the command.
             sys.stdout.flush()
             return code
     except FailedError as error:
-        tell(name, str(error))
+        print_error(name, str(error))
         return BAD
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
@@ -115,38 +135,39 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{name}: needs the Python package {package}: run {setup}", file=sys.stderr)
         return UNABLE
     except OBSTACLES as error:
-        tell(name, explain(error))
+        print_error(name, explain_error(error))
         return UNABLE
     except KeyboardInterrupt as error:
         return 128 + int(error.args[0] if error.args else signal.SIGINT)
 
 
-def tell(name: str, error: str) -> None:
-    """Print an error, which may hold what another machine sent."""
-    lines = [printable(line) for line in error.split("\n")]
+def print_error(name: str, error: str) -> None:
+    """Print an error message; unprintable characters are escaped, because parts of it may come from
+    another machine."""
+    lines = [escape_unprintable(line) for line in error.split("\n")]
     print(f"{name}: " + "\n".join(lines), file=sys.stderr)
 
 
-def usage(words: Sequence[str]) -> int:
-    """Show the version or the list of commands if it was asked for; else raise UnableError: no such
-    command."""
+def print_usage(words: Sequence[str]) -> int:
+    """Print the version or the list of commands if the words ask for it; else raise UnableError,
+    because there is no such command."""
     if list(words) == ["--version"]:
-        print(f"kmarkers {version()}", flush=True)
+        print(f"kmarkers {read_version()}", flush=True)
         return DONE
     asked = [word for word in words if word not in ("-h", "--help")]
-    found = listing("".join(f"{word} " for word in asked))
+    found = list_commands("".join(f"{word} " for word in asked))
     if len(asked) < len(words) and found:
         print(f"usage: kmarkers COMMAND [OPTION...]\n\n{found}", flush=True)
         return DONE
-    if len(asked) == 1 and listing(f"{asked[0]} "):
+    if len(asked) == 1 and list_commands(f"{asked[0]} "):
         word = asked[0]
         raise UnableError(f"{word!r} needs one more word; kmarkers {word} --help lists them")
     wrong = f"no command {' '.join(asked[:2])!r}" if asked else "which command?"
     raise UnableError(f"{wrong}; kmarkers --help lists them all")
 
 
-def execute(name: str, words: Sequence[str]) -> int:
-    """Run a command; returns its exit code."""
+def run_command(name: str, words: Sequence[str]) -> int:
+    """Run a command with its arguments; returns its exit code."""
     if name not in ANYWHERE:
         require_checkout()
     where, about = COMMANDS[name]
@@ -154,15 +175,15 @@ def execute(name: str, words: Sequence[str]) -> int:
     describe: Callable[[argparse.ArgumentParser], Run] = getattr(
         module, name.replace(" ", "_").replace("-", "_")
     )
-    more = listing(f"{name} ")
+    more = list_commands(f"{name} ")
     parser = argparse.ArgumentParser(
         prog=f"kmarkers {name}",
-        description=description("\n\n".join([about, inspect.getdoc(describe) or ""])).rstrip(),
+        description=fill_paragraphs("\n\n".join([about, inspect.getdoc(describe) or ""])).rstrip(),
         epilog=f"further commands:\n{more}" if more else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run = describe(parser)
-    # Names may stand behind options. Only parse_args() can read words behind "--".
+    # Positional arguments may follow options, but only parse_args() accepts "--".
     parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
     try:
         parsed = parse(words)

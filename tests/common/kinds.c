@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Code with sites of every kind of instruction.  Storms change the sites while the code runs. */
+/*
+ * Code with patch sites of every kind of instruction, for stress tests that change the sites while
+ * all CPUs execute the code.  Each pass_...() executes some sites and returns a number, from which
+ * the instruction of each site can be told.
+ */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/stringify.h>
@@ -16,7 +20,7 @@
 #define NR_NOPS		6
 #define NR_REGS		16
 
-/* The first record and the end of the records that SITE() adds. */
+/* Define the symbols test_NAME and test_NAME_end around the records that SITE(NAME, ...) adds. */
 #define RECORDS(name)							\
 asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
 	"	.balign 4\n"						\
@@ -27,13 +31,14 @@ asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
 	"test_" #name "_end:\n"						\
 	".popsection\n")
 
+/* Emit an instruction, and its struct kinds_record. */
 #define SITE(name, kind, bytes)						\
 	"77:	.byte " bytes "\n"					\
 	".pushsection .discard_test_" #name ", 1, \"aw\", @progbits\n"	\
 	"	.long 77b - ., " __stringify(kind) "\n"			\
 	".popsection\n"
 
-/* Numbers for assembly, which cannot use enums. */
+/* The values of enum kind as macros, for assembly. */
 #define ASM_JMP32	0
 #define ASM_JMP8	1
 #define ASM_JCC8	2
@@ -55,8 +60,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Each copy adds its step unless a jump passes over the addition.  The addition has
- * three bytes: 83, the register and the step.
+ * In each of the copies, each of four sites is followed by an addition of @step to a register of
+ * its own, over which the jump of the site goes.  The addition has three bytes: 83, register and
+ * step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -82,7 +88,7 @@ RECORDS(prefixes);
 	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
 })
 
-/* Each copy has two bits in the result, so that an addition done twice is noticed. */
+/* Each copy adds to two bits of its own in the result, so that a double addition is recognised. */
 static noinline u64 pass_branches(void)
 {
 	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
@@ -111,9 +117,9 @@ static noinline u64 pass_many(void)
 	CONDITION(kind, e, first, rest) CONDITION(kind, f, first, rest)
 
 /*
- * Execute a short jump on every condition, with these flags: sahf loads @flags, and
- * @overflow sets the overflow flag.  The result has a bit for each jump not taken: the
- * jump passes over a btsq of 5 bytes.
+ * Execute a short jump on each of the 16 conditions.  sahf loads @flags, and @overflow sets the
+ * overflow flag.  The result has a bit for each jump not taken: the jump goes over a btsq of 5
+ * bytes, which sets it.
  */
 static noinline u64 pass_short(u8 flags, u8 overflow)
 {
@@ -124,6 +130,7 @@ static noinline u64 pass_short(u8 flags, u8 overflow)
 	return d;
 }
 
+/* The same with near jumps, of 6 bytes. */
 static noinline u64 pass_near(u8 flags, u8 overflow)
 {
 	u64 a = (u64)flags << 8, d = 0;
@@ -133,7 +140,7 @@ static noinline u64 pass_near(u8 flags, u8 overflow)
 	return d;
 }
 
-/* Patterns of flags.  Each condition is met with some of them and not with others. */
+/* Three patterns of flags.  Each condition is true with some of them and false with others. */
 #define ZF	0x40
 #define SF	0x80
 #define PF	0x04
@@ -143,6 +150,7 @@ static const struct {
 	u8 flags, overflow;
 } patterns[] = { { 0, 0 }, { SF | ZF | PF | CF, 1 }, { SF | CF, 0 } };
 
+/* Return true if the condition number @condition of a conditional jump is true. */
 static bool is_met(unsigned int condition, u8 flags, bool overflow)
 {
 	bool less = !!(flags & SF) != overflow;
@@ -156,11 +164,12 @@ static bool is_met(unsigned int condition, u8 flags, bool overflow)
 }
 
 /* Return 0 if @value is @first, 1 if it is @second, 2 otherwise. */
-static u64 which(u64 value, u64 first, u64 second)
+static u64 choose_state(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
 }
 
+/* Load constants of every size, and return the state of each site in two bits. */
 static noinline u64 pass_moves(void)
 {
 	u64 a = 0, b = 0, c = 0, d = 0;
@@ -176,10 +185,10 @@ static noinline u64 pass_moves(void)
 		     "movq %%r9, %2\n\t"
 		     "movq %%r11, %3"
 		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
-	/* The first one is dh. */
-	return which(a, 0x1100, 0xee00) | which(b, 0x2211, 0xddee) << 2 |
-	       which(c, 0x04030201, 0x08070605) << 4 |
-	       which(d, 0x0807060504030201, 0x0203040506070809) << 6;
+	/* The first site loads dh, which is bits 8 to 15 of rdx. */
+	return choose_state(a, 0x1100, 0xee00) | choose_state(b, 0x2211, 0xddee) << 2 |
+	       choose_state(c, 0x04030201, 0x08070605) << 4 |
+	       choose_state(d, 0x0807060504030201, 0x0203040506070809) << 6;
 }
 
 #define READ_REG(seen, nr, name, first)					\
@@ -187,10 +196,10 @@ do {									\
 	register u64 value asm(name);					\
 									\
 	asm volatile(SITE(kinds, ASM_REG + nr, first ", 0x44, 0x33, 0x22, 0x11") : "=r" (value)); \
-	(seen) |= which(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
+	(seen) |= choose_state(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
 } while (0)
 
-/* Load every register except rsp and rbp. */
+/* Load a constant into every register but rsp and rbp, and return the states in two bits each. */
 static noinline u64 pass_registers(void)
 {
 	u64 seen = 0;
@@ -212,7 +221,9 @@ static noinline u64 pass_registers(void)
 	return seen;
 }
 
-/* Execute nops of lengths that no other site has.  They have no effect. */
+/*
+ * Execute nops of lengths that no other site has, and return the number of additions behind them.
+ */
 static noinline u64 pass_nops(void)
 {
 	u64 a = 0;
@@ -239,7 +250,10 @@ noinline u64 kinds_callee(u64 value)
 	return value + 1;
 }
 
-/* Only the kernel has these calls: emulating a call writes to the red zone of a program. */
+/*
+ * Execute sites that are nops or calls of kinds_callee(), and return the number of calls.  Only in
+ * the kernel: emulating a call pushes to the stack, where a program has its red zone.
+ */
 static noinline u64 pass_calls(void)
 {
 	u64 a = 0, di;
@@ -264,7 +278,7 @@ static u64 pass_calls(void)
 }
 #endif
 
-noinline u64 kinds_run_runs(void)
+noinline u64 kinds_pass_runs(void)
 {
 	u32 a = 0;
 
@@ -296,7 +310,7 @@ noinline u32 kinds_add_unlocked(u32 *counter)
 	return one;
 }
 
-u64 kinds_run(enum kinds_pass pass)
+u64 kinds_execute(enum kinds_pass pass)
 {
 	switch (pass) {
 	case PASS_BRANCHES:
@@ -320,8 +334,11 @@ u64 kinds_run(enum kinds_pass pass)
 	}
 }
 
-/* Return what a site adds to the result of a pass.  @number: sites of its kind before it. */
-static u64 share(enum kinds_pass pass, int kind, unsigned int number, bool second)
+/*
+ * Return the number that a site adds to the result of a pass.  @number is the number of sites of
+ * its kind before it; @second is true if it holds its second instruction.
+ */
+static u64 get_contribution(enum kinds_pass pass, int kind, unsigned int number, bool second)
 {
 	unsigned int pattern = (pass - PASS_SHORT) % 3;
 
@@ -353,7 +370,7 @@ u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, uns
 	u64 sum = 0;
 
 	for (i = 0; i < nr; i++)
-		sum += share(pass, records[i].kind, before[records[i].kind]++, state[i]);
+		sum += get_contribution(pass, records[i].kind, before[records[i].kind]++, state[i]);
 	return sum;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sites of every kind of instruction, and the results of the code around them. */
+/*
+ * Patch sites of every kind of instruction, and the expected results of the code around them.  Each
+ * site holds one of two instructions.
+ */
 #ifndef TESTS_COMMON_KINDS_H
 #define TESTS_COMMON_KINDS_H
 
@@ -13,15 +16,15 @@
 #define RUN_LEN		11
 
 /*
- * A run of jumps, each to the next one.  An emulator checks for interrupts only after a
- * jump, so that it can preempt a task inside this run.  A task that returns into the tail
- * of the jump that replaced the run executes ud2, which the storm notices.
+ * A run, which is a site of several instructions: jumps, each to the next one.  An emulator
+ * checks for interrupts only after a jump, so it can preempt a task inside this run.  A task that
+ * continues behind the jump that replaced the run executes ud2, and the test fails.
  */
 #define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 
 /*
- * The kinds of sites.  NOP + n: a nop of the n-th length.  REG + r: a mov into register r.
- * JCC + c: the short jump on condition c.  NEAR + c: the long jump on condition c.
+ * The kinds of sites.  NOP + n is a nop of the n-th length, REG + r is a mov of a constant into
+ * register r, JCC + c is the short jump and NEAR + c the near jump on condition c.
  */
 enum kind {
 	JMP32, JMP8, JCC8, JCC32, MOV8, MOV16, MOV32, MOV64, CALL32,
@@ -30,7 +33,7 @@ enum kind {
 
 /**
  * struct kinds_record - a site in the code of kinds.c
- * @addr: its address, relative to this field
+ * @addr: offset of the site from this field
  * @kind: enum kind; for a prefix, its number: 0 or 1
  */
 struct kinds_record {
@@ -49,27 +52,27 @@ unsigned int kinds_len(const struct kinds_record *record);
 /* Write the first or the second instruction of a site to @insn. */
 void kinds_insn(const struct kinds_record *record, bool second, u8 *insn);
 
-/* The passes: functions with sites in them, which return a number. */
+/* The passes: functions with sites, which return a number.  SHORT and NEAR have three each. */
 enum kinds_pass {
 	PASS_BRANCHES, PASS_MOVES, PASS_CALLS, PASS_NOPS, PASS_REGISTERS,
 	PASS_SHORT, PASS_NEAR = PASS_SHORT + 3,
 	PASS_MANY = PASS_NEAR + 3, NR_PASSES,
 };
 
-/* The function that the second instruction of CALL32 calls. */
+/* Function that the second instruction of CALL32 calls. */
 u64 kinds_callee(u64 value);
 
-u64 kinds_run(enum kinds_pass pass);
-u64 kinds_run_runs(void);
+u64 kinds_execute(enum kinds_pass pass);
+u64 kinds_pass_runs(void);
 
 /* Return the result of a pass if records[i] holds its second instruction where state[i] is 1. */
 u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, unsigned int nr,
 		   const u8 *state);
 
-/* Return whether a pass can return @seen if each site holds one of its two instructions. */
+/* Return true if a pass can return @seen when each site holds one of its two instructions. */
 bool kinds_possible(enum kinds_pass pass, u64 seen);
 
-/* Execute xadd with a LOCK prefix, and with a prefix that was compiled as DS. */
+/* Increment @counter with xadd, compiled with a LOCK or a DS prefix.  Return its old value. */
 u32 kinds_add_locked(u32 *counter);
 u32 kinds_add_unlocked(u32 *counter);
 

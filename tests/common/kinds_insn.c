@@ -28,9 +28,10 @@ static const struct {
 			   { 0x66, 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
 };
 
-/* The values that the two moves of 32 bits into a register load. */
+/* The 32-bit constants that the two instructions of a REG site load. */
 static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
 
+/* A run of five jumps to the next jump, and a jump to its end over four ud2. */
 static const u8 run_insn[2][RUN_LEN] = {
 	{ RUN_BYTES },
 	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions with notes whose arguments are wherever a compiler puts them.  Each file that
- * includes this one is compiled with other options, and names its functions by LEVEL.
+ * Functions with notes, which are SDT sites without an instruction of their own: their arguments
+ * are in registers, on the stack or elsewhere, as the compiler chooses.  Each file that includes
+ * this one is compiled with other options, and its functions have the prefix LEVEL.
  */
 #include <linux/compiler.h>
 #include <linux/stringify.h>
@@ -30,7 +31,7 @@ SDT_PROBE_DECLARE(tnotes, , , loop);
 
 #define NOTE(args...)		SDT_PROBE_FLAVOUR(note, tnotes, , , args)
 
-/* The compiler must not know a value, or all of them would be constants. */
+/* Hide a value from the compiler, so that it is not a constant. */
 #define UNKNOWN(value)		asm volatile("" : "+r" (value))
 
 static noinline void NAMED(registers)(long a, long b, long c, long d, long e, long f)
@@ -88,7 +89,7 @@ static noinline void NAMED(bits)(void)
 	WRITE_ONCE(notes_sink, notes_global);
 }
 
-/* More values than there are registers. */
+/* Pass more values than there are registers. */
 static noinline void NAMED(many)(long seed)
 {
 	long a = seed, b = seed + 1, c = seed + 2, d = seed + 3, e = seed + 4, f = seed + 5;

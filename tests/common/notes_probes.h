@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The probes of notes_hits.h, and what its functions use, for the one file that defines them. */
+/*
+ * Definitions of the SDT probes and data of notes_hits.h, to be included in one file of a module.
+ */
 #include <kmarkers/sdt.h>
 
 #include "notes.h"
@@ -30,6 +32,6 @@ noinline void notes_fill(struct notes_frame *frame, long seed)
 		frame->few[i] = -1000 * (int)(i + seed);
 		frame->text[i] = 250 + i;
 	}
-	/* The compiler of a caller must not know what this function wrote. */
+	/* Hide the stored values from the compiler of a caller. */
 	barrier();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Test cases that run in a module and in a program.  A case returns NULL, or
- * the text of the expectation that failed.  Its cleanup runs in both cases.
+ * Interface of the test cases that run both in a module and in a program.  A case returns NULL, or
+ * the text of the expectation that failed.  Its cleanup function is called after either.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H
@@ -16,10 +16,11 @@
 #endif
 
 /**
- * struct test_case - one test
- * @name: a unique identifier
- * @run: returns NULL, the text of the first expectation that failed, or "SKIP why"
- * @cleanup: undoes what @run left behind, or NULL
+ * struct test_case - one test case
+ * @name: unique name of the case
+ * @run: function that returns NULL, the text of the first expectation that failed, or "SKIP " and
+ *	the reason
+ * @cleanup: function that undoes the changes of @run, or NULL
  */
 struct test_case {
 	const char *name;
@@ -37,26 +38,29 @@ extern const struct test_case test_cases[];
 extern const unsigned int test_nr_cases;
 
 /*
- * The number of changes that the storms make is proportional to this number.  It does not
- * depend on the number of CPUs or on their speed.
+ * Scale of the stress tests: the number of changes that each makes is proportional to it, and does
+ * not depend on the number of CPUs or on their speed.
  */
 extern unsigned int test_batches;
 
-/* The least duration of the storm of kinds, and the duration of the last storm. */
+/*
+ * Minimum duration of patcher_storm_of_kinds in seconds, and duration of the last stress test of
+ * test_kinds.c in milliseconds.
+ */
 extern unsigned int test_seconds;
 extern unsigned long test_stormed_ms;
 
 /*
- * Start a thread on every CPU.  Each calls @pass repeatedly until test_stop_threads().
- * That returns the number of all calls, or 0 if a thread made none.
+ * Start a thread on every CPU that calls @pass repeatedly, until test_stop_threads() stops them.
+ * That returns the number of calls of all threads, or 0 if a thread made none.
  */
 int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
-/* Wait until each thread has ended a pass. */
+/* Wait until each thread has returned from @pass once more. */
 void test_wait_pass(void);
 
-/* Wait until each thread has begun and ended a pass. */
+/* Wait until each thread has called @pass and returned from that call. */
 static inline void test_wait_whole_pass(void)
 {
 	test_wait_pass();
@@ -64,9 +68,9 @@ static inline void test_wait_whole_pass(void)
 }
 
 /*
- * test_fail_allocations() prepares failures and returns 0 if they are possible.
- * test_fail_at() makes the @nth allocation of this task from then on fail.
- * test_has_failed() returns whether that allocation was made.  test_stop_failing() ends it.
+ * test_fail_allocations() prepares failing allocations of this task, and returns 0 if they are
+ * possible.  test_fail_at() makes the @nth allocation from then on fail.  test_has_failed() returns
+ * true if that allocation has failed.  test_stop_failing() undoes test_fail_allocations().
  */
 int test_fail_allocations(void);
 void test_fail_at(unsigned int nth);
@@ -74,23 +78,25 @@ bool test_has_failed(void);
 void test_stop_failing(void);
 
 /*
- * test_plant_breakpoint() sets a breakpoint without kmarkers.  Its handler counts the traps
- * and continues behind it.  test_take_breakpoint() removes it and returns the count.
+ * test_plant_breakpoint() stores an int3 without kmarkers.  Its handler counts the traps and
+ * continues behind the int3.  test_take_breakpoint() removes it and returns the count.
  */
 int test_plant_breakpoint(u8 *addr);
 unsigned int test_take_breakpoint(void);
 
 /*
- * From test_show_wrong_page() until it is called with NULL, mapping the page of @addr for
- * writing maps another page, in this task.  test_wrong_page_shown() returns whether it was
- * mapped, test_wrong_page_untouched() whether it is unchanged.
+ * After test_show_wrong_page(@addr), this task maps another page when it maps the page of @addr for
+ * writing, until a call with NULL.  test_wrong_page_shown() returns true if the other page was
+ * mapped, test_wrong_page_untouched() returns true if its contents are unchanged.
  */
 int test_show_wrong_page(const void *addr);
 bool test_wrong_page_shown(void);
 bool test_wrong_page_untouched(void);
 
-/* Return whether there is only one CPU; whether it is possible to wait for preempted tasks. */
-bool test_alone(void);
+/* Return true if only one CPU is online. */
+bool test_has_one_cpu(void);
+
+/* Return true if the patcher can wait for preempted tasks, as it does in the kernel. */
 bool test_can_wait(void);
 
 #endif /* TESTS_COMMON_TEST_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Immediate values: every size, and a storm on 256 sites. */
+/* Tests of immediate values: every size and alignment, branches, and a stress test on 256 sites. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -22,7 +22,7 @@ static DEFINE_IMV(const char *, pointer) = "text";
 static DEFINE_IMV(enum colour, colour) = GREEN;
 static DEFINE_IMV(long, zero);
 
-const char *imv_initial(void)
+const char *imv_initial_values(void)
 {
 	EXPECT(imv_read(flag) == true);
 	EXPECT(imv_read(small) == 0xa5);
@@ -48,7 +48,7 @@ static const char *set_all(bool b, u8 s, s16 m, int l, u64 h, const char *p, enu
 	return NULL;
 }
 
-const char *imv_sizes(void)
+const char *imv_every_size(void)
 {
 	const char *initial = _imv_read(pointer);
 	const char *failed;
@@ -79,7 +79,7 @@ const char *imv_branches(void)
 	EXPECT(!imv_set(branch, true));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 
-	/* A value that is too large: the variable gets its low bytes, and so do branches. */
+	/* A value that is too large for the variable is cut to its low byte, here 0. */
 	EXPECT(!imv_set_many(&large, 1));
 	EXPECT(read_branches() == 0 && !_imv_read(branch));
 	/* Any value but 0 becomes 1, as in an assignment to a bool. */
@@ -88,7 +88,9 @@ const char *imv_branches(void)
 	return NULL;
 }
 
-/* Values of every size at every offset in a cache line, also across two lines. */
+/*
+ * Read a value by an instruction at @offset bytes in a cache line: some cross into the next line.
+ */
 #define AT(offset, name)						\
 ({									\
 	asm volatile(".p2align 6\n\t.rept " #offset "\n\tnop\n\t.endr");	\
@@ -115,7 +117,7 @@ static noinline const char *read_at_offsets(u64 value)
 	return NULL;
 }
 
-const char *imv_alignments(void)
+const char *imv_every_alignment(void)
 {
 	static const u64 values[] = { 0, ~0ULL, 0x8000000080008080ULL, 0x0123456789abcdefULL };
 	const char *failed = NULL;
@@ -136,14 +138,14 @@ const char *imv_alignments(void)
 /* A variable that no site reads: the patcher is not called when it changes. */
 static DEFINE_IMV(u8, unread) = 3;
 
-const char *imv_refuses(void)
+const char *imv_refuses_bad_changes(void)
 {
 	struct imv_change changes[2] = {
 		{ .var = &huge__imv, .value = 1, .size = 8 },
 		{ .var = &small__imv, .value = 1, .size = 2 },
 	};
 
-	/* A batch with a wrong size, or with a variable twice, changes nothing. */
+	/* A batch with a wrong size, or with the same variable twice, changes nothing. */
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
 	changes[1] = changes[0];
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
@@ -156,7 +158,7 @@ const char *imv_refuses(void)
 	return NULL;
 }
 
-/* A value with ten thousand sites. */
+/* Number of sites of one immediate value. */
 #define MANY	10000
 
 static DEFINE_IMV(u32, many) = 7;
@@ -190,8 +192,8 @@ const char *imv_many_sites(void)
 }
 
 /*
- * The storm.  In generation g every byte of every value is g % 251 + 1, so that a value
- * that mixes two generations is recognised, and a value that is too old.
+ * Data of the stress test.  In generation g, every byte of every value is g % 251 + 1, so that
+ * check_value() recognises a value that mixes two generations, or that is too old.
  */
 static DEFINE_IMV(u8, storm1);
 static DEFINE_IMV(u16, storm2);
@@ -202,17 +204,18 @@ static unsigned long started, done, wrong;
 #define PERIOD		251
 #define ONES		0x0101010101010101ULL
 
-static u64 pattern(unsigned long generation)
+static u64 value_of(unsigned long generation)
 {
 	return (generation % PERIOD + 1) * ONES;
 }
 
-static void check(u64 seen, u64 mask, unsigned long low)
+/* Count the value @seen as wrong if it is of no generation from @low to the one that has begun. */
+static void check_value(u64 seen, u64 mask, unsigned long low)
 {
 	unsigned long generation, high = smp_load_acquire(&started);
 
 	for (generation = low; generation <= high; generation++)
-		if (seen == (pattern(generation) & mask))
+		if (seen == (value_of(generation) & mask))
 			return;
 	WRITE_ONCE(wrong, wrong + 1);
 }
@@ -221,7 +224,7 @@ static void check(u64 seen, u64 mask, unsigned long low)
 do {									\
 	unsigned long low = smp_load_acquire(&done);			\
 									\
-	check(imv_read(name), mask, low);				\
+	check_value(imv_read(name), mask, low);				\
 } while (0)
 
 #define CHECK_SIZES							\
@@ -233,13 +236,13 @@ do {									\
 #define TIMES4(x)	x; x; x; x
 #define TIMES64(x)	TIMES4(TIMES4(TIMES4(x)))
 
-/* Check 64 sites of each size. */
-static noinline void storm_pass(void)
+/* Read 64 sites of each size, and check the values. */
+static noinline void check_all_values(void)
 {
 	TIMES64(CHECK_SIZES);
 }
 
-static int storm_flip(unsigned long generation)
+static int set_generation(unsigned long generation)
 {
 	struct imv_change changes[] = {
 		{ .var = &storm1__imv, .size = 1 },
@@ -250,7 +253,7 @@ static int storm_flip(unsigned long generation)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(changes); i++)
-		changes[i].value = pattern(generation);
+		changes[i].value = value_of(generation);
 	return imv_set_many(changes, ARRAY_SIZE(changes));
 }
 
@@ -260,16 +263,16 @@ const char *imv_storm(void)
 	unsigned long generation, last, nr = test_batches / 8;
 	int err;
 
-	/* The first generation is the last one of the storm before. */
+	/* Begin with the last generation of an earlier run of this case. */
 	generation = started;
 	last = generation + nr;
 	wrong = 0;
-	EXPECT(!storm_flip(generation));
+	EXPECT(!set_generation(generation));
 	patcher_read_stats(&before);
-	EXPECT(!test_start_threads(storm_pass));
+	EXPECT(!test_start_threads(check_all_values));
 	for (err = 0; generation < last && !err; ) {
 		smp_store_release(&started, ++generation);
-		err = storm_flip(generation);
+		err = set_generation(generation);
 		smp_store_release(&done, generation);
 	}
 	EXPECT(test_stop_threads());
@@ -282,11 +285,11 @@ const char *imv_storm(void)
 	return NULL;
 }
 
-/* The storm on branches: in generation g the value is g & 1. */
+/* Data of the stress test of branches: in generation g the value is g & 1. */
 static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
-/* While the value changes, true and false are right. */
+/* Check the result of a branch, unless the value has changed since @low: then both are right. */
 static void check_branch(bool seen, unsigned long low)
 {
 	if (low != smp_load_acquire(&branch_started))
@@ -308,7 +311,7 @@ do {									\
 	CHECK_BRANCH(imv_cmp_flip);					\
 	CHECK_BRANCH(imv_xor_flip)
 
-static noinline void branch_storm_pass(void)
+static noinline void check_all_branches(void)
 {
 	TIMES4(TIMES4(CHECK_FORMS));
 }
@@ -319,7 +322,7 @@ const char *imv_branch_storm(void)
 	int err = 0;
 
 	wrong = compared = 0;
-	EXPECT(!test_start_threads(branch_storm_pass));
+	EXPECT(!test_start_threads(check_all_branches));
 	while (generation < last && !err) {
 		smp_store_release(&branch_started, ++generation);
 		err = imv_set(storm_branch, generation & 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Breakpoints in sites that kmarkers did not set, and an alias of a wrong page. */
+/* Tests of the patcher with a foreign breakpoint in a site, and with a mapping of a wrong page. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -17,11 +17,11 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"test_site_intruded:	.quad test_intruded\n"
 	".popsection");
 
-/* The second byte is a nop, too: a handler of a breakpoint on the first one can return there. */
+/* The second byte alone is a nop, too, so that the handler of the breakpoint can continue there. */
 static const u8 nop[INSN] = { 0x66, 0x90 };
 static const u8 jump[INSN] = { 0xeb, 0x00 };
 
-static noinline __used void pass(void)
+static noinline __used void execute_site(void)
 {
 	asm volatile("test_intruded:\n\t"
 		     ".byte 0x66, 0x90");
@@ -32,7 +32,7 @@ static struct patcher_site site;
 static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
 static bool registered;
 
-static int start(void)
+static int register_site(void)
 {
 	int err;
 
@@ -44,7 +44,7 @@ static int start(void)
 	return err;
 }
 
-static int change(const u8 *old, const u8 *new)
+static int apply_change(const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = test_site_intruded, .len = INSN };
 
@@ -53,7 +53,7 @@ static int change(const u8 *old, const u8 *new)
 	return patcher_apply(owner, &poke, 1);
 }
 
-void intruder_forget(void)
+void intruder_cleanup(void)
 {
 	test_take_breakpoint();
 	test_show_wrong_page(NULL);
@@ -62,41 +62,41 @@ void intruder_forget(void)
 	registered = false;
 }
 
-/* A breakpoint that kmarkers did not set, as of a debugger, is passed on to its owner. */
-const char *patcher_foreign_breakpoints(void)
+/* A breakpoint that kmarkers has not stored, such as a debugger's, is left to other handlers. */
+const char *patcher_ignores_foreign_int3(void)
 {
 	struct patcher_stats before, after;
 	int err;
 
-	EXPECT(!start());
-	EXPECT(!change(nop, jump));
-	EXPECT(!change(jump, nop));
+	EXPECT(!register_site());
+	EXPECT(!apply_change(nop, jump));
+	EXPECT(!apply_change(jump, nop));
 	patcher_read_stats(&before);
 	EXPECT(!test_plant_breakpoint(test_site_intruded));
-	pass();
-	pass();
-	err = change(nop, jump);
+	execute_site();
+	execute_site();
+	err = apply_change(nop, jump);
 	EXPECT(test_take_breakpoint() == 2);
 	EXPECT(err == -EILSEQ);
 	patcher_read_stats(&after);
 	EXPECT(after.hits == before.hits && after.rounds == before.rounds);
-	EXPECT(!change(nop, jump));
-	pass();
-	EXPECT(!change(jump, nop));
+	EXPECT(!apply_change(nop, jump));
+	execute_site();
+	EXPECT(!apply_change(jump, nop));
 	return NULL;
 }
 
-/* Before writing, the patcher compares the bytes in the alias with the expected ones. */
-const char *patcher_wrong_page(void)
+/* The patcher compares the bytes that it has mapped with the expected ones before it writes. */
+const char *patcher_refuses_a_wrong_page(void)
 {
 	struct patcher_stats before, after;
 	int err;
 
-	EXPECT(!start());
+	EXPECT(!register_site());
 	patcher_read_stats(&before);
 	EXPECT(!test_show_wrong_page(test_site_intruded));
-	err = change(nop, jump);
-	/* If the wrong page was not mapped, this case would prove nothing. */
+	err = apply_change(nop, jump);
+	/* Otherwise the test would pass without a wrong page. */
 	EXPECT(test_wrong_page_shown());
 	EXPECT(test_wrong_page_untouched());
 	EXPECT(!test_show_wrong_page(NULL));
@@ -104,7 +104,7 @@ const char *patcher_wrong_page(void)
 	EXPECT(err == -EILSEQ);
 	EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
 	EXPECT(!memcmp(test_site_intruded, nop, INSN));
-	EXPECT(!change(nop, jump));
-	EXPECT(!change(jump, nop));
+	EXPECT(!apply_change(nop, jump));
+	EXPECT(!apply_change(jump, nop));
 	return NULL;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Storms on sites of every kind of instruction, on runs of several, and the
- * exchange of prefixes.
+ * Stress tests of the patcher: on sites of every kind of instruction, and on runs, which are sites
+ * of several instructions.  Also tests of the exchange of prefix bytes.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -27,7 +27,7 @@ static const struct kinds_record *records, *records_end;
 static u8 state[MAX_SITES];
 static bool registered;
 
-static unsigned int nr_records(void)
+static unsigned int count_records(void)
 {
 	return records_end - records;
 }
@@ -54,7 +54,8 @@ static int register_records(const struct kinds_record *first, const struct kinds
 	return err;
 }
 
-static void fill(struct patcher_poke *poke, unsigned int site)
+/* Set @poke to the change of site number @site to its other instruction. */
+static void fill_poke(struct patcher_poke *poke, unsigned int site)
 {
 	const struct kinds_record *record = &records[site];
 
@@ -65,41 +66,44 @@ static void fill(struct patcher_poke *poke, unsigned int site)
 	kinds_insn(record, !state[site], poke->new);
 }
 
-/* Change @nr sites, beginning with @first and cyclically, to their other state. */
-static int flip(unsigned int first, unsigned int nr, unsigned int chunk)
+/*
+ * Change @nr sites to their other instruction, in chunks of @chunk.  The first is number @first;
+ * the last site is followed by number 0.
+ */
+static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk)
 {
-	unsigned int i, all = nr_records();
+	unsigned int i, all = count_records();
 	int err;
 
 	for (i = 0; i < nr; i++)
-		fill(&pokes[i], (first + i) % all);
+		fill_poke(&pokes[i], (first + i) % all);
 	err = patcher_apply_chunked(owner, pokes, nr, chunk);
 	for (i = 0; i < nr && !err; i++)
 		state[(first + i) % all] ^= 1;
 	return err;
 }
 
-static int flip_all(void)
+static int flip_all_sites(void)
 {
-	return flip(0, nr_records(), nr_records());
+	return flip_sites(0, count_records(), count_records());
 }
 
-/* Change all sites to their first state, which is the compiled one. */
+/* Change all sites to their first instruction, which is the compiled one. */
 static int flip_back(void)
 {
 	unsigned int i, nr = 0;
 	int err;
 
-	for (i = 0; i < nr_records(); i++)
+	for (i = 0; i < count_records(); i++)
 		if (state[i])
-			fill(&pokes[nr++], i);
+			fill_poke(&pokes[nr++], i);
 	err = nr ? patcher_apply(owner, pokes, nr) : 0;
 	if (!err)
 		memset(state, 0, sizeof(state));
 	return err;
 }
 
-void kinds_forget(void)
+void kinds_cleanup(void)
 {
 	if (!registered)
 		return;
@@ -108,20 +112,22 @@ void kinds_forget(void)
 	registered = false;
 }
 
-/* Results of the passes after each of the last flips. */
+/* Number of flips for which the expected results are kept. */
 #define KEPT	4
 
+/* Expected result of each pass after each of the last flips. */
 static u64 expected[KEPT][NR_PASSES];
-/* Numbers of results that were compared with @expected, and of wrong results. */
+/* Number of results that were compared with @expected, and number of wrong results. */
 static unsigned long compared[NR_PASSES], wrong;
+/* Number of flips that have begun, and number of flips that have ended. */
 static unsigned long started, done;
-/* The passes that execute the sites of this storm. */
+/* The passes that execute the sites of this stress test: @end_pass is the first one after them. */
 static unsigned int first_pass, end_pass;
 
 /*
- * Check that each site holds one of its two instructions.  started and done count flips:
- * no site changes during a pass that begins when done is d and ends when started is d,
- * so that its result is known.
+ * Execute each pass and check its result: each site must hold one of its two instructions.  If
+ * @done before the pass equals @started after it, no site has changed during the pass, and its
+ * result must be the expected one.
  */
 static void check_pass(void)
 {
@@ -131,8 +137,8 @@ static void check_pass(void)
 
 	for (i = first_pass; i < end_pass; i++) {
 		low = smp_load_acquire(&done);
-		seen = kinds_run(i);
-		/* Read this before @started: later flips may overwrite it. */
+		seen = kinds_execute(i);
+		/* Read the expected result before @started: later flips may overwrite it. */
 		right = smp_load_acquire(&expected[low % KEPT][i]);
 		if (!kinds_possible(i, seen))
 			WRITE_ONCE(wrong, wrong + 1);
@@ -144,27 +150,29 @@ static void check_pass(void)
 	}
 }
 
-static u64 expected_of(unsigned int pass)
+static u64 get_expected(unsigned int pass)
 {
-	return kinds_expected(pass, records, nr_records(), state);
+	return kinds_expected(pass, records, count_records(), state);
 }
 
-static void expect_passes(unsigned long flips)
+/* Store the expected results after @flips flips. */
+static void store_expected(unsigned long flips)
 {
 	unsigned int i;
 
 	for (i = first_pass; i < end_pass; i++)
-		WRITE_ONCE(expected[flips % KEPT][i], expected_of(i));
+		WRITE_ONCE(expected[flips % KEPT][i], get_expected(i));
 }
 
-static void check_run(void)
+/* Execute the runs, and check that each was executed completely. */
+static void check_runs(void)
 {
-	if (kinds_run_runs() != RUN_PASSES)
+	if (kinds_pass_runs() != RUN_PASSES)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-/* Return the size of chunks: most batches have one chunk, some two to four. */
-static unsigned int chunk_of(unsigned int i, unsigned int size)
+/* Return the chunk size of batch @i with @size sites: most have one chunk, some two to four. */
+static unsigned int choose_chunk(unsigned int i, unsigned int size)
 {
 	return i % 8 ? size : 1 + size / (2 + i / 8 % 3);
 }
@@ -175,12 +183,13 @@ static unsigned long ms_since(u64 start)
 }
 
 /*
- * Change every site repeatedly, for at least @flips batches and @seconds.  If there are
- * few sites, a batch has up to FEW of them.  Otherwise, and for runs, it has all.
+ * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
+ * seconds.  If there are fewer than MANY sites, a batch has up to FEW of them.  Otherwise, and for
+ * runs, it has all.
  */
-static const char *storm(void (*pass)(void), unsigned int flips, unsigned int seconds)
+static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {
-	unsigned int i, size, all = nr_records(), first = 0;
+	unsigned int i, size, all = count_records(), first = 0;
 	bool few = pass == check_pass && all < MANY;
 	unsigned long number = done;
 	u64 start = ktime_get_ns();
@@ -192,12 +201,12 @@ static const char *storm(void (*pass)(void), unsigned int flips, unsigned int se
 	for (i = 0; (i < flips || ms_since(start) < 1000UL * seconds) && !err; i++) {
 		size = few ? 1 + i % FEW : all;
 		smp_store_release(&started, ++number);
-		err = flip(first, size, pass == check_run ? size : chunk_of(i, size));
+		err = flip_sites(first, size, pass == check_runs ? size : choose_chunk(i, size));
 		if (pass == check_pass)
-			expect_passes(number);
+			store_expected(number);
 		smp_store_release(&done, number);
 		/* Let tasks that were preempted inside a run continue. */
-		if (pass == check_run)
+		if (pass == check_runs)
 			test_wait_pass();
 		/* Let each thread make a whole pass without a change. */
 		if (pass == check_pass && i % (few ? 256 : 32) < 2)
@@ -218,12 +227,13 @@ static const char *check_passes(void)
 	unsigned int i;
 
 	for (i = 0; i < PASS_MANY; i++) {
-		EXPECT(kinds_run(i) == expected_of(i));
-		EXPECT(kinds_possible(i, kinds_run(i)));
+		EXPECT(kinds_execute(i) == get_expected(i));
+		EXPECT(kinds_possible(i, kinds_execute(i)));
 	}
 	return NULL;
 }
 
+/* Check the results of all passes with each site in both states. */
 static const char *check_states(void)
 {
 	const char *failed = check_passes();
@@ -232,14 +242,14 @@ static const char *check_states(void)
 
 	EXPECT(!failed);
 	for (i = 0; i < PASS_MANY; i++)
-		first[i] = kinds_run(i);
-	EXPECT(!flip_all());
+		first[i] = kinds_execute(i);
+	EXPECT(!flip_all_sites());
 	EXPECT(!check_passes());
-	/* The state of a site changes the result, except for nops, and calls in programs. */
+	/* The results differ, except those of nops and, in programs, of calls. */
 	for (i = 0; i < PASS_MANY; i++)
-		EXPECT((kinds_run(i) == first[i]) == (i == PASS_NOPS || (i == PASS_CALLS && !first[i] &&
-								   !expected_of(i))));
-	EXPECT(!flip_all());
+		EXPECT((kinds_execute(i) == first[i]) ==
+		       (i == PASS_NOPS || (i == PASS_CALLS && !first[i] && !get_expected(i))));
+	EXPECT(!flip_all_sites());
 	EXPECT(!check_passes());
 	return NULL;
 }
@@ -250,13 +260,13 @@ static const char *storm_passes(unsigned int first, unsigned int end, unsigned i
 	first_pass = first;
 	end_pass = end;
 	started = done = 0;
-	expect_passes(0);
-	return storm(check_pass, flips, seconds);
+	store_expected(0);
+	return flip_repeatedly(check_pass, flips, seconds);
 }
 
-const char *patcher_storm_kinds(void)
+const char *patcher_storm_of_kinds(void)
 {
-	/* If test_seconds is set, the storm is longer. */
+	/* If test_seconds is set, make more changes. */
 	unsigned int flips = test_seconds ? 10 * test_batches : test_batches;
 	const char *failed;
 
@@ -266,7 +276,7 @@ const char *patcher_storm_kinds(void)
 	return failed ?: storm_passes(0, PASS_MANY, flips, test_seconds);
 }
 
-const char *patcher_storm_thousands(void)
+const char *patcher_storm_of_thousands(void)
 {
 	EXPECT(test_many_end - test_many >= MANY);
 	EXPECT(test_many_end - test_many <= MAX_SITES);
@@ -274,26 +284,26 @@ const char *patcher_storm_thousands(void)
 	return storm_passes(PASS_MANY, NR_PASSES, test_batches / 25, 0);
 }
 
-/* A batch of n sites in chunks of c takes 3 * ceil(n / c) rounds, and has the same result. */
-const char *patcher_chunks(void)
+/* A batch of n sites in chunks of c takes 3 * ceil(n / c) IPI rounds. */
+const char *patcher_rounds_per_chunk(void)
 {
 	struct patcher_stats before, after;
 	unsigned int all, chunk;
 
 	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
-	all = nr_records();
+	all = count_records();
 	for (chunk = 1; chunk <= all + 1; chunk += 1 + chunk / 4) {
 		patcher_read_stats(&before);
-		EXPECT(!flip(0, all, chunk));
+		EXPECT(!flip_sites(0, all, chunk));
 		patcher_read_stats(&after);
 		EXPECT(after.rounds - before.rounds == 3 * ((all + chunk - 1) / chunk));
 		EXPECT(after.batches == before.batches + 1);
 		EXPECT(after.sites == before.sites + all);
 		EXPECT(!check_passes());
 	}
-	/* If the last chunk has an error, no chunk is applied. */
+	/* If a poke of the last chunk is wrong, no chunk is applied. */
 	for (chunk = 0; chunk < all; chunk++)
-		fill(&pokes[chunk], chunk);
+		fill_poke(&pokes[chunk], chunk);
 	pokes[all - 1].old[0] ^= 1;
 	patcher_read_stats(&before);
 	EXPECT(patcher_apply_chunked(owner, pokes, all, 1) == -EILSEQ);
@@ -303,7 +313,7 @@ const char *patcher_chunks(void)
 	return NULL;
 }
 
-const char *patcher_storm_runs(void)
+const char *patcher_storm_of_runs(void)
 {
 	unsigned int nr = test_runs_end - test_runs;
 	int err;
@@ -315,48 +325,48 @@ const char *patcher_storm_runs(void)
 		return NULL;
 	}
 	EXPECT(!err);
-	/* Each change of a run waits for a tasks-RCU grace period, so that there are few. */
-	return storm(check_run, (test_batches / 100 + 8) & ~1U, 0);
+	/* Make few changes: each waits for a tasks-RCU grace period. */
+	return flip_repeatedly(check_runs, (test_batches / 100 + 8) & ~1U, 0);
 }
 
-static int exchange(const char *who, u8 *addr, u8 old, u8 new)
+static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)
 {
 	memset(&pokes[0], 0, sizeof(pokes[0]));
 	pokes[0].addr = addr;
 	pokes[0].len = 1;
 	pokes[0].old[0] = old;
 	pokes[0].new[0] = new;
-	return patcher_store_prefixes(who, pokes, 1);
+	return patcher_store_prefixes(owner_name, pokes, 1);
 }
 
-/* A LOCK prefix may be stored with any number of CPUs, but removed with one CPU only. */
-static const char *gets_lock(u8 *prefix)
+/* Storing a LOCK prefix is always allowed; removing it only while one CPU is online. */
+static const char *check_lock_prefix(u8 *prefix)
 {
 	struct patcher_stats before, after;
 	u32 counter = 5;
 
 	patcher_read_stats(&before);
-	/* If the case runs a second time, the prefix is LOCK already. */
-	EXPECT(exchange(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
+	/* In a second run of this case, the prefix is LOCK already. */
+	EXPECT(exchange_prefix(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1 && after.refused == before.refused);
-	EXPECT(test_alone() || exchange(owner, prefix, 0xf0, 0x3e) == -EBUSY);
+	EXPECT(test_has_one_cpu() || exchange_prefix(owner, prefix, 0xf0, 0x3e) == -EBUSY);
 	EXPECT(*prefix == 0xf0);
 	EXPECT(kinds_add_unlocked(&counter) == 5 && counter == 6);
 	return NULL;
 }
 
 /* Wrong bytes, owners, addresses, lengths and numbers of pokes are refused. */
-static const char *prefixes_refused(u8 *prefix)
+static const char *check_refused_prefixes(u8 *prefix)
 {
 	struct patcher_stats before, after;
 
 	patcher_read_stats(&before);
-	EXPECT(exchange(owner, prefix, 0xf0, 0x90) == -EINVAL);
-	EXPECT(exchange(owner + 1, prefix, 0xf0, 0xf0) == -EPERM);
-	EXPECT(exchange(owner, prefix + 1, 0xf0, 0xf0) == -ENOENT);
-	EXPECT(exchange(owner, prefix, 0x3e, 0xf0) == -EILSEQ);
-	EXPECT(exchange(owner, prefix, 0xf0, 0xf0) == 0);
+	EXPECT(exchange_prefix(owner, prefix, 0xf0, 0x90) == -EINVAL);
+	EXPECT(exchange_prefix(owner + 1, prefix, 0xf0, 0xf0) == -EPERM);
+	EXPECT(exchange_prefix(owner, prefix + 1, 0xf0, 0xf0) == -ENOENT);
+	EXPECT(exchange_prefix(owner, prefix, 0x3e, 0xf0) == -EILSEQ);
+	EXPECT(exchange_prefix(owner, prefix, 0xf0, 0xf0) == 0);
 	pokes[1] = pokes[0];
 	EXPECT(patcher_store_prefixes(owner, pokes, 2) == -EINVAL);
 	EXPECT(patcher_store_prefixes(owner, pokes, 0) == -EINVAL);
@@ -369,29 +379,29 @@ static const char *prefixes_refused(u8 *prefix)
 
 const char *patcher_prefixes(void)
 {
-	/* Either of the two functions may come first in memory. */
+	/* The compiler may emit the two functions in either order. */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
 	u8 *prefix = kinds_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;
-	int err = test_alone() ? 0 : -EBUSY;
+	int err = test_has_one_cpu() ? 0 : -EBUSY;
 	u32 counter = 5;
 
 	EXPECT(!register_records(test_prefixes, test_prefixes_end, PATCHER_SITE_PREFIX));
 	EXPECT(kinds_add_locked(&counter) == 5 && counter == 6);
 	patcher_read_stats(&before);
-	EXPECT(exchange(owner, prefix, 0xf0, 0x3e) == err);
+	EXPECT(exchange_prefix(owner, prefix, 0xf0, 0x3e) == err);
 	EXPECT(*prefix == (err ? 0xf0 : 0x3e));
 	EXPECT(kinds_add_locked(&counter) == 6 && counter == 7);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds - before.rounds == (err ? 0 : 1));
 	if (!err) {
-		EXPECT(exchange(owner, prefix, 0xf0, 0x3e) == -EILSEQ);
-		EXPECT(exchange(owner, prefix, 0x3e, 0xf0) == 0 && *prefix == 0xf0);
+		EXPECT(exchange_prefix(owner, prefix, 0xf0, 0x3e) == -EILSEQ);
+		EXPECT(exchange_prefix(owner, prefix, 0x3e, 0xf0) == 0 && *prefix == 0xf0);
 	}
-	EXPECT(exchange(owner, prefix + 1, 0xf0, 0x3e) == -ENOENT);
+	EXPECT(exchange_prefix(owner, prefix + 1, 0xf0, 0x3e) == -ENOENT);
 	EXPECT(patcher_apply(owner, pokes, 1) == -ENOENT);
 	pokes[0].addr = prefix;
 	EXPECT(patcher_apply(owner, pokes, 1) == -EINVAL);
 	EXPECT(*prefix == 0xf0);
-	return gets_lock(kinds_addr(second)) ?: prefixes_refused(prefix);
+	return check_lock_prefix(kinds_addr(second)) ?: check_refused_prefixes(prefix);
 }

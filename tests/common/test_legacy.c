@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers through the historical interfaces: those of 2006, and those that 2.6.25 to
- * 2.6.31 had beside marker_probe_register(), in the style of their clients.
+ * Tests of the historical interfaces of markers: those of 2006, and those that Linux 2.6.25 to
+ * 2.6.31 had beside marker_probe_register().  The code is in the style of their clients.
  */
 #include <linux/compiler.h>
 #include <linux/err.h>
@@ -106,7 +106,7 @@ static void probe_other(void *probe_private, void *call_private, const char *fmt
 {
 }
 
-void legacy_forget(void)
+void legacy_cleanup(void)
 {
 	unsigned int i;
 
@@ -133,7 +133,7 @@ const char *legacy_2006(void)
 	EXPECT(!strcmp(subsys_format, SUBSYS_EVENT_FORMAT));
 	EXPECT(marker_list_probe(probe_subsys_event) == 2);
 
-	/* A probe of 2.6.25 is registered for the same markers, and unregistered. */
+	/* Register a probe of the kind of 2.6.25 for the same markers, and unregister it. */
 	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[0]));
 	subsys_event(51, text);
 	EXPECT(subsys_calls == 4 && subsys_value == 52 && calls[0] == 2);
@@ -148,7 +148,7 @@ const char *legacy_2006(void)
 
 const char *legacy_2006_arguments(void)
 {
-	/* Clients whose headers had another type for probes used this cast. */
+	/* Clients cast the probe if their headers declared another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
 				(marker_probe_func *)(void *)probe_subsys_wide) == 1);
 	subsys_wide_seen = false;
@@ -176,7 +176,7 @@ const char *legacy_2006_errors(void)
 	subsys_event(1, "");
 	EXPECT(subsys_calls == 2);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
-	/* A failed attempt did not set the format. */
+	/* The failed attempts above did not set the format of the name. */
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 1);
 	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
 	return NULL;
@@ -214,7 +214,7 @@ const char *legacy_private_data(void)
 	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data("test_2006", probe_other, 0) == &calls[2]);
 
-	/* Only the pair of probe and data is disconnected, from one name only. */
+	/* Each call disconnects one pair of probe and data, from one name only. */
 	EXPECT(marker_probe_unregister_private_data(probe_other, &calls[0]) == -ENOENT);
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
@@ -227,7 +227,7 @@ const char *legacy_private_data(void)
 	return NULL;
 }
 
-static bool is_ours(const struct marker *marker)
+static bool is_test_marker(const struct marker *marker)
 {
 	return marker && !strcmp(marker->name, "test_2006");
 }
@@ -242,7 +242,7 @@ const char *legacy_iteration(void)
 	marker_iter_start(&iter);
 	for (; iter.marker; marker_iter_next(&iter)) {
 		all++;
-		if (!is_ours(iter.marker))
+		if (!is_test_marker(iter.marker))
 			continue;
 		ours += iter.module == THIS_MODULE;
 		lines += !strcmp(iter.marker->func, "subsys_event") && iter.marker->line;
@@ -250,13 +250,13 @@ const char *legacy_iteration(void)
 	marker_iter_next(&iter);
 	marker_iter_stop(&iter);
 	EXPECT(!iter.marker && all > ours && ours == 3 && lines == 3);
-	/* The walk may find more: it finds a marker that the compiler duplicated twice. */
+	/* If the compiler has duplicated a marker, only the iteration returns it twice. */
 	listed = marker_list_probe(NULL);
 	EXPECT(listed > ours && listed <= all);
 
-	/* The walk is stopped and continued, with another call in between. */
+	/* Stop the iteration and continue it, with a change of probes in between. */
 	marker_iter_reset(&iter);
-	for (marker_iter_start(&iter); !is_ours(iter.marker); marker_iter_next(&iter))
+	for (marker_iter_start(&iter); !is_test_marker(iter.marker); marker_iter_next(&iter))
 		;
 	first = iter.marker;
 	marker_iter_stop(&iter);
@@ -264,7 +264,7 @@ const char *legacy_iteration(void)
 	marker_iter_start(&iter);
 	EXPECT(iter.marker == first);
 	marker_iter_next(&iter);
-	EXPECT(is_ours(iter.marker) && iter.marker != first);
+	EXPECT(is_test_marker(iter.marker) && iter.marker != first);
 	marker_iter_stop(&iter);
 	marker_iter_stop(&iter);
 	return NULL;
@@ -277,7 +277,7 @@ const char *legacy_iteration(void)
 
 static int victim = 1;
 
-static noinline void hostile(void)
+static noinline void hit_hostile_formats(void)
 {
 	trace_mark(test_hostile_n, "%d %n", 1, &victim);
 	MARK(test_hostile_s, "%s", (const char *)8);
@@ -285,23 +285,24 @@ static noinline void hostile(void)
 	trace_mark(test_hostile_percent, "%%n %%s");
 }
 
-static int join(int (*change)(const char *name))
+/* Call @change for each of the four markers, and return the sum of the results. */
+static int change_all_hostile(int (*change)(const char *name))
 {
 	return change("test_hostile_n") + change("test_hostile_s") + change("test_hostile_long") +
 	       change("test_hostile_percent");
 }
 
-static int set_2006(const char *name)
+static int connect_2006(const char *name)
 {
 	return marker_set_probe(name, NULL, probe_noargs_2006);
 }
 
-static int set_classic(const char *name)
+static int register_classic(const char *name)
 {
 	return marker_probe_register(name, NULL, probe, &calls[0]);
 }
 
-static int unset_classic(const char *name)
+static int unregister_classic(const char *name)
 {
 	return marker_probe_unregister(name, probe, &calls[0]);
 }
@@ -309,14 +310,14 @@ static int unset_classic(const char *name)
 const char *legacy_hostile_formats(void)
 {
 	EXPECT(sizeof(LONG_FORMAT) > 4096);
-	EXPECT(join(set_2006) == 4 && join(set_classic) == 0);
-	hostile();
+	EXPECT(change_all_hostile(connect_2006) == 4 && change_all_hostile(register_classic) == 0);
+	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
 	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", probe_other, NULL) == -EPERM);
 	EXPECT(marker_probe_register("test_hostile_n", "%n", probe_other, NULL) == -EPERM);
-	EXPECT(join(unset_classic) == 0);
+	EXPECT(change_all_hostile(unregister_classic) == 0);
 	EXPECT(marker_remove_probe(probe_noargs_2006) == 4);
-	hostile();
+	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Storm: probes of both historical interfaces are connected and disconnected. */
+/* A stress test: probes of both historical interfaces are connected while a marker is executed. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -8,9 +8,10 @@
 #include "cases.h"
 
 /*
- * STAYING probes stay connected.  Every execution must call each of them exactly once, with
- * its own data.  Others are connected and disconnected.  A call with data that are marked
- * as dead is an error.
+ * STAYING probes stay connected: every execution of the marker must call each of them exactly once,
+ * with its own private data.  Others are connected and disconnected in turn, with one of COMING
+ * private data.  dead[i] is true while no probe with &dead[i] is connected: then a call with it is
+ * an error.
  */
 #define STAYING		3
 #define COMING		4
@@ -19,7 +20,7 @@ static atomic_long_t counted[STAYING], counted_2006;
 static unsigned long wrong;
 static bool dead[COMING];
 
-static void count(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_hit(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	if (va_arg(*args, long) != 7)
 		WRITE_ONCE(wrong, wrong + 1);
@@ -43,18 +44,19 @@ static void check_alive(void *private, void *call_private, const char *fmt, va_l
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-static void come_and_go_2006(const char *fmt, ...)
+static void check_alive_2006(const char *fmt, ...)
 {
 	if (READ_ONCE(dead[0]))
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-static void pass(void)
+static void hit_marker(void)
 {
 	MARK(test_count, "%ld", 7L);
 }
 
-static int come_and_go(unsigned int i)
+/* Register and unregister a probe of 2.6.25 and, in every COMING-th call, one of 2006. */
+static int register_for_a_while(unsigned int i)
 {
 	bool *mine = &dead[i % COMING];
 	int err;
@@ -62,8 +64,8 @@ static int come_and_go(unsigned int i)
 	WRITE_ONCE(*mine, false);
 	err = marker_probe_register("test_count", NULL, check_alive, mine);
 	if (!err && !(i % COMING))
-		err = marker_set_probe("test_count", NULL, come_and_go_2006) == 0 ||
-		      marker_remove_probe(come_and_go_2006) == 0;
+		err = marker_set_probe("test_count", NULL, check_alive_2006) == 0 ||
+		      marker_remove_probe(check_alive_2006) == 0;
 	err = err ?: marker_probe_unregister("test_count", check_alive, mine);
 	marker_synchronize_unregister();
 	WRITE_ONCE(*mine, true);
@@ -80,15 +82,15 @@ const char *legacy_exactly_once(void)
 	atomic_long_set(&counted_2006, 0);
 	for (i = 0; i < STAYING; i++) {
 		atomic_long_set(&counted[i], 0);
-		EXPECT(!marker_probe_register("test_count", "%ld", count, &counted[i]));
+		EXPECT(!marker_probe_register("test_count", "%ld", count_hit, &counted[i]));
 	}
 	EXPECT(marker_set_probe("test_count", "%ld", count_2006));
-	EXPECT(!test_start_threads(pass));
+	EXPECT(!test_start_threads(hit_marker));
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = come_and_go(i);
+		err = register_for_a_while(i);
 	passes = test_stop_threads();
 	for (i = 0; i < STAYING; i++)
-		EXPECT(!marker_probe_unregister("test_count", count, &counted[i]));
+		EXPECT(!marker_probe_unregister("test_count", count_hit, &counted[i]));
 	EXPECT(marker_remove_probe(count_2006));
 	EXPECT(!err && passes && !wrong);
 	for (i = 0; i < STAYING; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers and probes through their public interface. */
+/* Tests of markers and their probes, through the public interface. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -11,7 +11,7 @@
 
 #include "cases.h"
 
-/* The arguments that a probe saw; each registration has its own. */
+/* Number of calls and last arguments of one registered probe: its private data. */
 struct record {
 	unsigned long calls;
 	int number;
@@ -21,7 +21,7 @@ struct record {
 
 static struct record records[3];
 
-static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void record_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
 
@@ -31,7 +31,7 @@ static void probe(void *private, void *call_private, const char *fmt, va_list *a
 	record->text = va_arg(*args, const char *);
 }
 
-/* A probe that adds its numbers and records call_private. */
+/* Add the first argument to the record's number, and store @call_private if it is not NULL. */
 static void probe_sum(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
@@ -49,6 +49,7 @@ static void probe_noargs(void *private, void *call_private, const char *fmt, va_
 
 static int evaluated;
 
+/* Return @value, and count the evaluations of a marker's arguments. */
 static int evaluate(int value)
 {
 	evaluated++;
@@ -81,41 +82,41 @@ static noinline void hit_flavours(void)
 	trace_mark_flavour(xor_flip, test_flavour, &records[2], "%d %s", evaluate(5), "");
 }
 
-void markers_forget(void)
+void markers_cleanup(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(records); i++) {
-		marker_probe_unregister("test_mark", probe, &records[i]);
-		marker_probe_unregister("test_format", probe, &records[i]);
+		marker_probe_unregister("test_mark", record_probe, &records[i]);
+		marker_probe_unregister("test_format", record_probe, &records[i]);
 		marker_probe_unregister("test_flavour", probe_sum, &records[i]);
 		marker_probe_unregister("test_noargs", probe_noargs, &records[i]);
-		marker_probe_unregister("test_nowhere", probe, &records[i]);
+		marker_probe_unregister("test_nowhere", record_probe, &records[i]);
 	}
 	marker_synchronize_unregister();
 	memset(records, 0, sizeof(records));
 	evaluated = 0;
 }
 
-const char *markers_call(void)
+const char *markers_call_probes(void)
 {
 	static const char text[] = "abc";
 
-	EXPECT(!marker_probe_register("test_mark", "%d %s", probe, &records[0]));
+	EXPECT(!marker_probe_register("test_mark", "%d %s", record_probe, &records[0]));
 	hit_both(42, text);
 	EXPECT(records[0].calls == 2);
 	EXPECT(records[0].number == 42 && records[0].text == text);
 	EXPECT(!strcmp(records[0].format, "%d %s"));
 
-	/* A second probe.  Both get the arguments, each with its own data. */
-	EXPECT(!marker_probe_register("test_mark", NULL, probe, &records[1]));
+	/* Register a second probe: both are called, each with its own private data. */
+	EXPECT(!marker_probe_register("test_mark", NULL, record_probe, &records[1]));
 	hit_both(43, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 2);
 	EXPECT(records[0].number == 43 && records[1].number == 43);
 	EXPECT(evaluated == 4);
 
-	/* After one is unregistered, the other is still called. */
-	EXPECT(!marker_probe_unregister("test_mark", probe, &records[0]));
+	/* Unregister the first probe: the second one is still called. */
+	EXPECT(!marker_probe_unregister("test_mark", record_probe, &records[0]));
 	hit_both(44, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 4);
 
@@ -125,20 +126,20 @@ const char *markers_call(void)
 	return NULL;
 }
 
-const char *markers_lazy(void)
+const char *markers_evaluate_only_while_on(void)
 {
 	hit_both(1, "");
 	EXPECT(evaluated == 0);
-	EXPECT(!marker_probe_register("test_mark", "%d %s", probe, &records[0]));
+	EXPECT(!marker_probe_register("test_mark", "%d %s", record_probe, &records[0]));
 	hit_both(1, "");
 	EXPECT(evaluated == 2);
-	EXPECT(!marker_probe_unregister("test_mark", probe, &records[0]));
+	EXPECT(!marker_probe_unregister("test_mark", record_probe, &records[0]));
 	hit_both(1, "");
 	EXPECT(evaluated == 2 && records[0].calls == 2);
 	return NULL;
 }
 
-const char *markers_flavours(void)
+const char *markers_of_every_flavour(void)
 {
 	hit_flavours();
 	EXPECT(evaluated == 0);
@@ -154,40 +155,40 @@ const char *markers_flavours(void)
 
 const char *markers_errors(void)
 {
-	EXPECT(marker_probe_register(NULL, NULL, probe, NULL) == -EINVAL);
-	EXPECT(marker_probe_register("", NULL, probe, NULL) == -EINVAL);
+	EXPECT(marker_probe_register(NULL, NULL, record_probe, NULL) == -EINVAL);
+	EXPECT(marker_probe_register("", NULL, record_probe, NULL) == -EINVAL);
 	EXPECT(marker_probe_register("test_mark", NULL, NULL, NULL) == -EINVAL);
-	EXPECT(marker_probe_unregister("test_mark", probe, &records[0]) == -ENOENT);
-	EXPECT(marker_probe_unregister(NULL, probe, &records[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister("test_mark", record_probe, &records[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister(NULL, record_probe, &records[0]) == -ENOENT);
 
-	/* The probe is registered before any marker of that name exists. */
-	EXPECT(!marker_probe_register("test_nowhere", "%d %s", probe, &records[0]));
-	EXPECT(marker_probe_register("test_nowhere", "%d %s", probe, &records[0]) == -EBUSY);
-	EXPECT(marker_probe_register("test_nowhere", "%d", probe, &records[1]) == -EPERM);
-	EXPECT(marker_probe_unregister("test_nowhere", probe, &records[1]) == -ENOENT);
-	EXPECT(!marker_probe_unregister("test_nowhere", probe, &records[0]));
-	EXPECT(marker_probe_unregister("test_nowhere", probe, &records[0]) == -ENOENT);
+	/* Register a probe for a name of which no marker exists. */
+	EXPECT(!marker_probe_register("test_nowhere", "%d %s", record_probe, &records[0]));
+	EXPECT(marker_probe_register("test_nowhere", "%d %s", record_probe, &records[0]) == -EBUSY);
+	EXPECT(marker_probe_register("test_nowhere", "%d", record_probe, &records[1]) == -EPERM);
+	EXPECT(marker_probe_unregister("test_nowhere", record_probe, &records[1]) == -ENOENT);
+	EXPECT(!marker_probe_unregister("test_nowhere", record_probe, &records[0]));
+	EXPECT(marker_probe_unregister("test_nowhere", record_probe, &records[0]) == -ENOENT);
 	return NULL;
 }
 
 const char *markers_formats(void)
 {
-	EXPECT(!marker_probe_register("test_format", "%d %s", probe, &records[0]));
+	EXPECT(!marker_probe_register("test_format", "%d %s", record_probe, &records[0]));
 	hit_formats();
 	EXPECT(records[0].calls == 1);
-	EXPECT(!marker_probe_unregister("test_format", probe, &records[0]));
+	EXPECT(!marker_probe_unregister("test_format", record_probe, &records[0]));
 
-	/* A name without markers and probes accepts another format. */
-	EXPECT(!marker_probe_register("test_format", "%ld %s", probe, &records[1]));
-	EXPECT(marker_probe_register("test_format", "%d %s", probe, &records[0]) == -EPERM);
+	/* When no probe is registered for the name, a probe may set another format. */
+	EXPECT(!marker_probe_register("test_format", "%ld %s", record_probe, &records[1]));
+	EXPECT(marker_probe_register("test_format", "%d %s", record_probe, &records[0]) == -EPERM);
 	hit_formats();
 	EXPECT(records[0].calls == 1 && records[1].calls == 1);
 	return NULL;
 }
 
 /*
- * A probe must receive its own private data.  Two probes are connected in turn while every
- * CPU executes the marker.  The data of each say which probe it is.
+ * Number of calls of a probe with the private data of the other one.  Two probes, each with private
+ * data of its own, are connected in turn while every CPU executes the marker.
  */
 static unsigned long mixed;
 static char tag_a, tag_b;
@@ -204,7 +205,7 @@ static void probe_b(void *private, void *call_private, const char *fmt, va_list 
 		WRITE_ONCE(mixed, mixed + 1);
 }
 
-static void storm_pass(void)
+static void hit_storm_markers(void)
 {
 	trace_mark(test_storm, "%d", 7);
 	_trace_mark(test_storm, "%d", 7);
@@ -216,7 +217,7 @@ const char *markers_storm(void)
 	int err = 0;
 
 	mixed = 0;
-	EXPECT(!test_start_threads(storm_pass));
+	EXPECT(!test_start_threads(hit_storm_markers));
 	for (i = 0; i < test_batches / 20 && !err; i++) {
 		err = marker_probe_register("test_storm", "%d", probe_a, &tag_a) ?:
 		      marker_probe_unregister("test_storm", probe_a, &tag_a) ?:
@@ -230,8 +231,8 @@ const char *markers_storm(void)
 }
 
 /*
- * One probe stays connected while another is connected and disconnected.  Slow readers
- * read the lists of probes while they are replaced.
+ * Number of calls of a slow probe, which stays connected while another one is connected and
+ * disconnected.  While it runs, its CPU uses a list of probes that may be replaced meanwhile.
  */
 static atomic_long_t lingered;
 
@@ -244,7 +245,7 @@ static void probe_linger(void *private, void *call_private, const char *fmt, va_
 	atomic_long_inc(&lingered);
 }
 
-static void await_reader(void)
+static void wait_for_slow_probe(void)
 {
 	long before = atomic_long_read(&lingered);
 	unsigned int i;
@@ -253,15 +254,15 @@ static void await_reader(void)
 		cpu_relax();
 }
 
-static int come_and_go(void)
+static int register_for_a_while(void)
 {
 	int err = marker_probe_register("test_storm", "%d", probe_b, &tag_b);
 
-	await_reader();
+	wait_for_slow_probe();
 	return err ?: marker_probe_unregister("test_storm", probe_b, &tag_b);
 }
 
-const char *markers_storm_pairs(void)
+const char *markers_storm_of_pairs(void)
 {
 	unsigned int i;
 	int err;
@@ -269,11 +270,11 @@ const char *markers_storm_pairs(void)
 	mixed = 0;
 	err = marker_probe_register("test_storm", "%d", probe_linger, NULL);
 	EXPECT(!err);
-	EXPECT(!test_start_threads(storm_pass));
-	/* Each change waits for readers, which may be preempted, so that there are few. */
+	EXPECT(!test_start_threads(hit_storm_markers));
+	/* Make few changes: each waits for the CPUs that use a list, which may be preempted. */
 	for (i = 0; i < test_batches / 200 + 5 && !err; i++) {
-		err = come_and_go();
-		await_reader();
+		err = register_for_a_while();
+		wait_for_slow_probe();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!marker_probe_unregister("test_storm", probe_linger, NULL));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Batches of adjacent sites: each poke is checked, also if all pokes before it are right. */
+/* Tests of batches on adjacent sites: each poke is checked, also behind many correct ones. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -13,7 +13,7 @@
 #define NR	8
 #define HALF	4
 
-/* Points to the sites, in a section that objtool skips, as in test_patcher.c. */
+/* Address of the sites: a pointer in a section that objtool skips, as in test_patcher.c. */
 extern u8 *const test_neighbours;
 
 asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
@@ -24,7 +24,8 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
-static noinline __used notrace void text(void)
+/* The sites: eight nops of 5 bytes, and at the end a nop of 4 bytes and one of 1 byte. */
+static noinline __used notrace void neighbours_text(void)
 {
 	asm volatile("test_neighbours_text:\n\t"
 		     ".fill 8, 5, 0x00441f0f\n\t"
@@ -38,13 +39,13 @@ static bool registered[2];
 static struct patcher_poke pokes[NR];
 static bool backwards, short_last;
 
-/* Return a site.  With @short_last the last site is a nop of 4 bytes, followed by another nop. */
+/* Return the address of site number @i.  If short_last is set, the last site has 4 bytes. */
 static u8 *site(unsigned int i)
 {
 	return test_neighbours + (i + (short_last && i == NR - 1)) * INSN;
 }
 
-/* Register all sites in one table, or each half of them in one of two. */
+/* Register all sites in one table or, if @second is not NULL, half of them with this owner. */
 static int register_all(const char *second)
 {
 	unsigned int i, nr = second ? 2 : 1;
@@ -65,13 +66,13 @@ static int register_all(const char *second)
 	return err;
 }
 
-/* Return the poke of a site; with @backwards the batch is in reverse order. */
+/* Return the poke of site number @i.  If backwards is set, the batch is in reverse order. */
 static struct patcher_poke *poke(unsigned int i)
 {
 	return &pokes[backwards ? NR - 1 - i : i];
 }
 
-static void fill(const u8 *old, const u8 *new)
+static void fill_pokes(const u8 *old, const u8 *new)
 {
 	unsigned int i;
 
@@ -82,7 +83,7 @@ static void fill(const u8 *old, const u8 *new)
 	}
 }
 
-static bool all_hold(const u8 *bytes)
+static bool all_sites_hold(const u8 *bytes)
 {
 	unsigned int i;
 
@@ -92,49 +93,49 @@ static bool all_hold(const u8 *bytes)
 	return true;
 }
 
-static bool refused(int err)
+static bool is_refused(int err)
 {
-	return patcher_apply(owner, pokes, NR) == err && all_hold(nop);
+	return patcher_apply(owner, pokes, NR) == err && all_sites_hold(nop);
 }
 
-/* Batches in which the poke of one site is wrong and all others are right. */
-static const char *one_is_wrong(unsigned int i)
+/* Apply batches in which the poke of site number @i is wrong and all others are right. */
+static const char *check_wrong_poke(unsigned int i)
 {
-	fill(nop, jump);
+	fill_pokes(nop, jump);
 	poke(i)->addr++;
-	EXPECT(refused(-ENOENT));
-	fill(nop, jump);
+	EXPECT(is_refused(-ENOENT));
+	fill_pokes(nop, jump);
 	poke(i)->addr = site(i ? i - 1 : 1);
-	EXPECT(refused(-EINVAL));
-	fill(nop, two_nops);
-	EXPECT(refused(-EINVAL));
-	fill(nop, jump);
+	EXPECT(is_refused(-EINVAL));
+	fill_pokes(nop, two_nops);
+	EXPECT(is_refused(-EINVAL));
+	fill_pokes(nop, jump);
 	memcpy(poke(i)->new, two_nops, INSN);
-	EXPECT(refused(-EINVAL));
-	fill(nop, jump);
+	EXPECT(is_refused(-EINVAL));
+	fill_pokes(nop, jump);
 	poke(i)->len = INSN - 1;
-	EXPECT(refused(-EINVAL));
-	fill(nop, jump);
+	EXPECT(is_refused(-EINVAL));
+	fill_pokes(nop, jump);
 	poke(i)->len = INSN + 1;
-	EXPECT(refused(-EINVAL));
-	fill(nop, jump);
+	EXPECT(is_refused(-EINVAL));
+	fill_pokes(nop, jump);
 	poke(i)->old[INSN - 1] = 1;
-	EXPECT(refused(-EILSEQ));
+	EXPECT(is_refused(-EILSEQ));
 	return NULL;
 }
 
-static const char *change_all(void)
+static const char *change_all_sites(void)
 {
 	unsigned int i;
 
-	fill(nop, jump);
-	/* The value of a private field, set by the caller, has no effect. */
+	fill_pokes(nop, jump);
+	/* .flags is a private field of the patcher: the value of a caller has no effect. */
 	poke(HALF - 1)->flags = PATCHER_SITE_RUN;
-	EXPECT(!patcher_apply(owner, pokes, NR) && all_hold(jump));
+	EXPECT(!patcher_apply(owner, pokes, NR) && all_sites_hold(jump));
 	for (i = 0; i < NR; i++)
 		EXPECT(pokes[i].flags == records[i].flags);
-	fill(jump, nop);
-	EXPECT(!patcher_apply(owner, pokes, NR) && all_hold(nop));
+	fill_pokes(jump, nop);
+	EXPECT(!patcher_apply(owner, pokes, NR) && all_sites_hold(nop));
 	return NULL;
 }
 
@@ -147,19 +148,19 @@ const char *patcher_checks_neighbours(void)
 	for (turn = 0; turn < 2 && !failed; turn++) {
 		backwards = turn;
 		for (i = 0; i < NR && !failed; i++)
-			failed = one_is_wrong(i);
-		failed = failed ?: change_all();
+			failed = check_wrong_poke(i);
+		failed = failed ?: change_all_sites();
 	}
 	return failed;
 }
 
 /* A batch is refused if the last poke is longer than its site. */
-const char *patcher_checks_lengths(void)
+const char *patcher_neighbour_lengths(void)
 {
 	backwards = false;
 	short_last = true;
 	EXPECT(!register_all(NULL));
-	fill(nop, jump);
+	fill_pokes(nop, jump);
 	memcpy(poke(NR - 1)->old, site(NR - 1), INSN);
 	EXPECT(patcher_apply(owner, pokes, NR) == -EINVAL);
 	EXPECT(!memcmp(site(0), nop, INSN) && site(NR - 1)[INSN - 1] == 0x90);
@@ -167,20 +168,20 @@ const char *patcher_checks_lengths(void)
 }
 
 /* A batch is refused if its last sites belong to the table of another owner, or to no table. */
-const char *patcher_checks_owners(void)
+const char *patcher_neighbour_owners(void)
 {
 	backwards = false;
 	EXPECT(!register_all(other));
-	fill(nop, jump);
-	EXPECT(refused(-EPERM));
+	fill_pokes(nop, jump);
+	EXPECT(is_refused(-EPERM));
 	patcher_unregister(&tables[1]);
 	registered[1] = false;
-	EXPECT(refused(-ENOENT));
+	EXPECT(is_refused(-ENOENT));
 	return NULL;
 }
 
-/* A run among other sites is recognised as one, so that its batch waits for tasks. */
-const char *patcher_checks_runs(void)
+/* A batch that contains one run, a site of several instructions, is accepted. */
+const char *patcher_neighbour_runs(void)
 {
 	int err;
 
@@ -188,12 +189,12 @@ const char *patcher_checks_runs(void)
 	records[HALF].flags = PATCHER_SITE_RUN;
 	err = register_all(NULL);
 	if (err == -EPERM)
-		return "SKIP nothing here can wait for tasks inside runs";
+		return "SKIP runs are refused here: the patcher cannot wait for preempted tasks";
 	EXPECT(!err);
-	return change_all();
+	return change_all_sites();
 }
 
-void neighbours_forget(void)
+void neighbours_cleanup(void)
 {
 	unsigned int i;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An operation without memory changes nothing.  Each operation is repeated: its first
- * allocation fails, then its second one and so on, until it makes no more allocations.
+ * Tests of operations in which an allocation fails: they must return -ENOMEM and change nothing.
+ * Each operation is repeated while its first allocation fails, then its second one and so on, until
+ * it makes no more allocations.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -15,10 +16,11 @@
 DECLARE_MARKER(test_typed_nomem, MARKER_PROTO(int number), MARKER_ARGS(number), "%d");
 DEFINE_MARKER(test_typed_nomem);
 
+/* Limit of the number of allocations of one operation. */
 #define FAR	1000
 
-/* Run @operation and let its @nth allocation fail.  Return whether there was such an allocation. */
-static bool fails_at(unsigned int nth, int (*operation)(void), int *err)
+/* Call @operation while its @nth allocation fails.  Return false if it made fewer allocations. */
+static bool fail_allocation(unsigned int nth, int (*operation)(void), int *err)
 {
 	bool failed;
 
@@ -33,7 +35,7 @@ static DEFINE_IMV(int, number) = 1;
 static DEFINE_IMV(u64, large) = 2;
 static DEFINE_IMV(bool, flag);
 
-static int set_all(void)
+static int set_all_values(void)
 {
 	struct imv_change changes[] = {
 		IMV_CHANGE(number, 10), IMV_CHANGE(large, 20), IMV_CHANGE(flag, true),
@@ -42,7 +44,7 @@ static int set_all(void)
 	return imv_set_many(changes, ARRAY_SIZE(changes));
 }
 
-static const char *imv_unchanged(void)
+static const char *check_values_unchanged(void)
 {
 	EXPECT(imv_read(number) == 1 && _imv_read(number) == 1);
 	EXPECT(imv_read(large) == 2 && _imv_read(large) == 2);
@@ -50,16 +52,16 @@ static const char *imv_unchanged(void)
 	return NULL;
 }
 
-const char *imv_without_memory(void)
+const char *imv_unchanged_without_memory(void)
 {
 	unsigned int nth;
 	int err;
 
 	if (test_fail_allocations())
 		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fails_at(nth, set_all, &err); nth++) {
+	for (nth = 1; nth < FAR && fail_allocation(nth, set_all_values, &err); nth++) {
 		EXPECT(err == -ENOMEM);
-		EXPECT(!imv_unchanged());
+		EXPECT(!check_values_unchanged());
 	}
 	EXPECT(nth > 1 && nth < FAR);
 	EXPECT(!err);
@@ -89,14 +91,14 @@ static int unregister_probe(void)
 	return marker_probe_unregister("test_nomem", probe, &calls);
 }
 
-const char *markers_without_memory(void)
+const char *markers_unchanged_without_memory(void)
 {
 	unsigned int nth;
 	int err;
 
 	if (test_fail_allocations())
 		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fails_at(nth, register_probe, &err); nth++) {
+	for (nth = 1; nth < FAR && fail_allocation(nth, register_probe, &err); nth++) {
 		EXPECT(err == -ENOMEM);
 		hit();
 		EXPECT(calls == 0);
@@ -106,8 +108,8 @@ const char *markers_without_memory(void)
 	hit();
 	EXPECT(calls == 1);
 
-	/* If unregistering fails, the probe is called; if it succeeds, the probe is not called. */
-	for (nth = 1; nth < FAR && fails_at(nth, unregister_probe, &err); nth++) {
+	/* The probe is called if unregistering has failed, and not called if it has succeeded. */
+	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit();
 		EXPECT(calls == (err ? 1 : 0));
@@ -122,7 +124,7 @@ const char *markers_without_memory(void)
 	return NULL;
 }
 
-/* One of several probes is unregistered, without memory: the others stay registered. */
+/* Private data of a second probe, which is unregistered without memory: the first one stays. */
 static unsigned int others;
 
 static int unregister_other(void)
@@ -141,7 +143,7 @@ const char *unregistering_without_memory(void)
 	for (nth = 1; nth < FAR; nth++) {
 		EXPECT(!marker_probe_register("test_nomem", "%d", probe, &others));
 		calls = 0;
-		if (!fails_at(nth, unregister_other, &err))
+		if (!fail_allocation(nth, unregister_other, &err))
 			break;
 		EXPECT(!err);
 		hit();
@@ -174,37 +176,37 @@ static int unregister_typed(void)
 	return marker_unregister_test_typed_nomem(typed_probe, &typed_calls);
 }
 
-static bool typed_called(void)
+static bool is_typed_called(void)
 {
 	typed_calls = 0;
 	hit_typed();
 	return typed_calls == 1;
 }
 
-/* Registering fails, or the probe is called. */
-const char *typed_without_memory(void)
+/* After a failed allocation, registering has failed or the probe is called. */
+const char *typed_unchanged_without_memory(void)
 {
 	unsigned int nth;
 	int err = 0;
 
 	if (test_fail_allocations())
 		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fails_at(nth, register_typed, &err); nth++) {
+	for (nth = 1; nth < FAR && fail_allocation(nth, register_typed, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(typed_called() == !err);
+		EXPECT(is_typed_called() == !err);
 		EXPECT(unregister_typed() == (err ? -ENOENT : 0));
 	}
-	EXPECT(nth > 1 && nth < FAR && !err && typed_called());
-	for (nth = 1; nth < FAR && fails_at(nth, unregister_typed, &err); nth++) {
+	EXPECT(nth > 1 && nth < FAR && !err && is_typed_called());
+	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_typed, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(typed_called() == !!err);
+		EXPECT(is_typed_called() == !!err);
 		EXPECT(err || !register_typed());
 	}
-	EXPECT(nth > 1 && nth < FAR && !err && !typed_called());
+	EXPECT(nth > 1 && nth < FAR && !err && !is_typed_called());
 	return NULL;
 }
 
-void nomem_forget(void)
+void nomem_cleanup(void)
 {
 	struct imv_change changes[] = {
 		IMV_CHANGE(number, 1), IMV_CHANGE(large, 2), IMV_CHANGE(flag, false),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The patcher through its public interface: a nop that becomes a jump and back. */
+/* Tests of the patcher, through its public interface: nops are replaced by jumps and back. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -12,8 +12,8 @@
 #define INSN	5
 
 /*
- * Pointers to the sites. They are in a section that objtool skips,
- * since they point to code that is no target of an indirect branch.
+ * Addresses of the sites.  These pointers are in a section that objtool skips: elsewhere it would
+ * report that they point to code that is no target of an indirect branch.
  */
 extern u8 *const test_site_first, *const test_site_second, *const test_site_nested;
 
@@ -31,10 +31,10 @@ static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 #define BOTH	(FIRST | SECOND)
 
 /*
- * Two sites.  A jump passes over the five bytes of the addition behind it.  An addition
- * that is done twice sets a bit that none of the additions sets once.
+ * Execute two sites, each followed by an addition of five bytes, over which its jump goes.  An
+ * addition that is done twice sets a bit that neither addition sets once.
  */
-static noinline int read_sites(void)
+static noinline int execute_sites(void)
 {
 	int sum = 0;
 
@@ -49,10 +49,10 @@ static noinline int read_sites(void)
 }
 
 /*
- * Instructions inside others: the second byte of a mov of 16 bits begins a mov of
- * 32 bits, which contains nops.
+ * Instructions inside others, for sites that overlap: from its second byte on, the 16-bit mov is a
+ * 32-bit mov, whose constant consists of nops.
  */
-static noinline __used void nested(void)
+static noinline __used void nested_instructions(void)
 {
 	asm volatile("test_nested:\n\t"
 		     ".byte 0x66, 0xb8, 0x90, 0x90, 0x90, 0x90\n\t"
@@ -76,7 +76,7 @@ static int register_sites(void)
 {
 	int err;
 
-	/* The records are not in order: the table is sorted when it is registered. */
+	/* The records are not sorted by address: patcher_register() sorts them. */
 	point_site(&sites[0], test_site_second, INSN);
 	point_site(&sites[1], test_site_first, INSN);
 	table.module = THIS_MODULE;
@@ -85,7 +85,7 @@ static int register_sites(void)
 	return err;
 }
 
-static void fill(struct patcher_poke *poke, u8 *addr, const u8 *old, const u8 *new)
+static void fill_poke(struct patcher_poke *poke, u8 *addr, const u8 *old, const u8 *new)
 {
 	memset(poke, 0, sizeof(*poke));
 	poke->addr = addr;
@@ -94,46 +94,46 @@ static void fill(struct patcher_poke *poke, u8 *addr, const u8 *old, const u8 *n
 	memcpy(poke->new, new, INSN);
 }
 
-static void fill_both(const u8 *old, const u8 *new)
+static void fill_both_pokes(const u8 *old, const u8 *new)
 {
-	fill(&pokes[0], test_site_second, old, new);
-	fill(&pokes[1], test_site_first, old, new);
+	fill_poke(&pokes[0], test_site_second, old, new);
+	fill_poke(&pokes[1], test_site_first, old, new);
 }
 
-void patcher_forget(void)
+void patcher_cleanup(void)
 {
 	if (!registered)
 		return;
-	fill_both(jump, nop);
+	fill_both_pokes(jump, nop);
 	patcher_apply(owner, pokes, 2);
 	patcher_unregister(&table);
 	registered = false;
 }
 
-const char *patcher_replaces(void)
+const char *patcher_replaces_and_restores(void)
 {
 	EXPECT(!register_sites());
-	EXPECT(read_sites() == BOTH);
+	EXPECT(execute_sites() == BOTH);
 
-	fill(&pokes[0], test_site_first, nop, jump);
+	fill_poke(&pokes[0], test_site_first, nop, jump);
 	EXPECT(!patcher_apply(owner, pokes, 1));
-	EXPECT(read_sites() == SECOND);
+	EXPECT(execute_sites() == SECOND);
 	EXPECT(!memcmp(test_site_first, jump, INSN));
 
-	fill(&pokes[0], test_site_second, nop, jump);
+	fill_poke(&pokes[0], test_site_second, nop, jump);
 	EXPECT(!patcher_apply(owner, pokes, 1));
-	EXPECT(read_sites() == 0);
+	EXPECT(execute_sites() == 0);
 
-	fill_both(jump, nop);
+	fill_both_pokes(jump, nop);
 	EXPECT(!patcher_apply(owner, pokes, 2));
-	EXPECT(read_sites() == BOTH);
+	EXPECT(execute_sites() == BOTH);
 	EXPECT(!memcmp(test_site_first, nop, INSN));
 	EXPECT(!memcmp(test_site_second, nop, INSN));
 	return NULL;
 }
 
-/* Return whether a batch is refused with @err, changes no byte, and is counted. */
-static bool refused(unsigned int nr, int err)
+/* Return true if a batch is refused with @err, changes no byte, and is counted as refused. */
+static bool is_refused(unsigned int nr, int err)
 {
 	struct patcher_stats before, after;
 	int got;
@@ -148,53 +148,53 @@ static bool refused(unsigned int nr, int err)
 
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
-/* Pokes with a wrong address, with wrong old bytes or with a wrong length are refused. */
-static const char *refuses_other_places(void)
+/* Check that pokes with a wrong address, wrong old bytes or a wrong length are refused. */
+static const char *check_wrong_places(void)
 {
-	fill_both(nop, jump);
+	fill_both_pokes(nop, jump);
 	pokes[1].addr = test_site_first + 1;
-	EXPECT(refused(2, -ENOENT));
+	EXPECT(is_refused(2, -ENOENT));
 
-	fill_both(nop, jump);
+	fill_both_pokes(nop, jump);
 	pokes[1].addr = pokes[0].addr;
-	EXPECT(refused(2, -EINVAL));
+	EXPECT(is_refused(2, -EINVAL));
 
-	fill_both(nop, jump);
+	fill_both_pokes(nop, jump);
 	pokes[1].old[4] = 1;
-	EXPECT(refused(2, -EILSEQ));
+	EXPECT(is_refused(2, -EILSEQ));
 
-	fill_both(nop, jump);
+	fill_both_pokes(nop, jump);
 	pokes[0].len = 4;
-	EXPECT(refused(2, -EINVAL));
-	fill_both(nop, jump);
+	EXPECT(is_refused(2, -EINVAL));
+	fill_both_pokes(nop, jump);
 	pokes[0].len = PATCHER_INSN_MAX + 1;
-	EXPECT(refused(2, -EINVAL));
+	EXPECT(is_refused(2, -EINVAL));
 
-	/* The instruction has the length of the poke, but not of the site. */
-	fill_both(nop, two_nops);
+	/* The new instruction has the length of the poke, but not that of the site. */
+	fill_both_pokes(nop, two_nops);
 	pokes[0].len = 2;
-	EXPECT(refused(1, -EINVAL));
+	EXPECT(is_refused(1, -EINVAL));
 	return NULL;
 }
 
-const char *patcher_refuses(void)
+const char *patcher_refuses_bad_batches(void)
 {
 	static const u8 push[INSN] = { 0x68, 1, 0, 0, 0 };
 	struct patcher_stats before, after;
 	const char *failed;
 
 	EXPECT(!register_sites());
-	EXPECT(refused(0, -EINVAL));
-	failed = refuses_other_places();
+	EXPECT(is_refused(0, -EINVAL));
+	failed = check_wrong_places();
 	if (failed)
 		return failed;
 
-	fill_both(nop, push);
-	EXPECT(refused(2, -EINVAL));
-	fill_both(nop, two_nops);
-	EXPECT(refused(2, -EINVAL));
+	fill_both_pokes(nop, push);
+	EXPECT(is_refused(2, -EINVAL));
+	fill_both_pokes(nop, two_nops);
+	EXPECT(is_refused(2, -EINVAL));
 
-	fill_both(nop, jump);
+	fill_both_pokes(nop, jump);
 	EXPECT(patcher_apply(owner + 1, pokes, 2) == -EPERM);
 	patcher_read_stats(&before);
 	EXPECT(patcher_apply_chunked(owner, pokes, 2, 0) == -EINVAL);
@@ -202,15 +202,15 @@ const char *patcher_refuses(void)
 	EXPECT(after.refused == before.refused + 1);
 	EXPECT(patcher_store_prefixes(owner, pokes, 2) == -EINVAL);
 
-	fill(&pokes[0], test_site_first + INSN, test_site_first + INSN, jump);
-	EXPECT(refused(1, -ENOENT));
-	fill(&pokes[0], (u8 *)&table, nop, jump);
-	EXPECT(refused(1, -ENOENT));
-	EXPECT(read_sites() == BOTH);
+	fill_poke(&pokes[0], test_site_first + INSN, test_site_first + INSN, jump);
+	EXPECT(is_refused(1, -ENOENT));
+	fill_poke(&pokes[0], (u8 *)&table, nop, jump);
+	EXPECT(is_refused(1, -ENOENT));
+	EXPECT(execute_sites() == BOTH);
 	return NULL;
 }
 
-const char *patcher_refuses_tables(void)
+const char *patcher_refuses_bad_tables(void)
 {
 	static u8 not_text[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	struct patcher_table bad = {
@@ -231,7 +231,7 @@ const char *patcher_refuses_tables(void)
 	EXPECT(patcher_register(&bad) == -EINVAL);
 	bad.nr = 0;
 	EXPECT(patcher_register(&bad) == -EINVAL);
-	/* A table that claims to be of core text is refused. */
+	/* A client's table with .core set is refused. */
 	bad.nr = 1;
 	bad.core = true;
 	EXPECT(patcher_register(&bad) == -EPERM);
@@ -251,8 +251,8 @@ const char *patcher_refuses_tables(void)
 	return NULL;
 }
 
-/* Register and unregister one more table, with a site at this offset of the nested site. */
-static int try_beside(int offset, u8 len)
+/* Register and unregister one more table, with a site @offset bytes behind the nested site. */
+static int try_site_at(int offset, u8 len)
 {
 	static struct patcher_site site;
 	static struct patcher_table other = { .sites = &site, .nr = 1, .owner = owner };
@@ -271,21 +271,21 @@ const char *patcher_refuses_overlaps(void)
 {
 	unsigned int i;
 
-	EXPECT(!try_beside(-1, 4) && !try_beside(0, INSN) && !try_beside(1, 1));
+	EXPECT(!try_site_at(-1, 4) && !try_site_at(0, INSN) && !try_site_at(1, 1));
 	point_site(&sites[0], test_site_nested + 1, INSN);
 	table.nr = 1;
 	table.module = THIS_MODULE;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
-	EXPECT(try_beside(-1, 4) == -EBUSY);
-	EXPECT(try_beside(0, INSN) == -EBUSY);
+	EXPECT(try_site_at(-1, 4) == -EBUSY);
+	EXPECT(try_site_at(0, INSN) == -EBUSY);
 	for (i = 1; i < INSN; i++)
-		EXPECT(try_beside(i, 1) == -EBUSY);
-	EXPECT(!try_beside(INSN, 1));
+		EXPECT(try_site_at(i, 1) == -EBUSY);
+	EXPECT(!try_site_at(INSN, 1));
 	return NULL;
 }
 
-void overlaps_forget(void)
+void overlaps_cleanup(void)
 {
 	if (registered)
 		patcher_unregister(&table);
@@ -293,7 +293,7 @@ void overlaps_forget(void)
 	table.nr = 2;
 }
 
-const char *patcher_rounds(void)
+const char *patcher_three_rounds_per_batch(void)
 {
 	struct patcher_stats before, after;
 	unsigned int i;
@@ -301,7 +301,7 @@ const char *patcher_rounds(void)
 	EXPECT(!register_sites());
 	patcher_read_stats(&before);
 	for (i = 0; i < 10; i++) {
-		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
+		fill_both_pokes(i & 1 ? jump : nop, i & 1 ? nop : jump);
 		EXPECT(!patcher_apply(owner, pokes, 2));
 	}
 	patcher_read_stats(&after);
@@ -311,39 +311,37 @@ const char *patcher_rounds(void)
 	return NULL;
 }
 
-/*
- * started and done count flips: a pass that begins when done is d and ends when
- * started is s may see the sites in any state from d to s.
- */
+/* Number of changes that have begun and ended, of wrong results, and of results with no change. */
 static unsigned long started, done, wrong, compared;
 
-static void check_pass(void)
+/* Execute the sites and check the result.  Each site must be in a state from @done to @started. */
+static void check_result(void)
 {
 	unsigned long low = smp_load_acquire(&done), high;
-	int seen = read_sites();
+	int seen = execute_sites();
 
 	high = smp_load_acquire(&started);
-	/* In any state each site is a whole nop or a whole jump. */
+	/* In any state, each site is a complete nop or a complete jump. */
 	if (seen & ~BOTH)
 		WRITE_ONCE(wrong, wrong + 1);
 	if (low != high)
 		return;
-	/* No site changed during the pass: the result is known. */
+	/* No site has changed meanwhile, so the result is known. */
 	WRITE_ONCE(compared, READ_ONCE(compared) + 1);
 	if (seen != (low & 1 ? 0 : BOTH))
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-const char *patcher_storm(void)
+const char *patcher_storm_of_jumps(void)
 {
 	unsigned int i, nr = test_batches / 4 + 2;
 	int err = 0;
 
 	EXPECT(!register_sites());
 	started = done = wrong = compared = 0;
-	EXPECT(!test_start_threads(check_pass));
+	EXPECT(!test_start_threads(check_result));
 	for (i = 0; i < nr && !err; i++) {
-		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
+		fill_both_pokes(i & 1 ? jump : nop, i & 1 ? nop : jump);
 		smp_store_release(&started, i + 1);
 		err = patcher_apply(owner, pokes, 2);
 		smp_store_release(&done, i + 1);
@@ -357,7 +355,7 @@ const char *patcher_storm(void)
 	return NULL;
 }
 
-/* A bucket ends where the next one begins.  A batch is in the bucket of its duration. */
+/* The buckets of the histogram of durations are adjacent, and each batch is counted in one. */
 const char *patcher_histogram(void)
 {
 	struct patcher_stats before, after;
@@ -371,14 +369,14 @@ const char *patcher_histogram(void)
 	EXPECT(patcher_bucket(~0ULL) == PATCHER_BUCKETS - 1);
 	EXPECT(!register_sites());
 	patcher_read_stats(&before);
-	fill_both(nop, jump);
+	fill_both_pokes(nop, jump);
 	EXPECT(!patcher_apply(owner, pokes, 2));
 	patcher_read_stats(&after);
 	for (i = 0; i < PATCHER_BUCKETS; i++)
 		grown += after.durations[i] - before.durations[i];
 	EXPECT(grown == 1);
-	/* A refused batch is in no bucket. */
-	fill_both(nop, jump);
+	/* A refused batch is counted in no bucket. */
+	fill_both_pokes(nop, jump);
 	EXPECT(patcher_apply(owner, pokes, 2) == -EILSEQ);
 	patcher_read_stats(&before);
 	EXPECT(!memcmp(before.durations, after.durations, sizeof(after.durations)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fallback IMV_PLAIN: values are plain loads.  All functions behave as without it. */
+/* Tests of the fallback IMV_PLAIN, with which immediate values are loaded from memory. */
 #define IMV_PLAIN
 
 #include <linux/compiler.h>
@@ -24,7 +24,7 @@ static void probe(void *probe_private, void *call_private, const char *fmt, va_l
 	sum += va_arg(*args, int);
 }
 
-static noinline int branches(void)
+static noinline int count_branches(void)
 {
 	return imv_branch(flag) + imv_cmp_flip(flag) + imv_xor_flip(flag);
 }
@@ -35,16 +35,16 @@ static noinline int hit(int *evaluated)
 	return *evaluated;
 }
 
-static const char *values(void)
+static const char *check_values(void)
 {
 	struct imv_change changes[] = {
 		IMV_CHANGE(small, -128), IMV_CHANGE(medium, 7), IMV_CHANGE(large, 1L << 62),
 	};
 
-	EXPECT(imv_read(flag) && branches() == 3);
+	EXPECT(imv_read(flag) && count_branches() == 3);
 	EXPECT(imv_read(small) == -5 && imv_read(medium) == 0xabcd && imv_read(large) == -1);
 	EXPECT(!strcmp(imv_read(pointer), "text"));
-	EXPECT(!imv_set(flag, false) && !imv_read(flag) && !branches());
+	EXPECT(!imv_set(flag, false) && !imv_read(flag) && !count_branches());
 	EXPECT(!imv_set(pointer, "other") && !strcmp(imv_read(pointer), "other"));
 	EXPECT(!imv_set_many(changes, ARRAY_SIZE(changes)));
 	EXPECT(imv_read(small) == -128 && imv_read(medium) == 7 && imv_read(large) == 1L << 62);
@@ -53,14 +53,14 @@ static const char *values(void)
 	return NULL;
 }
 
-const char *imv_plain(void)
+const char *imv_plain_fallback(void)
 {
 	struct patcher_stats before, after;
 	const char *failed;
 	int evaluated = 0;
 
 	patcher_read_stats(&before);
-	failed = values();
+	failed = check_values();
 	if (failed)
 		return failed;
 	EXPECT(hit(&evaluated) == 0);
@@ -69,12 +69,12 @@ const char *imv_plain(void)
 	EXPECT(!marker_probe_unregister("test_plain", probe, &sum));
 	EXPECT(hit(&evaluated) == 1 && sum == 1);
 	patcher_read_stats(&after);
-	/* No text was written. */
+	/* The patcher has not changed any text. */
 	EXPECT(after.batches == before.batches);
 	return NULL;
 }
 
-void plain_forget(void)
+void plain_cleanup(void)
 {
 	struct imv_change changes[] = {
 		IMV_CHANGE(flag, true), IMV_CHANGE(small, -5), IMV_CHANGE(medium, 0xabcd),

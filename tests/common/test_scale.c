@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Many probes: the work to register them is proportional to their number. */
+/* Test that the time to register many probes is proportional to their number, not quadratic. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -13,6 +13,7 @@
 #define FEW		500
 #define MANY		4000
 #define TRIES		5
+/* Limit of the ratio of the two times. */
 #define MOST		3
 #define NAME_LEN	32
 
@@ -30,8 +31,8 @@ static noinline void hit(void)
 	trace_mark(test_scale, MARK_NOARGS);
 }
 
-/* Return the name for probe @i: its own name if by_name is set, else the common one. */
-static const char *name_of(unsigned int i, char *name)
+/* Return the marker name of probe @i: a name of its own if by_name is set, else a common one. */
+static const char *get_name(unsigned int i, char *name)
 {
 	if (!by_name)
 		return "test_scale";
@@ -46,7 +47,7 @@ static int register_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_register(name_of(i, name), NULL, probe, &tags[i]);
+		err = marker_probe_register(get_name(i, name), NULL, probe, &tags[i]);
 	return err;
 }
 
@@ -57,11 +58,11 @@ static int unregister_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_unregister(name_of(i, name), probe, &tags[i]);
+		err = marker_probe_unregister(get_name(i, name), probe, &tags[i]);
 	return err;
 }
 
-/* Return the time.  In a program: the CPU time of this thread, without other processes. */
+/* Return the time in nanoseconds.  In a program it is the CPU time of this thread. */
 static u64 now_ns(void)
 {
 #ifdef __KERNEL__
@@ -74,7 +75,7 @@ static u64 now_ns(void)
 #endif
 }
 
-/* Return the nanoseconds that registering @nr probes takes, or 0 after an error. */
+/* Register and unregister @nr probes.  Return the nanoseconds to register them, or 0 on error. */
 static u64 time_probes(unsigned int nr)
 {
 	u64 start = now_ns(), ns;
@@ -89,7 +90,7 @@ static u64 time_probes(unsigned int nr)
 	return ns ?: 1;
 }
 
-/* Return the nanoseconds that MANY probes take in parts of FEW, or 0 after an error. */
+/* Return the nanoseconds to register MANY probes, FEW at a time, or 0 on error. */
 static u64 time_parts(void)
 {
 	u64 ns, sum = 0;
@@ -105,10 +106,11 @@ static u64 time_parts(void)
 }
 
 /*
- * Probes take as long at once as in eight parts; quadratic work takes eight times as long.  Both
- * sides are as long, so that a busy machine disturbs both alike.  Disturbances only add to the time.
+ * Check that registering MANY probes at once takes about as long as FEW at a time, eight times.  If
+ * the work were quadratic, it would take eight times as long.  Both times are minima of several
+ * tries, since other load only adds to them.
  */
-static const char *scales(void)
+static const char *check_scaling(void)
 {
 	u64 parts = ~0ULL, whole = ~0ULL, ns;
 	unsigned int i;
@@ -125,24 +127,24 @@ static const char *scales(void)
 	return NULL;
 }
 
-const char *markers_scale_one_name(void)
+const char *markers_scale_on_one_name(void)
 {
 	by_name = false;
-	return scales();
+	return check_scaling();
 }
 
-const char *markers_scale_names(void)
+const char *markers_scale_on_many_names(void)
 {
 	by_name = true;
-	return scales();
+	return check_scaling();
 }
 
-void scale_forget(void)
+void scale_cleanup(void)
 {
 	char name[NAME_LEN];
 	unsigned int i;
 
 	for (i = 0; i < MANY; i++)
-		marker_probe_unregister(name_of(i, name), probe, &tags[i]);
+		marker_probe_unregister(get_name(i, name), probe, &tags[i]);
 	marker_synchronize_unregister();
 }

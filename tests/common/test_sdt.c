@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SDT probes through their public interface. */
+/* Tests of SDT probes, through their public interface. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -30,7 +30,7 @@ static struct {
 	struct sdt_hit last;
 } seen[2];
 
-static void note(void *private, const struct sdt_hit *hit)
+static void record_hit(void *private, const struct sdt_hit *hit)
 {
 	unsigned int *i = private;
 
@@ -46,14 +46,14 @@ static const char *const patterns[] = {
 	"sdt_inlined_one:inlined", "sdt_inlined_two:inlined", "given::named", "hot",
 };
 
-void sdt_forget(void)
+void sdt_cleanup(void)
 {
 	unsigned int i;
 
 	test_take_breakpoint();
 	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
-		sdt_detach(patterns[i], note, &first);
-		sdt_detach(patterns[i], note, &second);
+		sdt_detach(patterns[i], record_hit, &first);
+		sdt_detach(patterns[i], record_hit, &second);
 	}
 	sdt_synchronize();
 	memset(seen, 0, sizeof(seen));
@@ -77,7 +77,7 @@ static noinline void hit_two(int number, const char *text)
 	SDT_PROBE2(test, , , two__words, evaluate(number), text);
 }
 
-const char *sdt_calls(void)
+const char *sdt_calls_handlers(void)
 {
 	static const char text[] = "text";
 
@@ -85,8 +85,8 @@ const char *sdt_calls(void)
 	hit_none();
 	hit_two(-3, text);
 	EXPECT(!evaluated && !seen[0].calls);
-	EXPECT(!sdt_attach("none", note, &first));
-	EXPECT(!sdt_attach("test:::two-words", note, &second));
+	EXPECT(!sdt_attach("none", record_hit, &first));
+	EXPECT(!sdt_attach("test:::two-words", record_hit, &second));
 	hit_none();
 	EXPECT(seen[0].calls == 1 && !seen[1].calls && !seen[0].last.nr);
 	EXPECT(seen[0].last.probe == &sdt_test___none);
@@ -95,18 +95,18 @@ const char *sdt_calls(void)
 	EXPECT(seen[1].last.nr == 2 && (int)seen[1].last.args[0] == -3);
 	EXPECT((long)seen[1].last.args[0] == -3 && seen[1].last.args[1] == (unsigned long)text);
 
-	/* Two handlers, then the first of them alone. */
-	EXPECT(!sdt_attach("test:::*", note, &first));
+	/* Attach a second handler to the same site, then detach the first one. */
+	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	hit_two(4, text);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 2);
-	EXPECT(!sdt_detach("test:::two-words", note, &second));
+	EXPECT(!sdt_detach("test:::two-words", record_hit, &second));
 	hit_two(5, text);
 	EXPECT(seen[0].calls == 3 && seen[1].calls == 2);
 	/* A handler that is attached by two patterns is called once for each. */
 	hit_none();
 	EXPECT(seen[0].calls == 5);
-	EXPECT(!sdt_detach("none", note, &first));
-	EXPECT(!sdt_detach("test:::*", note, &first));
+	EXPECT(!sdt_detach("none", record_hit, &first));
+	EXPECT(!sdt_detach("test:::*", record_hit, &first));
 	hit_none();
 	hit_two(6, text);
 	EXPECT(seen[0].calls == 5 && evaluated == 3);
@@ -117,16 +117,16 @@ const char *sdt_errors(void)
 {
 	static const char long_pattern[300] = { [0 ... 298] = 'x' };
 
-	EXPECT(sdt_attach("a:b:c:d:e", note, &first) == -EINVAL);
-	EXPECT(sdt_attach("none@1", note, &first) == -EINVAL);
-	EXPECT(sdt_attach("none@+", note, &first) == -EINVAL);
-	EXPECT(sdt_attach("none@+1z", note, &first) == -EINVAL);
-	EXPECT(sdt_attach(long_pattern, note, &first) == -EINVAL);
-	EXPECT(sdt_detach("none", note, &first) == -ENOENT);
-	EXPECT(!sdt_attach("none", note, &first));
-	EXPECT(sdt_attach("none", note, &first) == -EBUSY);
-	EXPECT(!sdt_attach("none", note, &second));
-	EXPECT(sdt_detach("test:::none", note, &first) == -ENOENT);
+	EXPECT(sdt_attach("a:b:c:d:e", record_hit, &first) == -EINVAL);
+	EXPECT(sdt_attach("none@1", record_hit, &first) == -EINVAL);
+	EXPECT(sdt_attach("none@+", record_hit, &first) == -EINVAL);
+	EXPECT(sdt_attach("none@+1z", record_hit, &first) == -EINVAL);
+	EXPECT(sdt_attach(long_pattern, record_hit, &first) == -EINVAL);
+	EXPECT(sdt_detach("none", record_hit, &first) == -ENOENT);
+	EXPECT(!sdt_attach("none", record_hit, &first));
+	EXPECT(sdt_attach("none", record_hit, &first) == -EBUSY);
+	EXPECT(!sdt_attach("none", record_hit, &second));
+	EXPECT(sdt_detach("test:::none", record_hit, &first) == -ENOENT);
 	hit_none();
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1);
 	return NULL;
@@ -137,7 +137,7 @@ static noinline void hit_named(long number)
 	SDT_PROBE1(test, given, written, named, number);
 }
 
-/* Inlined twice: each copy is a site of the function into which it is inlined. */
+/* A function that is inlined twice: each copy is a site of the function that contains it. */
 static __always_inline void hit_inlined(int number)
 {
 	SDT_PROBE1(test, , , inlined, number);
@@ -155,17 +155,17 @@ static noinline int sdt_inlined_two(int number)
 	return number + 2;
 }
 
-const char *sdt_functions(void)
+const char *sdt_functions_of_inlined_copies(void)
 {
-	EXPECT(!sdt_attach("sdt_inlined_one:inlined", note, &first));
-	EXPECT(!sdt_attach("sdt_inlined_two:inlined", note, &second));
+	EXPECT(!sdt_attach("sdt_inlined_one:inlined", record_hit, &first));
+	EXPECT(!sdt_attach("sdt_inlined_two:inlined", record_hit, &second));
 	sdt_inlined_one(1);
 	EXPECT(seen[0].calls == 1 && !seen[1].calls && seen[0].last.args[0] == 1);
 	sdt_inlined_two(2);
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1 && seen[1].last.args[0] == 2);
 	EXPECT(seen[0].last.ip != seen[1].last.ip);
-	/* The module named in the definition counts, not the one that contains the site. */
-	EXPECT(!sdt_attach("given::named", note, &first));
+	/* The module named in the definition is matched, not the module that contains the site. */
+	EXPECT(!sdt_attach("given::named", record_hit, &first));
 	hit_named(7);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 7);
 	return NULL;
@@ -191,7 +191,7 @@ static void check_seven(void *private, const struct sdt_hit *hit)
 	++*calls;
 }
 
-const char *sdt_flavours(void)
+const char *sdt_of_every_flavour(void)
 {
 	unsigned int calls = 0;
 
@@ -207,7 +207,7 @@ const char *sdt_flavours(void)
 	return NULL;
 }
 
-/* As in a file of FreeBSD's kernel: some sites pass fewer arguments than their probe has. */
+/* Execute sites that pass fewer arguments than their probe has, as some of FreeBSD's kernel do. */
 static noinline void hit_few(int n, const char *text)
 {
 	SDT_PROBE0(few, , , untyped);
@@ -226,7 +226,7 @@ static noinline void hit_of_its_own(int n, const char *text)
 	DTRACE_PROBE2(few__of__its__own, int, n, const char *, text);
 }
 
-/* The arguments of the sites above, in their order: -1 is the text. */
+/* Arguments that each of the sites above passes, in their order.  -1 stands for few_text. */
 static const struct {
 	unsigned int nr;
 	int args[SDT_MAX_ARGS];
@@ -264,7 +264,7 @@ const char *sdt_fewer_arguments(void)
 	hit_few(40, few_text);
 	EXPECT(!sdt_detach("few:::", check_few, &calls));
 	EXPECT(calls == ARRAY_SIZE(few) && !arguments_wrong);
-	EXPECT(!sdt_attach("sdt:::few-of-its-own", note, &first));
+	EXPECT(!sdt_attach("sdt:::few-of-its-own", record_hit, &first));
 	hit_of_its_own(7, few_text);
 	EXPECT(seen[0].calls == 1 && seen[0].last.nr == 2 && seen[0].last.args[0] == 7);
 	EXPECT(seen[0].last.args[1] == (unsigned long)few_text);
@@ -273,7 +273,7 @@ const char *sdt_fewer_arguments(void)
 	return NULL;
 }
 
-static unsigned long rounds(void)
+static unsigned long count_rounds(void)
 {
 	struct patcher_stats stats;
 
@@ -281,22 +281,22 @@ static unsigned long rounds(void)
 	return stats.rounds;
 }
 
-/* Breakpoints take one round, however many they are; jumps take three. */
+/* Breakpoints take one IPI round, however many they are; jumps take three. */
 const char *sdt_rounds(void)
 {
-	unsigned long before = rounds();
+	unsigned long before = count_rounds();
 
-	EXPECT(!sdt_attach("none", note, &first));
-	EXPECT(rounds() == before + 3);
-	EXPECT(!sdt_attach("test:::*", note, &first));
-	EXPECT(rounds() == before + 3 + 3 + 1);
-	/* These sites are enabled already. */
-	EXPECT(!sdt_attach("inlined", note, &first));
-	EXPECT(!sdt_detach("none", note, &first));
-	EXPECT(rounds() == before + 7);
-	EXPECT(!sdt_detach("inlined", note, &first));
-	EXPECT(!sdt_detach("test:::*", note, &first));
-	EXPECT(rounds() == before + 11);
+	EXPECT(!sdt_attach("none", record_hit, &first));
+	EXPECT(count_rounds() == before + 3);
+	EXPECT(!sdt_attach("test:::*", record_hit, &first));
+	EXPECT(count_rounds() == before + 3 + 3 + 1);
+	/* The sites of "inlined" are enabled already, by "test:::*", and stay enabled. */
+	EXPECT(!sdt_attach("inlined", record_hit, &first));
+	EXPECT(!sdt_detach("none", record_hit, &first));
+	EXPECT(count_rounds() == before + 7);
+	EXPECT(!sdt_detach("inlined", record_hit, &first));
+	EXPECT(!sdt_detach("test:::*", record_hit, &first));
+	EXPECT(count_rounds() == before + 11);
 	return NULL;
 }
 
@@ -305,76 +305,76 @@ static noinline void hit_hot(int number)
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, number);
 }
 
-const char *sdt_promotes(void)
+const char *sdt_promotes_breakpoints(void)
 {
 	const u8 *site;
 	unsigned long before;
 
 	EXPECT(sdt_promote("hot@", true) == -EINVAL);
 	EXPECT(sdt_promote("nowhere", true) == -ENOENT);
-	/* All or none: there is no room for a jump, or it would have to replace two nops. */
+	/* Refused for all sites, as some cannot hold a jump: one of 1 byte, and one of two nops. */
 	EXPECT(sdt_promote("seven", true) == -EINVAL);
-	EXPECT(!sdt_attach("hot", note, &first));
+	EXPECT(!sdt_attach("hot", record_hit, &first));
 	hit_hot(1);
 	EXPECT(seen[0].calls == 1);
 	site = (const u8 *)seen[0].last.ip;
 	EXPECT(site[0] == 0xcc);
-	before = rounds();
+	before = count_rounds();
 	EXPECT(!sdt_promote("hot", true));
-	EXPECT(rounds() == before + 3 && site[0] == 0x2e);
+	EXPECT(count_rounds() == before + 3 && site[0] == 0x2e);
 	hit_hot(2);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 2);
 	EXPECT(seen[0].last.ip == (unsigned long)site);
 	EXPECT(!sdt_promote("hot", false));
-	EXPECT(rounds() == before + 4 && site[0] == 0xcc);
+	EXPECT(count_rounds() == before + 4 && site[0] == 0xcc);
 	hit_hot(3);
 	EXPECT(seen[0].calls == 3 && seen[0].last.args[0] == 3);
-	EXPECT(!sdt_detach("hot", note, &first));
+	EXPECT(!sdt_detach("hot", record_hit, &first));
 	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0xa9);
 	hit_hot(4);
 	EXPECT(seen[0].calls == 3);
 	return NULL;
 }
 
-/* A site with a foreign breakpoint cannot be disabled, and does not affect other sites. */
-const char *sdt_others(void)
+/* A site with a foreign breakpoint cannot be disabled; this does not affect other sites. */
+const char *sdt_switches_others_off(void)
 {
 	const u8 *other;
 	int off, on, again;
 	u8 *site;
 
-	EXPECT(!sdt_attach("test:::*", note, &first));
+	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	hit_named(1);
 	other = (const u8 *)seen[0].last.ip;
 	hit_none();
 	site = (u8 *)seen[0].last.ip;
 	EXPECT(site[0] == 0x2e && other[0] == 0x2e);
 	EXPECT(!test_plant_breakpoint(site));
-	off = sdt_detach("test:::*", note, &first);
-	on = sdt_attach("named", note, &second);
+	off = sdt_detach("test:::*", record_hit, &first);
+	on = sdt_attach("named", record_hit, &second);
 	hit_named(2);
-	/* The same site stays enabled. */
-	again = sdt_detach("named", note, &second);
+	/* The site with the breakpoint stays enabled. */
+	again = sdt_detach("named", record_hit, &second);
 	EXPECT(!test_take_breakpoint());
 	EXPECT(off && !on && !again);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 1);
 	EXPECT(site[0] == 0x2e && other[0] == 0x0f);
 	hit_none();
 	EXPECT(seen[0].calls == 2);
-	EXPECT(!sdt_attach("named", note, &second));
-	EXPECT(!sdt_detach("named", note, &second));
+	EXPECT(!sdt_attach("named", record_hit, &second));
+	EXPECT(!sdt_detach("named", record_hit, &second));
 	EXPECT(site[0] == 0x0f);
 	return NULL;
 }
 
 static atomic_long_t hits;
 
-static void count(void *private, const struct sdt_hit *hit)
+static void count_hit(void *private, const struct sdt_hit *hit)
 {
 	atomic_long_inc(&hits);
 }
 
-static void ignore(void *private, const struct sdt_hit *hit)
+static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
@@ -386,27 +386,30 @@ static void hit_storm(void)
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, 4);
 }
 
-/* One handler stays while others are attached and detached, and sites are promoted and demoted. */
-const char *sdt_storm(void)
+/*
+ * Every execution must call one handler exactly once, while another is attached and detached, and a
+ * site is promoted and demoted.
+ */
+const char *sdt_storm_exactly_once(void)
 {
 	unsigned long passes;
 	unsigned int i;
 	int err = 0;
 
 	atomic_long_set(&hits, 0);
-	EXPECT(!sdt_attach("storm", count, NULL));
-	EXPECT(!sdt_attach("hot", count, NULL));
+	EXPECT(!sdt_attach("storm", count_hit, NULL));
+	EXPECT(!sdt_attach("hot", count_hit, NULL));
 	err = test_start_threads(hit_storm);
 	for (i = 0; i < test_batches / 16 && !err; i++) {
-		err = sdt_attach("test:::*", ignore, NULL) ?: sdt_promote("hot", true) ?:
-		      sdt_detach("test:::*", ignore, NULL) ?: sdt_promote("hot", false);
+		err = sdt_attach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", true) ?:
+		      sdt_detach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", false);
 		if (!(i % 16))
 			test_wait_whole_pass();
 	}
 	passes = test_stop_threads();
-	sdt_detach("test:::*", ignore, NULL);
-	sdt_detach("storm", count, NULL);
-	sdt_detach("hot", count, NULL);
+	sdt_detach("test:::*", ignore_hit, NULL);
+	sdt_detach("storm", count_hit, NULL);
+	sdt_detach("hot", count_hit, NULL);
 	EXPECT(!err && passes);
 	EXPECT(atomic_long_read(&hits) == 4 * passes);
 	return NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Permanent breakpoints: a nop gets one, becomes a jump, gets one again. */
+/* Tests of permanent breakpoints: int3 is stored over the first byte of a nop, and of a jump. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -25,12 +25,12 @@ static const u8 jump[INSN] = { 0xe9, ADDITION, 0x00, 0x00, 0x00 };
 static const u8 nop_trap[INSN] = { 0xcc, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump_trap[INSN] = { 0xcc, ADDITION, 0x00, 0x00, 0x00 };
 
-/* Results of a pass; if anything is done twice, or half, the result is another number. */
+/* Correct results of execute_site().  Others show that a part was executed twice or not at all. */
 #define JUMPED	0
 #define PASSED	1
 #define TRAPPED	2
 
-static noinline int read_site(void)
+static noinline int execute_site(void)
 {
 	int sum = 0;
 
@@ -41,6 +41,7 @@ static noinline int read_site(void)
 	return sum;
 }
 
+/* If false, on_trap() handles no trap. */
 static bool ours = true;
 
 static bool on_trap(const struct patcher_table *table, const struct patcher_site *site,
@@ -58,8 +59,8 @@ static struct patcher_site site;
 static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner, .trap = on_trap };
 static bool registered;
 
-static int start(bool (*trap)(const struct patcher_table *table, const struct patcher_site *site,
-			      struct pt_regs *regs))
+static int register_site(bool (*trap)(const struct patcher_table *table,
+				      const struct patcher_site *site, struct pt_regs *regs))
 {
 	int err;
 
@@ -72,7 +73,7 @@ static int start(bool (*trap)(const struct patcher_table *table, const struct pa
 	return err;
 }
 
-static int change(const u8 *old, const u8 *new)
+static int store_trap(const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = test_site_trapped, .len = INSN };
 
@@ -81,7 +82,7 @@ static int change(const u8 *old, const u8 *new)
 	return patcher_store_traps(owner, &poke, 1);
 }
 
-static int replace(const u8 *old, const u8 *new)
+static int replace_insn(const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = test_site_trapped, .len = INSN };
 
@@ -90,18 +91,18 @@ static int replace(const u8 *old, const u8 *new)
 	return patcher_apply(owner, &poke, 1);
 }
 
-void traps_forget(void)
+void traps_cleanup(void)
 {
 	if (!registered)
 		return;
 	WRITE_ONCE(ours, true);
-	if (replace(nop_trap, nop) && replace(jump_trap, nop))
-		replace(jump, nop);
+	if (replace_insn(nop_trap, nop) && replace_insn(jump_trap, nop))
+		replace_insn(jump, nop);
 	patcher_unregister(&table);
 	registered = false;
 }
 
-static unsigned long rounds(void)
+static unsigned long count_rounds(void)
 {
 	struct patcher_stats stats;
 
@@ -109,62 +110,62 @@ static unsigned long rounds(void)
 	return stats.rounds;
 }
 
-const char *patcher_traps(void)
+const char *patcher_sets_permanent_breakpoints(void)
 {
 	unsigned long before;
 
-	EXPECT(!start(on_trap));
-	EXPECT(read_site() == PASSED);
-	before = rounds();
-	EXPECT(!change(nop, nop_trap));
-	EXPECT(rounds() == before + 1);
+	EXPECT(!register_site(on_trap));
+	EXPECT(execute_site() == PASSED);
+	before = count_rounds();
+	EXPECT(!store_trap(nop, nop_trap));
+	EXPECT(count_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
-	EXPECT(read_site() == TRAPPED);
-	/* To a jump and back: the tail stays that of the jump. */
-	EXPECT(!replace(nop_trap, jump));
-	EXPECT(rounds() == before + 4);
-	EXPECT(read_site() == JUMPED);
-	EXPECT(!change(jump, jump_trap));
-	EXPECT(rounds() == before + 5);
-	EXPECT(read_site() == TRAPPED);
-	EXPECT(!replace(jump_trap, nop));
-	EXPECT(read_site() == PASSED);
-	EXPECT(!change(nop, nop_trap));
-	EXPECT(!change(nop_trap, nop));
-	EXPECT(rounds() == before + 10);
-	EXPECT(read_site() == PASSED);
+	EXPECT(execute_site() == TRAPPED);
+	/* Replace it by a jump: a breakpoint on the jump keeps the other bytes of the jump. */
+	EXPECT(!replace_insn(nop_trap, jump));
+	EXPECT(count_rounds() == before + 4);
+	EXPECT(execute_site() == JUMPED);
+	EXPECT(!store_trap(jump, jump_trap));
+	EXPECT(count_rounds() == before + 5);
+	EXPECT(execute_site() == TRAPPED);
+	EXPECT(!replace_insn(jump_trap, nop));
+	EXPECT(execute_site() == PASSED);
+	EXPECT(!store_trap(nop, nop_trap));
+	EXPECT(!store_trap(nop_trap, nop));
+	EXPECT(count_rounds() == before + 10);
+	EXPECT(execute_site() == PASSED);
 	return NULL;
 }
 
-const char *patcher_refuses_traps(void)
+const char *patcher_refuses_bad_traps(void)
 {
 	static const u8 other_tail[INSN] = { 0xcc, 0x1f, 0x44, 0x00, 0x01 };
 	static const u8 none[INSN] = { 0x1f, 0x1f, 0x44, 0x00, 0x00 };
 
-	EXPECT(change(nop, nop_trap) == -ENOENT);
+	EXPECT(store_trap(nop, nop_trap) == -ENOENT);
 	/* A table without a trap function cannot have permanent breakpoints. */
-	EXPECT(!start(NULL));
-	EXPECT(change(nop, nop_trap) == -EPERM);
+	EXPECT(!register_site(NULL));
+	EXPECT(store_trap(nop, nop_trap) == -EPERM);
 	patcher_unregister(&table);
-	EXPECT(!start(on_trap));
-	EXPECT(change(nop, other_tail) == -EINVAL);
-	EXPECT(change(nop, jump) == -EINVAL);
-	EXPECT(change(nop, nop) == -EINVAL);
-	EXPECT(change(nop_trap, nop_trap) == -EINVAL);
-	EXPECT(change(nop_trap, none) == -EINVAL);
-	EXPECT(change(nop_trap, nop) == -EILSEQ);
-	EXPECT(replace(nop, nop_trap) == -EINVAL);
+	EXPECT(!register_site(on_trap));
+	EXPECT(store_trap(nop, other_tail) == -EINVAL);
+	EXPECT(store_trap(nop, jump) == -EINVAL);
+	EXPECT(store_trap(nop, nop) == -EINVAL);
+	EXPECT(store_trap(nop_trap, nop_trap) == -EINVAL);
+	EXPECT(store_trap(nop_trap, none) == -EINVAL);
+	EXPECT(store_trap(nop_trap, nop) == -EILSEQ);
+	EXPECT(replace_insn(nop, nop_trap) == -EINVAL);
 	EXPECT(!memcmp(test_site_trapped, nop, INSN));
-	EXPECT(read_site() == PASSED);
+	EXPECT(execute_site() == PASSED);
 	return NULL;
 }
 
 static atomic_long_t torn;
 static atomic_long_t seen[3];
 
-static void pass_site(void)
+static void check_site(void)
 {
-	int what = read_site();
+	int what = execute_site();
 
 	if (what < 0 || what > TRAPPED)
 		atomic_long_inc(&torn);
@@ -172,33 +173,33 @@ static void pass_site(void)
 		atomic_long_inc(&seen[what]);
 }
 
-/* Change the site from each state to the next one, in a cycle. */
-static int storm(unsigned int batches)
+/* Change the site repeatedly: from nop to breakpoint, jump, breakpoint and nop. */
+static int change_repeatedly(unsigned int batches)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < batches && !err; i++) {
-		err = change(nop, nop_trap);
-		/* Breakpoints are set only for a short time: let each thread make a whole pass. */
+		err = store_trap(nop, nop_trap);
+		/* Breakpoints are stored for a short time only: let each thread execute one. */
 		if (!(i % 64))
 			test_wait_whole_pass();
-		err = err ?: replace(nop_trap, jump) ?: change(jump, jump_trap) ?:
-		      replace(jump_trap, nop);
+		err = err ?: replace_insn(nop_trap, jump) ?: store_trap(jump, jump_trap) ?:
+		      replace_insn(jump_trap, nop);
 	}
 	return err;
 }
 
-const char *patcher_storm_traps(void)
+const char *patcher_storm_of_traps(void)
 {
 	unsigned long passes;
 	int err;
 
 	atomic_long_set(&torn, 0);
 	memset(seen, 0, sizeof(seen));
-	EXPECT(!start(on_trap));
-	EXPECT(!test_start_threads(pass_site));
-	err = storm(test_batches / 4 + 1);
+	EXPECT(!register_site(on_trap));
+	EXPECT(!test_start_threads(check_site));
+	err = change_repeatedly(test_batches / 4 + 1);
 	passes = test_stop_threads();
 	EXPECT(!err);
 	EXPECT(passes);
@@ -206,6 +207,6 @@ const char *patcher_storm_traps(void)
 	EXPECT(atomic_long_read(&seen[JUMPED]) + atomic_long_read(&seen[PASSED]) +
 	       atomic_long_read(&seen[TRAPPED]) == passes);
 	EXPECT(atomic_long_read(&seen[TRAPPED]));
-	EXPECT(read_site() == PASSED);
+	EXPECT(execute_site() == PASSED);
 	return NULL;
 }

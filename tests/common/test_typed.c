@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Typed markers through their public interface. */
+/* Tests of typed markers, through their public interface. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -16,7 +16,7 @@ DEFINE_MARKER(test_typed);
 DEFINE_MARKER(test_typed_noargs);
 DEFINE_MARKER(test_typed_many);
 
-/* The arguments that a probe saw; each registration has its own. */
+/* Number of calls and last arguments of one registered probe: its private data. */
 struct record {
 	unsigned long calls;
 	u64 sector;
@@ -93,12 +93,12 @@ static noinline void hit_many(void)
 		   7ULL << 50, -8);
 }
 
-static bool saw(const struct record *record, unsigned long calls, u64 sector, const char *text)
+static bool has_seen(const struct record *record, unsigned long calls, u64 sector, const char *text)
 {
 	return record->calls == calls && record->sector == sector && record->text == text;
 }
 
-void typed_forget(void)
+void typed_cleanup(void)
 {
 	unsigned int i;
 
@@ -114,7 +114,7 @@ void typed_forget(void)
 	evaluated = 0;
 }
 
-const char *typed_call(void)
+const char *typed_call_probes(void)
 {
 	static const char text[] = "abc";
 	bool *direct = &__typed_marker_test_typed.direct;
@@ -124,35 +124,35 @@ const char *typed_call(void)
 	EXPECT(!marker_register_test_typed(probe, &records[0]));
 	EXPECT(*direct);
 	hit(1ULL << 40, text);
-	EXPECT(saw(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
+	EXPECT(has_seen(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
 	hit_elsewhere(2, text);
-	EXPECT(saw(&records[0], 2, 2, text) && records[0].bytes == 4096);
+	EXPECT(has_seen(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 
-	/* Two probes are registered, then each alone, then none. */
+	/* Register a second probe, then unregister the first one, then the second one. */
 	EXPECT(!marker_register_test_typed(probe_too, &records[1]));
 	EXPECT(!*direct);
 	hit(3, text);
-	EXPECT(saw(&records[0], 3, 3, text) && saw(&records[1], 1, 3, text));
+	EXPECT(has_seen(&records[0], 3, 3, text) && has_seen(&records[1], 1, 3, text));
 	EXPECT(!marker_unregister_test_typed(probe, &records[0]));
 	EXPECT(*direct);
 	hit(4, text);
-	EXPECT(records[0].calls == 3 && saw(&records[1], 2, 4, text));
+	EXPECT(records[0].calls == 3 && has_seen(&records[1], 2, 4, text));
 	EXPECT(!marker_unregister_test_typed(probe_too, &records[1]));
 	hit(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* The call of a CPU that passed the branch before the marker was switched off. */
+	/* Call the stub like a CPU that executed the branch before the marker was switched off. */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
-	/* The same function with other data. */
+	/* Register the same function with other private data. */
 	EXPECT(!marker_register_test_typed(probe_too, &records[2]));
 	hit(6, text);
-	EXPECT(records[1].calls == 2 && saw(&records[2], 1, 6, text));
+	EXPECT(records[1].calls == 2 && has_seen(&records[2], 1, 6, text));
 	return NULL;
 }
 
-const char *typed_args(void)
+const char *typed_arguments(void)
 {
 	EXPECT(!marker_register_test_typed_noargs(probe_noargs, &records[0]));
 	hit_noargs();
@@ -161,7 +161,7 @@ const char *typed_args(void)
 	EXPECT(!marker_register_test_typed_many(probe_many, &records[2]));
 	hit_many();
 	EXPECT(many_seen);
-	/* The iterator calls the probes. */
+	/* With two probes, the stub calls an iterator, which calls the probes. */
 	many_seen = false;
 	EXPECT(!marker_register_test_typed_many(probe_many, &records[1]));
 	EXPECT(!marker_unregister_test_typed_many(probe_many, &records[2]));
@@ -187,8 +187,8 @@ const char *typed_errors(void)
 	return NULL;
 }
 
-/* Probes that are registered by name, alone and together with typed ones. */
-const char *typed_by_name(void)
+/* Register probes by name, with and without a typed probe at the same time. */
+const char *typed_probes_by_name(void)
 {
 	static const char text[] = "abc";
 
@@ -200,19 +200,19 @@ const char *typed_by_name(void)
 	EXPECT(!marker_probe_register("test_typed", "sector %llu bytes %u text %s",
 				      probe_by_name, &records[0]));
 	hit(2, text);
-	EXPECT(saw(&records[0], 1, 2, text) && records[0].bytes == 512);
+	EXPECT(has_seen(&records[0], 1, 2, text) && records[0].bytes == 512);
 	EXPECT(!marker_register_test_typed(probe, &records[1]));
 	hit(3, text);
-	EXPECT(saw(&records[0], 2, 3, text) && saw(&records[1], 1, 3, text));
+	EXPECT(has_seen(&records[0], 2, 3, text) && has_seen(&records[1], 1, 3, text));
 	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
 	hit(4, text);
-	EXPECT(records[0].calls == 2 && saw(&records[1], 2, 4, text));
+	EXPECT(records[0].calls == 2 && has_seen(&records[1], 2, 4, text));
 	EXPECT(!marker_probe_register("test_typed", NULL, probe_by_name, &records[0]));
 	hit(5, text);
-	EXPECT(saw(&records[0], 3, 5, text) && saw(&records[1], 3, 5, text));
+	EXPECT(has_seen(&records[0], 3, 5, text) && has_seen(&records[1], 3, 5, text));
 	EXPECT(!marker_unregister_test_typed(probe, &records[1]));
 	hit(6, text);
-	EXPECT(saw(&records[0], 4, 6, text) && records[1].calls == 3);
+	EXPECT(has_seen(&records[0], 4, 6, text) && records[1].calls == 3);
 	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
 	hit(7, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 3);

@@ -11,7 +11,7 @@ DECLARE_MARKER(test_typed,
 
 DECLARE_MARKER_NOARGS(test_typed_noargs);
 
-/* A marker with more arguments than registers. */
+/* A marker with more arguments than a call passes in registers. */
 DECLARE_MARKER(test_typed_many,
 	MARKER_PROTO(int a, u64 b, void *c, s64 d, u8 e, int f, u64 g, int h),
 	MARKER_ARGS(a, b, c, d, e, f, g, h),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Storms: probes of a typed marker are connected and disconnected while it is executed. */
+/* Stress tests: probes of a typed marker are connected while all CPUs execute the marker. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -14,9 +14,9 @@
 DEFINE_MARKER(test_typed_storm);
 
 /*
- * A probe must receive its own private data, and must not be called after it was
- * unregistered and marker_synchronize_unregister() has returned: then, its data are marked
- * as dead.
+ * Private data of the probes.  A probe must be called with the data that were registered with it.
+ * After it was unregistered and marker_synchronize_unregister() has returned, .dead is set, and a
+ * call with these data is an error.
  */
 #define TAGS	4
 
@@ -44,12 +44,12 @@ static void typed_probe_b(void *private, unsigned long number)
 	check_tag(private, typed_probe_b, number);
 }
 
-static void storm_pass(void)
+static void hit_storm_marker(void)
 {
 	mark_typed(test_typed_storm, 7);
 }
 
-static int come(unsigned int i)
+static int register_tag(unsigned int i)
 {
 	struct tag *tag = &tags[i % TAGS];
 
@@ -58,7 +58,7 @@ static int come(unsigned int i)
 	return marker_register_test_typed_storm(tag->probe, tag);
 }
 
-static int go(unsigned int i)
+static int unregister_tag(unsigned int i)
 {
 	struct tag *tag = &tags[i % TAGS];
 	int err = marker_unregister_test_typed_storm(tag->probe, tag);
@@ -68,8 +68,8 @@ static int go(unsigned int i)
 	return err;
 }
 
-/* Replace one probe by another repeatedly, without waiting in between. */
-static int exchange(unsigned int times)
+/* Replace one probe by another repeatedly, without a grace period in between. */
+static int replace_repeatedly(unsigned int times)
 {
 	static struct tag fixed[2] = { { typed_probe_a }, { typed_probe_b } };
 	unsigned int i;
@@ -91,13 +91,13 @@ const char *typed_storm(void)
 	int err = 0;
 
 	wrong = 0;
-	EXPECT(!test_start_threads(storm_pass));
-	/* Register one probe, none, another one; then one, both, the other one. */
+	EXPECT(!test_start_threads(hit_storm_marker));
+	/* First register one probe or none at a time, then one or two. */
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
-		err = come(i) ?: go(i);
+		err = register_tag(i) ?: unregister_tag(i);
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
-		err = (i ? 0 : come(0)) ?: come(i + 1) ?: go(i);
-	err = err ?: go(i) ?: exchange(test_batches / 20);
+		err = (i ? 0 : register_tag(0)) ?: register_tag(i + 1) ?: unregister_tag(i);
+	err = err ?: unregister_tag(i) ?: replace_repeatedly(test_batches / 20);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
@@ -105,11 +105,11 @@ const char *typed_storm(void)
 }
 
 /*
- * A stub is rewritten only when no CPU can be inside it.  After its last probe was
- * unregistered, the next change waits for CPUs with preemption off, as at a marker; in a
- * program it does not wait, and the probe is called through the iterator.
+ * Tests that the stub of a marker is rewritten only when no CPU can be inside it.  After the last
+ * probe was unregistered, the next change waits for CPUs that have preemption disabled, as at a
+ * marker.  In a program it does not wait, and the stub calls the probe through the iterator.
  */
-/* Longer than a few batches take on a busy machine; in the kernel, under emulation. */
+/* Maximum duration of a section with preemption disabled: longer than a few batches take. */
 #ifdef __KERNEL__
 #define HOLD_NS		4000000000ULL
 #else
@@ -119,11 +119,12 @@ const char *typed_storm(void)
 static atomic_t tickets;
 static bool wanted, inside, released;
 
-static void hold_pass(void)
+/* If wanted is set, disable preemption in one thread until released is set, or for HOLD_NS. */
+static void disable_preemption_if_wanted(void)
 {
 	u64 start;
 
-	/* Only the first thread enters the long section. */
+	/* Only the first thread takes the ticket. */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();
@@ -136,8 +137,8 @@ static void hold_pass(void)
 	preempt_enable_notrace();
 }
 
-/* Wait until a thread is in the long section.  Return whether one is. */
-static bool await_section(void)
+/* Wait until a thread has disabled preemption.  Return false after 4 * HOLD_NS. */
+static bool wait_for_section(void)
 {
 	u64 start = ktime_get_ns();
 
@@ -150,8 +151,8 @@ static bool await_section(void)
 }
 
 /*
- * Unregister a probe during a section, and register another one.  Return -EAGAIN if the
- * section ended before the probe was unregistered.
+ * Unregister a probe while a thread has preemption disabled, and register another one.  Return
+ * -EAGAIN if no thread has disabled preemption, -EBUSY if the stub was rewritten meanwhile.
  */
 static int replace_in_section(void)
 {
@@ -161,7 +162,7 @@ static int replace_in_section(void)
 	err = marker_register_test_typed_storm(a.probe, &a);
 	if (err)
 		return err;
-	if (!await_section())
+	if (!wait_for_section())
 		err = -EAGAIN;
 	err = marker_unregister_test_typed_storm(a.probe, &a) ?: err;
 	if (err)
@@ -173,14 +174,14 @@ static int replace_in_section(void)
 	return marker_unregister_test_typed_storm(b.probe, &b) ?: err;
 }
 
-const char *typed_waits(void)
+const char *typed_storm_waits(void)
 {
 	unsigned int i;
 	int err = -EAGAIN;
 
-	if (test_alone())
-		return "SKIP one CPU: nothing else runs while a section lasts";
-	EXPECT(!test_start_threads(hold_pass));
+	if (test_has_one_cpu())
+		return "SKIP needs a second CPU, which disables preemption meanwhile";
+	EXPECT(!test_start_threads(disable_preemption_if_wanted));
 	for (i = 0; i < 10 && err == -EAGAIN; i++)
 		err = replace_in_section();
 	WRITE_ONCE(wanted, false);
@@ -189,7 +190,7 @@ const char *typed_waits(void)
 	return NULL;
 }
 
-/* Every execution must call a probe that stays exactly once, while others are changed. */
+/* Number of calls of a probe that stays registered while others are registered in turn. */
 static atomic_long_t counted;
 
 static void count_number(void *private, unsigned long number)
@@ -197,7 +198,7 @@ static void count_number(void *private, unsigned long number)
 	atomic_long_inc(&counted);
 }
 
-const char *typed_exactly_once(void)
+const char *typed_storm_exactly_once(void)
 {
 	unsigned long passes;
 	unsigned int i;
@@ -206,9 +207,9 @@ const char *typed_exactly_once(void)
 	wrong = 0;
 	atomic_long_set(&counted, 0);
 	EXPECT(!marker_register_test_typed_storm(count_number, NULL));
-	err = test_start_threads(storm_pass);
+	err = test_start_threads(hit_storm_marker);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = come(i) ?: go(i);
+		err = register_tag(i) ?: unregister_tag(i);
 	passes = test_stop_threads();
 	EXPECT(!marker_unregister_test_typed_storm(count_number, NULL));
 	EXPECT(!err && passes);

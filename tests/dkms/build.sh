@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds the modules of all DKMS packages of Debian's main for a test kernel, in a bare root: as they are,
-# and with markers that mark.py writes into them.
+# Builds the modules of all DKMS packages in Debian's section main for a test kernel, in a minimal
+# Debian root: unmarked, that is as they are, and marked, with markers that mark.py inserts.
 #
 # usage: tests/dkms/build.sh KERNEL KMARKERS OUT
-# KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules go to
-# OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. Each line printed says what became of a package. Exit
-# codes: 0 every package that builds unmarked builds marked without a new warning, 1 another one.
+# KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules are
+# written to OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. Prints one line per package. Exit codes:
+# 0 if every package that builds unmarked also builds marked, without a new warning; otherwise 1.
 
 case ${1-} in
 -h | --help | '') sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
@@ -18,23 +18,25 @@ export KMARKERS=$2
 here=$(realpath "$(dirname "$0")")
 release=$(basename "$kernel"/usr/lib/modules/*)
 failed=0
-# The machine may be busier while the marked build runs: a package that was in time once has longer.
+# Time limits of a build in seconds. That of marked builds is larger: the machine may be busier
+# then.
 declare -A limit=([unmarked]=900 [marked]=2700)
 
-# The root sees the headers where their makefiles look for them.
+# Link the kernel's headers to the paths that their makefiles use.
 mkdir -p /usr/lib/modules "$out"
 out=$(realpath "$out")
 ln -sfn "$kernel"/usr/src/* /usr/src/
 ln -sfn "$kernel"/usr/lib/modules/* /usr/lib/modules/
 ln -sfn "$kernel"/usr/lib/linux-kbuild-* /usr/lib/
 
-# build KIND: build the package with dkms, and copy its modules; its log is in OUT
+# build KIND: build the package with dkms, copy its modules, and write a log, all to OUT; KIND is
+# unmarked or marked
 build() {
 	local log=$out/$1-$package.log
 	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
 	dkms add "$name/$version" >"$log" 2>&1 || return
 	timeout "${limit[$1]}" dkms build "$name/$version" -k "$release" >>"$log" 2>&1 || {
-		[[ $? != 124 ]] || echo "*** it did not end within ${limit[$1]} s" >>"$log"
+		[[ $? != 124 ]] || echo "*** the build did not end within ${limit[$1]} s" >>"$log"
 		cat "/var/lib/dkms/$name/$version/build/make.log" >>"$log" 2>/dev/null || true
 		return 1
 	}
@@ -43,25 +45,25 @@ build() {
 		cat "/var/lib/dkms/$name/$version/$release"/*/log/make.log >>"$log"
 }
 
-# warnings KIND: print the compiler's warnings, without the places where they are
+# warnings KIND: print the texts of the compiler's warnings, without their places in the sources
 warnings() {
 	sed -n 's/^.*warning: //p' "$out/$1-$package.log" | sort -u
 }
 
-# new_warnings: print the first warning that the package has marked alone
+# new_warnings: print the first warning that only the marked build has
 new_warnings() {
 	comm -13 <(warnings unmarked) <(warnings marked) | head -n 1
 }
 
-# why KIND: print the line of the log in which the build failed
-why() {
+# failed_line KIND: print the line of the log in which the build failed
+failed_line() {
 	grep -E -m 1 'error:|\*\*\*|: not found' "$out/$1-$package.log" || grep -m 1 'Error!' "$out/$1-$package.log" ||
 		tail -n 1 "$out/$1-$package.log"
 }
 
 mapfile -t packages < <(apt-cache search --names-only -- '-dkms$' | cut -d' ' -f1 | grep -vx dh-dkms | sort)
 ((${#packages[@]} > 5)) || {
-	echo "build.sh: only ${#packages[@]} packages are listed: apt-get update" >&2
+	echo "build.sh: apt knows only ${#packages[@]} packages; run apt-get update" >&2
 	exit 1
 }
 cd /tmp
@@ -70,7 +72,7 @@ for package in "${packages[@]}"; do
 		echo "SKIP $package: it cannot be downloaded"
 		continue
 	}
-	# Its other files stay out: they may be in the way of the root's own.
+	# Unpack the package instead of installing it: its other files may conflict with the root's.
 	rm -rf unpacked
 	dpkg-deb -x "$package"_*.deb unpacked
 	rm "$package"_*.deb
@@ -84,26 +86,27 @@ for package in "${packages[@]}"; do
 	conf=$sources/dkms.conf
 	name=${sources##*/} version=${sources##*-}
 	name=${name%-"$version"}
-	# The version may hold a dash.
-	# shellcheck disable=SC1090 # whatever the package has
+	# Take name and version from dkms.conf: the version may contain a dash.
+	# shellcheck disable=SC1090 # the path depends on the package
 	read -r name version < <(
 		set +eu
 		. "$conf" >/dev/null 2>&1
 		echo "${PACKAGE_NAME:-$name} ${PACKAGE_VERSION:-$version}"
 	)
 	if ! build unmarked; then
-		echo "SKIP $package: does not build unmarked: $(why unmarked)"
+		echo "SKIP $package: does not build unmarked: $(failed_line unmarked)"
 		continue
 	fi
 	"$here/mark.py" "$sources"
 	more=
 	if build marked && [[ $(new_warnings) == *objtool:* ]]; then
-		# objtool cannot follow some computed gotos as gcc lays them out where exits are recorded.
+		# objtool cannot follow the code that gcc emits for some computed gotos if exits are
+		# recorded.
 		more=", without exits: $(new_warnings)"
 		grep -rlF /entry.mk "$sources" | xargs sed -i '/entry\.mk$/i KMARKERS_ENTRY_EXITS := n'
 	fi
 	if [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
-		echo "FAILED $package: does not build marked: $(why marked)"
+		echo "FAILED $package: does not build marked: $(failed_line marked)"
 		failed=1
 	elif [[ $(new_warnings) ]]; then
 		echo "FAILED $package: new warning: $(new_warnings)"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Write markers into the modules of a DKMS package, as their author would, for tests.
+"""Insert markers into the sources of a DKMS package, as an author of modules would, for tests.
 
 usage: mark.py SOURCES
 
-Each file with a MODULE_LICENSE() gets an inline function with a marker that is used twice, a
-marker and an immediate value on a path that a parameter of the module runs, and a marker before a
-return of one of its own functions. Each makefile of modules includes kmarkers.mk and entry.mk.
-Folders named configure hold small modules that test the kernel for features: they stay as they are.
+Each file with a MODULE_LICENSE() gets an inline function with a marker, which is called twice; a
+module parameter whose setter hits a marker and reads an immediate value; and a marker before a
+return statement of an existing function. Each makefile of modules includes kmarkers.mk and
+entry.mk. Folders named configure contain small modules that test the kernel for features, and are
+not changed.
 """
 
 from __future__ import annotations
@@ -37,15 +38,18 @@ static const struct kernel_param_ops km_{stem}_ops = {{ .set = km_{stem}_set }};
 module_param_cb(km_{stem}, &km_{stem}_ops, NULL, 0200);
 """
 INCLUDES = "\ninclude $(KMARKERS)/kmarkers.mk\ninclude $(KMARKERS)/entry.mk\n"
-# A function: its name, and its body up to the brace in the first column.
+# Matches a function: its name, and its body up to the closing brace in the first column.
 FUNCTION = re.compile(r"^(?!#)\w[^;{}#]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*\n\{\n(.*?)^\}", re.M | re.S)
-# A return that no condition precedes.
+# Matches the position before a return statement that is not behind a condition.
 RETURN = re.compile(r"(?<=[;}]\n)(?=(?:[ \t]*\n)?\treturn\b)")
 
 
-def own_marker(text: str, stem: str) -> str:
-    """Return the text with a marker in a function that is called through a pointer, so that it is
-    in no text that is freed; unchanged without such a function."""
+def insert_own_marker(text: str, stem: str) -> str:
+    """Insert a marker into the first suitable function of a file; return the new text.
+
+    The function must be called through a pointer, so that it is not in init text, which is freed.
+    Without such a function, the text is returned unchanged.
+    """
     for found in FUNCTION.finditer(text):
         name = found[1]
         place = RETURN.search(found[2])
@@ -59,25 +63,25 @@ def own_marker(text: str, stem: str) -> str:
     return text
 
 
-def mark(path: Path) -> None:
-    """Mark a file."""
+def mark_file(path: Path) -> None:
+    """Insert all markers into a C file."""
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     stem = re.sub(r"\W", "_", path.stem)[:24]
     includes = list(re.finditer(r"^#\s*include\s*[<\"][^\n]*\n", text, re.M))
-    text = own_marker(text, stem)
-    # Before its own headers, because an include may stand under a condition.
+    text = insert_own_marker(text, stem)
+    # Insert the headers before the file's own ones, which may be inside #if.
     at = includes[0].start() if includes else 0
     text = f"{text[:at]}{HEADERS}{text[at:]}\n{OWN.format(stem=stem)}"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def main() -> None:
-    """Mark all files of a package."""
+    """Insert markers into all C files of a package, and includes into its makefiles."""
     sources = Path(sys.argv[1])
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):
         if "MODULE_LICENSE(" in path.read_text(encoding="utf-8", errors="replace"):
-            mark(path)
+            mark_file(path)
     for path in sorted(path for path in own if path.name in ("Kbuild", "Makefile")):
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         if re.search(r"obj-(m|y|\$)|-objs\b|-y\s*[:+]?=", text):

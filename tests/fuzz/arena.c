@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The arena: bytes that stand for text, and checks of each round of the protocol. */
+/*
+ * The arena, an array of bytes that the patcher changes instead of text, and the functions of
+ * patcher/text.h for it.  patcher_text_sync(), which ends each round, checks the bytes of all
+ * pokes.
+ */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
 
@@ -18,12 +22,15 @@ int arena_vet;
 static u8 starts[ARENA_BYTES];
 static unsigned int nr_starts;
 
-/* The batch in progress, and the number of its rounds so far. */
+/* Pokes of the batch in progress, their number, and the number of its rounds so far. */
 static struct patcher_poke *pokes;
 static unsigned int nr_pokes, rounds;
 static bool waited;
 
-/* Instructions of every kind.  0x00 stands for a byte of the input. */
+/*
+ * Instructions of every kind: the first bytes, the number of these bytes, and the length of the
+ * instruction.  Further bytes are taken from the input.
+ */
 static const struct {
 	u8 bytes[3];
 	u8 opcode, len;
@@ -43,7 +50,7 @@ void arena_instruction(struct input *in, u8 *bytes, unsigned int len)
 
 	for (i = 0; i < len; i++)
 		bytes[i] = take(in, 1);
-	/* Find the next form of that length. */
+	/* Find the next form of length @len. */
 	for (i = 0; i < ARRAY_SIZE(forms); i++, form++) {
 		form %= ARRAY_SIZE(forms);
 		if (forms[form].len == len) {
@@ -157,8 +164,8 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
-/* Execute a breakpoint of a batch.  The result must be that of the new instruction. */
-static void hit(const struct patcher_poke *poke)
+/* Call the breakpoint handler for a poke, and check that it emulates the new instruction. */
+static void check_breakpoint(const struct patcher_poke *poke)
 {
 	unsigned long addr = (unsigned long)poke->addr, stack[4] = { 0 };
 	struct pt_regs regs, expected;
@@ -176,24 +183,28 @@ static void hit(const struct patcher_poke *poke)
 	MUST(!memcmp(&regs, &expected, sizeof(regs)));
 }
 
+/* Return true if the site of a poke holds the byte @first and the other bytes of @tail. */
 static bool holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
 {
 	return poke->addr[0] == first && !memcmp(poke->addr + 1, tail + 1, poke->len - 1);
 }
 
-/* Check a poke after a round: int3 and old tail, int3 and new tail, new instruction. */
+/*
+ * Check the site of a poke after round number @round: after 0 it holds int3 and the old tail,
+ * after 1 int3 and the new tail, after 2 the new instruction.
+ */
 static void check_poke(const struct patcher_poke *poke, unsigned int round)
 {
 	bool old = holds(poke, poke->old[0], poke->old), new = holds(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
-		/* The poke is not in progress: it is old or new as a whole. */
+		/* The chunk of this poke is not in progress: the site is completely old or new. */
 		MUST(old || new);
 		return;
 	}
 	MUST(round < 2);
 	MUST(holds(poke, INT3, round ? poke->new : poke->old));
-	hit(poke);
+	check_breakpoint(poke);
 }
 
 void patcher_text_sync(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The platform below the patcher in the fuzz targets: a few bytes stand for text.
- * Each round of the protocol is checked while it runs.
+ * The platform functions of the patcher for fuzz targets: the patcher changes an array of bytes
+ * instead of text.  The bytes are checked after each round of the protocol.
  */
 #ifndef TESTS_FUZZ_ARENA_H
 #define TESTS_FUZZ_ARENA_H
@@ -12,20 +12,23 @@
 
 extern u8 arena[ARENA_BYTES];
 
-/* Results of patcher_text_can_wait(), patcher_text_alone() and patcher_text_vet_core(). */
+/* Return values of patcher_text_can_wait(), patcher_text_alone() and patcher_text_vet_core(). */
 extern bool arena_can_wait, arena_alone;
 extern int arena_vet;
 
-/* Fill the arena with instructions that the input selects. */
+/* Fill the arena with instructions selected by the input. */
 void arena_fill(struct input *in);
 
-/* Write an instruction of @len bytes that the input selects, or other bytes, to @bytes. */
+/*
+ * Write @len bytes selected by the input to @bytes: an instruction of this length, if there is
+ * one.
+ */
 void arena_instruction(struct input *in, u8 *bytes, unsigned int len);
 
-/* Return an address in the arena that the input selects, often the start of an instruction. */
+/* Return an address in the arena selected by the input, often the start of an instruction. */
 u8 *arena_place(struct input *in);
 
-/* Return the length of the instruction at a place, or 1 if there is none. */
+/* Return the length of the instruction at @place, or 1 if it cannot be decoded. */
 unsigned int arena_len(const u8 *place);
 
 #endif /* TESTS_FUZZ_ARENA_H */

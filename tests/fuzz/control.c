@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz target: the parser of bench/control. */
+/* Fuzz target: the parser of commands that are written to bench/control. */
 #include "../../bench_modules/control.h"
 #include "../../bench_modules/groups.h"
 #include "fuzz.h"
 
-/* A list of benchmarks.  The parser reads only their names. */
+/* Benchmark groups for the parser, which reads only their names. */
 static const struct bench_group first = { .name = "empty-loop" };
 static const struct bench_group second = { .name = "empty" };
 static const struct bench_group third = { .name = "memcpy-4096" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz target: formats of markers, with any arguments. */
+/* Fuzz target: the check and the printing of formats of markers, with any format and arguments. */
 #include <stdarg.h>
 
 #include "../../markers/format.h"
@@ -8,7 +8,7 @@
 #define MAX_FORMAT	128
 #define GUARD		0x5a
 
-static unsigned int print(char *text, unsigned int size, const char *format, ...)
+static unsigned int print_args(char *text, unsigned int size, const char *format, ...)
 {
 	struct {
 		va_list args;
@@ -35,11 +35,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	format[i] = '\0';
 	marker_format_check(format);
 	memset(text, GUARD, sizeof(text));
-	/* As many arguments as a format can use.  All are numbers, of any type in the format. */
+	/* Pass as many arguments as a format can use: numbers, whatever types the format has. */
 #define FOUR	args[0], args[1], args[2], args[3]
 #define SIXTEEN	FOUR, FOUR, FOUR, FOUR
-	length = print(text, room, format, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN,
-		       SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN);
+	length = print_args(text, room, format, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN,
+			    SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN);
 	MUST(length < room && !text[length]);
 	for (i = room; i < sizeof(text); i++)
 		MUST(text[i] == GUARD);

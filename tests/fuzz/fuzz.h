@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Helpers of all fuzz targets.  Each target defines LLVMFuzzerTestOneInput().  It is
- * linked with libFuzzer, or with replay.c, which passes files or random bytes to it.
+ * Helpers of all fuzz targets.  Each target defines LLVMFuzzerTestOneInput(), and is linked with
+ * libFuzzer or with replay.c, which call that function with inputs.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-/* Crash if the condition is false.  The fuzzer reports inputs that cause crashes. */
+/* Abort if the condition is false.  The fuzzer stores and reports inputs that cause an abort. */
 #define MUST(condition)							\
 do {									\
 	if (!(condition)) {						\
@@ -25,12 +25,13 @@ do {									\
 	}								\
 } while (0)
 
+/* The part of an input that has not been used yet: its first byte, and its number of bytes. */
 struct input {
 	const u8 *data;
 	size_t left;
 };
 
-/* Return the next @bytes of the input as a number.  Missing bytes are 0. */
+/* Take the next @bytes bytes of the input, and return them as a number.  At the end, take fewer. */
 static inline u64 take(struct input *in, unsigned int bytes)
 {
 	u64 value = 0;
@@ -42,6 +43,7 @@ static inline u64 take(struct input *in, unsigned int bytes)
 	return value;
 }
 
+/* Take a byte of the input, and return it modulo @limit. */
 static inline unsigned int take_below(struct input *in, unsigned int limit)
 {
 	return take(in, 1) % limit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: hostile tables of immediate values, and hostile changes.  Tables that are
- * accepted are used.  Bytes outside of sites must not change, and sites must read the
- * values of their variables.
+ * Fuzz target: tables of immediate values with wrong fields, and wrong changes of values.  After
+ * each operation, no byte outside of sites must have changed, and each site of an accepted table
+ * must read the value of its variable.
  */
 #include <linux/errno.h>
 
@@ -27,7 +27,7 @@ static bool taken[CHUNKS];
 static u64 variables[VARIABLES];
 static u8 before[ARENA_BYTES];
 
-static unsigned int nr_records(unsigned int i)
+static unsigned int count_records(unsigned int i)
 {
 	return chunks[i].head.bytes / sizeof(struct patcher_site);
 }
@@ -42,7 +42,7 @@ static void fill_record(struct input *in, struct patcher_site *site)
 	site->len = kind > 1 ? arena_len(place) : take(in, 1);
 	site->size = kind > 2 ? 1 << take_below(in, 4) : take(in, 1);
 	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 8) << 2 : 0;
-	/* Addresses of variables are valid: the linker writes them. */
+	/* Use valid addresses of variables only, as the linker does. */
 	site->key = (long)&variables[take_below(in, VARIABLES)] - (long)&site->key;
 }
 
@@ -55,7 +55,7 @@ static void fill_chunk(struct input *in, unsigned int number)
 	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
-	/* The length is never too large: the code that finds chunks checks it. */
+	/* Use no length beyond the chunk: the code that finds chunks has checked it. */
 	if (kind == 0)
 		head->bytes = take(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)
@@ -66,11 +66,11 @@ static void fill_chunk(struct input *in, unsigned int number)
 		fill_record(in, &chunks[number].sites[i]);
 }
 
-static void forget_site_bytes(u8 *bytes, unsigned int number)
+static void clear_site_bytes(u8 *bytes, unsigned int number)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_records(number); i++) {
+	for (i = 0; i < count_records(number); i++) {
 		const struct patcher_site *site = &chunks[number].sites[i];
 
 		memset(bytes + (patcher_site_addr(site) - (unsigned long)arena), 0, site->len);
@@ -88,13 +88,13 @@ static void check_outside(void)
 	for (i = 0; i < CHUNKS; i++) {
 		if (!taken[i])
 			continue;
-		forget_site_bytes(now, i);
-		forget_site_bytes(then, i);
+		clear_site_bytes(now, i);
+		clear_site_bytes(then, i);
 	}
 	MUST(!memcmp(now, then, ARENA_BYTES));
 }
 
-static unsigned int max_of(unsigned int a, unsigned int b)
+static unsigned int get_maximum(unsigned int a, unsigned int b)
 {
 	return a > b ? a : b;
 }
@@ -113,18 +113,18 @@ static void check_site(const struct patcher_site *site)
 		MUST(insn.kind == PATCHER_INSN_JCC && insn.cond == (value ? 4 : 5));
 	} else {
 		MUST(insn.kind == PATCHER_INSN_MOV);
-		MUST(insn.size == max_of(site->size, site->len < 4 ? 1 : 4));
+		MUST(insn.size == get_maximum(site->size, site->len < 4 ? 1 : 4));
 		MUST(!memcmp(&insn.imm, &value, site->size));
 	}
 }
 
-static void check(void)
+static void check_text(void)
 {
 	unsigned int i, j;
 
 	check_outside();
 	for (i = 0; i < CHUNKS; i++)
-		for (j = 0; taken[i] && j < nr_records(i); j++)
+		for (j = 0; taken[i] && j < count_records(i); j++)
 			check_site(&chunks[i].sites[j]);
 }
 
@@ -136,7 +136,8 @@ static void do_add(struct input *in)
 	if (taken[number])
 		return;
 	fill_chunk(in, number);
-	taken[number] = !kmarkers_join(&span, &chunks[number].head, sizeof(struct patcher_site)) &&
+	taken[number] = !kmarkers_join_chunk(&span, &chunks[number].head,
+					     sizeof(struct patcher_site)) &&
 			!imv_add_table(MODULE(number), &span) &&
 			chunks[number].head.record == sizeof(struct patcher_site);
 }
@@ -188,7 +189,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			do_drop(&in);
 		else
 			do_set(&in);
-		check();
+		check_text();
 	}
 	for (i = 0; i < CHUNKS; i++) {
 		imv_drop_module(MODULE(i));

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz target: the decoder with any bytes, and the emulator compared with the CPU. */
+/* Fuzz target: the instruction decoder with any bytes, and the emulator compared with the CPU. */
 #include "../../patcher/insn.h"
 #include "../native/oracle.h"
 #include "fuzz.h"
 
 static struct input input;
 
-/* Decode the first bytes only: the result is the same or an error.  No byte behind is read. */
-static void decode_cut(const u8 *code)
+/*
+ * Decode each prefix of the bytes: it is refused, or decoded as all the bytes are.  Each prefix is
+ * copied to memory of its size, so that AddressSanitizer reports a read behind it.
+ */
+static void decode_prefixes(const u8 *code)
 {
 	struct patcher_insn whole, cut;
 	unsigned int max;
@@ -41,7 +44,7 @@ static bool next_case(struct oracle_case *test)
 	test->regs.bx = test->regs.r12 = test->regs.r13 = ~test->regs.ax;
 	test->regs.cx = test->regs.dx = test->regs.si = test->regs.di = test->regs.ax << 1;
 	test->regs.bp = test->regs.r8 = test->regs.r9 = test->regs.r10 = test->regs.ax >> 1;
-	decode_cut(test->code);
+	decode_prefixes(test->code);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: tables of markers, with hostile heads, and probes that are registered and
- * unregistered.  A model computes which markers are on and which probes each calls.
+ * Fuzz target: tables of markers, some with wrong headers, and probes that are registered and
+ * unregistered.  A model computes which markers must be on, and which probes each must call.
  */
 #include <linux/errno.h>
 #include <linux/printk.h>
@@ -34,7 +34,7 @@ static struct {
 
 static bool taken[CHUNKS];
 
-/* The model: the format, the probes and the markers of each name, in order. */
+/* The model: the format, the probes and the markers of each name, in order of registration. */
 static struct name {
 	int format;
 	int probe[PROBES], nr_probes;
@@ -43,7 +43,7 @@ static struct name {
 
 static int called[PROBES * 2], nr_called;
 
-/* Probe p is function p % 2 with private data p / 2. */
+/* Probe number p is probe_even() or probe_odd(), according to p % 2, with private data p / 2. */
 static void probe_even(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	MUST(call_private == called && va_arg(*args, int) == 7);
@@ -56,12 +56,12 @@ static void probe_odd(void *private, void *call_private, const char *fmt, va_lis
 	called[nr_called++] = (long)private * 2 + 1;
 }
 
-static marker_probe_func *probe_of(int probe)
+static marker_probe_func *get_probe(int probe)
 {
 	return probe & 1 ? probe_odd : probe_even;
 }
 
-static void *private_of(int probe)
+static void *get_private(int probe)
 {
 	return (void *)(long)(probe / 2);
 }
@@ -79,7 +79,7 @@ static void fill_marker(struct input *in, int number)
 	};
 }
 
-/* Fill a chunk.  It lists its own two markers, each any number of times. */
+/* Fill a chunk, whose records refer to its own two markers, each any number of times. */
 static void fill_chunk(struct input *in, int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
@@ -102,18 +102,18 @@ static void fill_chunk(struct input *in, int number)
 					    (long)&chunks[number].records[i];
 }
 
-static int listed(int number, unsigned int record)
+static int get_marker_index(int number, unsigned int record)
 {
 	return (struct marker *)((long)&chunks[number].records[record] +
 				 chunks[number].records[record]) - markers;
 }
 
-static unsigned int nr_records(int number)
+static unsigned int count_records(int number)
 {
 	return chunks[number].head.bytes / sizeof(s32);
 }
 
-static bool good_head(int number)
+static bool is_head_valid(int number)
 {
 	const struct kmarkers_chunk *head = &chunks[number].head;
 
@@ -121,7 +121,7 @@ static bool good_head(int number)
 	       head->bytes % sizeof(s32) == 0;
 }
 
-static bool has(const int *numbers, int nr, int number)
+static bool contains(const int *numbers, int nr, int number)
 {
 	while (nr--)
 		if (numbers[nr] == number)
@@ -134,22 +134,22 @@ static void remove_at(int *numbers, int *nr, int at)
 	memmove(&numbers[at], &numbers[at + 1], (--*nr - at) * sizeof(*numbers));
 }
 
-static void model_add(int number)
+static void add_to_model(int number)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_records(number); i++) {
-		int marker = listed(number, i);
+	for (i = 0; i < count_records(number); i++) {
+		int marker = get_marker_index(number, i);
 		struct name *name = &model[marker_name[marker]];
 
-		if (!has(name->marker, name->nr_markers, marker))
+		if (!contains(name->marker, name->nr_markers, marker))
 			name->marker[name->nr_markers++] = marker;
 	}
-	for (i = 0; i < nr_records(number); i++) {
-		struct name *name = &model[marker_name[listed(number, i)]];
+	for (i = 0; i < count_records(number); i++) {
+		struct name *name = &model[marker_name[get_marker_index(number, i)]];
 
 		if (name->nr_probes && name->format == NONE)
-			name->format = marker_format[listed(number, i)];
+			name->format = marker_format[get_marker_index(number, i)];
 	}
 }
 
@@ -161,14 +161,14 @@ static void do_add(struct input *in)
 	if (taken[number])
 		return;
 	fill_chunk(in, number);
-	taken[number] = !kmarkers_join(&span, &chunks[number].head, sizeof(s32)) &&
+	taken[number] = !kmarkers_join_chunk(&span, &chunks[number].head, sizeof(s32)) &&
 			!marker_tables_add(MODULE(number), &span);
-	MUST(taken[number] == good_head(number));
+	MUST(taken[number] == is_head_valid(number));
 	if (taken[number])
-		model_add(number);
+		add_to_model(number);
 }
 
-static void drop(int number)
+static void drop_table(int number)
 {
 	int i, j;
 
@@ -180,11 +180,11 @@ static void drop(int number)
 				remove_at(model[i].marker, &model[i].nr_markers, j);
 }
 
-static int model_register(struct name *name, int format, int probe)
+static int register_in_model(struct name *name, int format, int probe)
 {
 	if (format != NONE && name->format != NONE && format != name->format)
 		return -EPERM;
-	if (has(name->probe, name->nr_probes, probe))
+	if (contains(name->probe, name->nr_probes, probe))
 		return -EBUSY;
 	if (format == NONE && name->nr_markers)
 		format = marker_format[name->marker[0]];
@@ -198,13 +198,13 @@ static void do_register(struct input *in)
 {
 	int name = take_below(in, NAMES), probe = take_below(in, PROBES);
 	int format = (int)take_below(in, FORMATS + 1) - 1;
-	int want = model_register(&model[name], format, probe);
+	int want = register_in_model(&model[name], format, probe);
 
 	MUST(marker_probe_register(names[name], format == NONE ? NULL : formats[format],
-				   probe_of(probe), private_of(probe)) == want);
+				   get_probe(probe), get_private(probe)) == want);
 }
 
-static void unregister(int number, int probe)
+static void unregister_probe(int number, int probe)
 {
 	struct name *name = &model[number];
 	int i, want = -ENOENT;
@@ -217,7 +217,7 @@ static void unregister(int number, int probe)
 			name->format = NONE;
 		want = 0;
 	}
-	MUST(marker_probe_unregister(names[number], probe_of(probe), private_of(probe)) == want);
+	MUST(marker_probe_unregister(names[number], get_probe(probe), get_private(probe)) == want);
 }
 
 static void check_marker(const struct name *name, int number)
@@ -234,7 +234,7 @@ static void check_marker(const struct name *name, int number)
 		MUST(called[i] == name->probe[i]);
 }
 
-static void check(void)
+static void check_markers(void)
 {
 	int i, j;
 
@@ -243,20 +243,20 @@ static void check(void)
 			check_marker(&model[i], model[i].marker[j]);
 }
 
-/* Remove all tables.  Then remove all names, or else unregister all probes. */
-static void forget(bool free_all)
+/* Drop all tables.  Then free all names if @free_all is set, or else unregister all probes. */
+static void clean_up(bool free_all)
 {
 	int i, j;
 
 	for (i = 0; i < CHUNKS; i++)
-		drop(i);
+		drop_table(i);
 	if (free_all) {
 		marker_names_free();
 		return;
 	}
 	for (i = 0; i < NAMES; i++)
 		for (j = 0; j < PROBES; j++)
-			unregister(i, j);
+			unregister_probe(i, j);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -272,13 +272,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		if (what < 2)
 			do_add(&in);
 		else if (what == 2)
-			drop(take_below(&in, CHUNKS));
+			drop_table(take_below(&in, CHUNKS));
 		else if (what < 6)
 			do_register(&in);
 		else
-			unregister(take_below(&in, NAMES), take_below(&in, PROBES));
-		check();
+			unregister_probe(take_below(&in, NAMES), take_below(&in, PROBES));
+		check_markers();
 	}
-	forget(size & 1);
+	clean_up(size & 1);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a fuzz target without a fuzzer: on the files named, or on random inputs.
+ * Runs a fuzz target without a fuzzer: on the named files, or on COUNT random inputs.
  * usage: fuzz-TARGET COUNT [SEED] | fuzz-TARGET FILE...
  */
 #include "fuzz.h"
@@ -9,8 +9,8 @@
 
 static u64 state;
 
-/* splitmix64 */
-static u64 next_random(void)
+/* Return the next random number of the generator splitmix64. */
+static u64 draw_random(void)
 {
 	u64 z = state += 0x9e3779b97f4a7c15ULL;
 
@@ -19,9 +19,11 @@ static u64 next_random(void)
 	return z ^ (z >> 31);
 }
 
-static void run(const u8 *data, size_t size)
+static void run_input(const u8 *data, size_t size)
 {
-	/* The copy has exactly this size, so that a read behind its end is noticed. */
+	/*
+	 * Copy to memory of exactly this size, so that AddressSanitizer reports a read behind it.
+	 */
 	u8 *copy = malloc(size);
 
 	memcpy(copy, data, size);
@@ -36,10 +38,10 @@ static void run_random(unsigned long count)
 	size_t size;
 
 	while (count--) {
-		size = next_random() % (MAX_SIZE >> next_random() % 8);
+		size = draw_random() % (MAX_SIZE >> draw_random() % 8);
 		for (i = 0; i < size; i++)
-			data[i] = next_random();
-		run(data, size);
+			data[i] = draw_random();
+		run_input(data, size);
 	}
 }
 
@@ -55,7 +57,7 @@ static int run_file(const char *path)
 	}
 	size = fread(data, 1, sizeof(data), file);
 	fclose(file);
-	run(data, size);
+	run_input(data, size);
 	return 0;
 }
 

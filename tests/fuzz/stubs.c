@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that the targets link against and do not test. */
+/* Empty definitions of functions that the fuzz targets need for linking, but do not test. */
 #include <linux/seq_file.h>
 
 #include <kmarkers/immediate.h>

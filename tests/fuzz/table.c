@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: hostile tables and batches.  The input selects operations: registering
- * tables, applying batches and executing breakpoints.  A model computes the right results
- * and the right text.
+ * Fuzz target: patcher tables and batches, also wrong ones.  The input selects operations:
+ * registering tables, applying batches and executing breakpoints.  A model computes the expected
+ * results and the expected bytes of the text.
  */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
@@ -27,12 +27,12 @@ static struct table {
 static struct patcher_poke pokes[POKES];
 static u8 model[ARENA_BYTES];
 
-static bool inside(const u8 *addr, unsigned int len)
+static bool is_inside_arena(const u8 *addr, unsigned int len)
 {
 	return addr >= arena && len <= ARENA_BYTES && addr <= arena + ARENA_BYTES - len;
 }
 
-static bool is_one(const u8 *bytes, unsigned int len)
+static bool is_one_instruction(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
@@ -49,12 +49,12 @@ static bool is_prefix(u8 byte)
 	return byte == 0xf0 || byte == 0x3e;
 }
 
-/* Return whether a site may be registered if there is no other one. */
-static bool good_site(const struct patcher_site *site)
+/* Return true if a site may be registered when there is no other site. */
+static bool is_site_valid(const struct patcher_site *site)
 {
 	const u8 *addr = (u8 *)patcher_site_addr(site);
 
-	if (!site->len || site->len > PATCHER_INSN_MAX || !inside(addr, site->len))
+	if (!site->len || site->len > PATCHER_INSN_MAX || !is_inside_arena(addr, site->len))
 		return false;
 	if (site->flags & PATCHER_SITE_ABSOLUTE)
 		return false;
@@ -62,10 +62,10 @@ static bool good_site(const struct patcher_site *site)
 		return arena_can_wait && !(site->flags & PATCHER_SITE_PREFIX);
 	if (site->flags & PATCHER_SITE_PREFIX)
 		return site->len == 1 && is_prefix(*addr);
-	return is_one(addr, site->len);
+	return is_one_instruction(addr, site->len);
 }
 
-static bool clashes(const struct patcher_site *site)
+static bool overlaps_registered(const struct patcher_site *site)
 {
 	unsigned int i, j;
 
@@ -77,12 +77,12 @@ static bool clashes(const struct patcher_site *site)
 	return false;
 }
 
-static bool good_table(const struct table *t)
+static bool is_table_valid(const struct table *t)
 {
 	unsigned int i, j;
 
 	for (i = 0; i < t->table.nr; i++) {
-		if (!good_site(&t->sites[i]) || clashes(&t->sites[i]))
+		if (!is_site_valid(&t->sites[i]) || overlaps_registered(&t->sites[i]))
 			return false;
 		for (j = 0; j < i; j++)
 			if (overlap(patcher_site_addr(&t->sites[i]), t->sites[i].len,
@@ -122,7 +122,7 @@ static void do_register(struct input *in)
 	t->table.owner = owners[take_below(in, 2)];
 	for (i = 0; i < t->table.nr; i++)
 		fill_site(in, &t->sites[i]);
-	good = good_table(t);
+	good = is_table_valid(t);
 	t->registered = !patcher_register(&t->table);
 	MUST(t->registered == good);
 }
@@ -151,8 +151,8 @@ static const struct patcher_site *find_site(const u8 *addr, const char **owner)
 	return NULL;
 }
 
-/* Return a registered site that the input selects, or NULL. */
-static const struct patcher_site *some_site(struct input *in)
+/* Return a registered site selected by the input, or NULL. */
+static const struct patcher_site *choose_site(struct input *in)
 {
 	const struct table *t = &tables[take_below(in, TABLES)];
 	unsigned int number = take(in, 1);
@@ -162,13 +162,13 @@ static const struct patcher_site *some_site(struct input *in)
 
 static void fill_poke(struct input *in, struct patcher_poke *poke, bool prefix)
 {
-	const struct patcher_site *site = some_site(in);
+	const struct patcher_site *site = choose_site(in);
 	unsigned int kind = take_below(in, 16);
 
 	memset(poke, 0, sizeof(*poke));
 	poke->addr = site && kind ? (u8 *)patcher_site_addr(site) : arena_place(in);
 	poke->len = site && kind > 1 ? site->len : take(in, 1);
-	if (poke->len > PATCHER_INSN_MAX || !inside(poke->addr, poke->len))
+	if (poke->len > PATCHER_INSN_MAX || !is_inside_arena(poke->addr, poke->len))
 		return;
 	memcpy(poke->old, poke->addr, poke->len);
 	if (kind == 2)
@@ -179,7 +179,7 @@ static void fill_poke(struct input *in, struct patcher_poke *poke, bool prefix)
 		arena_instruction(in, poke->new, poke->len);
 }
 
-static bool is_nops(const u8 *bytes, unsigned int len)
+static bool holds_only_nops(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
@@ -192,16 +192,17 @@ static bool is_nops(const u8 *bytes, unsigned int len)
 	return true;
 }
 
-static bool is_skip(const u8 *bytes, unsigned int len)
+/* Return true if the bytes are only nops, or begin with a jump to their end. */
+static bool has_no_effect(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
-	return is_nops(bytes, len) ||
+	return holds_only_nops(bytes, len) ||
 	       (!patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
 		insn.imm == (long)len - insn.len);
 }
 
-static bool good_poke(const struct patcher_poke *poke, const char *owner, bool prefix)
+static bool is_poke_valid(const struct patcher_poke *poke, const char *owner, bool prefix)
 {
 	const struct patcher_site *site;
 	const char *whose;
@@ -213,21 +214,21 @@ static bool good_poke(const struct patcher_poke *poke, const char *owner, bool p
 	    !(site->flags & PATCHER_SITE_PREFIX) != !prefix ||
 	    memcmp(poke->old, poke->addr, poke->len))
 		return false;
-	/* A LOCK prefix may be removed only with one CPU. */
+	/* A LOCK prefix may be removed only while one CPU is online. */
 	if (prefix)
 		return poke->len == 1 && is_prefix(poke->new[0]) &&
 		       (poke->new[0] == 0xf0 || arena_alone);
-	return is_one(poke->new, poke->len) ||
-	       (site->flags & PATCHER_SITE_RUN && (is_skip(poke->new, poke->len) ||
-						   is_skip(poke->old, poke->len)));
+	return is_one_instruction(poke->new, poke->len) ||
+	       (site->flags & PATCHER_SITE_RUN && (has_no_effect(poke->new, poke->len) ||
+						   has_no_effect(poke->old, poke->len)));
 }
 
-static bool good_batch(unsigned int nr, const char *owner, bool prefix)
+static bool is_batch_valid(unsigned int nr, const char *owner, bool prefix)
 {
 	unsigned int i, j;
 
 	for (i = 0; i < nr; i++) {
-		if (!good_poke(&pokes[i], owner, prefix))
+		if (!is_poke_valid(&pokes[i], owner, prefix))
 			return false;
 		for (j = 0; j < i; j++)
 			if (pokes[j].addr == pokes[i].addr)
@@ -245,7 +246,7 @@ static void do_apply(struct input *in, bool prefix)
 
 	for (i = 0; i < nr; i++)
 		fill_poke(in, &pokes[i], prefix);
-	good = good_batch(nr, owner, prefix) && (prefix || chunk);
+	good = is_batch_valid(nr, owner, prefix) && (prefix || chunk);
 	err = prefix ? patcher_store_prefixes(owner, pokes, nr)
 		     : patcher_apply_chunked(owner, pokes, nr, chunk);
 	MUST(!err == good);
@@ -268,7 +269,7 @@ static void do_hit(struct input *in)
 	MUST(!memcmp(&regs, &expected, sizeof(regs)));
 }
 
-static void do_something(struct input *in)
+static void do_operation(struct input *in)
 {
 	unsigned int what = take(in, 1);
 
@@ -303,7 +304,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	arena_alone = false;
 	arena_can_wait = true;
 	while (in.left) {
-		do_something(&in);
+		do_operation(&in);
 		MUST(!memcmp(model, arena, ARENA_BYTES));
 	}
 	for (i = 0; i < TABLES; i++) {

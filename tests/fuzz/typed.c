@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: tables of stubs, also hostile ones, and probes of typed markers that are
- * registered and unregistered.  The stubs are in the arena.  Their bytes and the array of
- * the iterator show which probes they call.  A model computes the right probes.
+ * Fuzz target: tables of stubs of typed markers, also wrong ones, and probes that are registered
+ * and unregistered.  The stubs are in the arena.  A model computes which probes each marker must
+ * call; they are compared with the bytes of its stubs and with the probe array of its iterator.
  */
 #include <linux/errno.h>
 
@@ -42,18 +42,18 @@ static void probe_by_name(void *private, void *call_private, const char *fmt, va
 {
 }
 
-/* Return the function of a probe: odd ones are out of reach of a jump. */
-static marker_typed_func *probe_of(int probe)
+/* Return the function of a probe.  Those of odd probes are out of reach of a direct jump. */
+static marker_typed_func *get_probe(int probe)
 {
 	return probe & 1 ? FAR : probe_near;
 }
 
-static void *private_of(int probe)
+static void *get_private(int probe)
 {
 	return (void *)(0x1234567800000000L + probe);
 }
 
-static bool good_head(const struct kmarkers_chunk *head)
+static bool is_head_valid(const struct kmarkers_chunk *head)
 {
 	const unsigned int three = 3 * sizeof(struct patcher_site);
 
@@ -61,8 +61,8 @@ static bool good_head(const struct kmarkers_chunk *head)
 	       head->bytes % three == 0;
 }
 
-/* Return the site of a chunk at an address, or NULL if there is none or more than one. */
-static const struct patcher_site *site_at(int chunk, unsigned int nr, const u8 *at)
+/* Return the only site of a chunk at address @at, or NULL if there is none or more than one. */
+static const struct patcher_site *find_site(int chunk, unsigned int nr, const u8 *at)
 {
 	const struct patcher_site *found = NULL;
 	unsigned int i;
@@ -77,7 +77,7 @@ static const struct patcher_site *site_at(int chunk, unsigned int nr, const u8 *
 	return found;
 }
 
-static bool good_part(const struct patcher_site *site, unsigned int part, unsigned long key)
+static bool is_part_valid(const struct patcher_site *site, unsigned int part, unsigned long key)
 {
 	struct patcher_insn insn;
 	const u8 *at;
@@ -88,7 +88,7 @@ static bool good_part(const struct patcher_site *site, unsigned int part, unsign
 	return !patcher_insn_decode(at, site->len, &insn) && insn.len == site->len;
 }
 
-static bool clashes(const u8 *at)
+static bool overlaps_stub(const u8 *at)
 {
 	int i, j;
 
@@ -100,10 +100,10 @@ static bool clashes(const u8 *at)
 	return false;
 }
 
-/* Return whether a stub begins here that overlaps no other one.  Add it to the model. */
-static bool find_stub(int chunk, unsigned int nr, u8 *at)
+/* Add the stub at @at to the model.  Return false if none begins there, or it overlaps another. */
+static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 {
-	const struct patcher_site *site = site_at(chunk, nr, at);
+	const struct patcher_site *site = find_site(chunk, nr, at);
 	unsigned long key;
 	unsigned int i;
 
@@ -111,9 +111,9 @@ static bool find_stub(int chunk, unsigned int nr, u8 *at)
 		return false;
 	key = patcher_site_key(site);
 	for (i = 0; i < 3; i++)
-		if (!good_part(site_at(chunk, nr, at + typed_stub_at[i]), i, key))
+		if (!is_part_valid(find_site(chunk, nr, at + typed_stub_at[i]), i, key))
 			return false;
-	if (clashes(at) || ((struct marker_typed *)key)->iterator == FAR)
+	if (overlaps_stub(at) || ((struct marker_typed *)key)->iterator == FAR)
 		return false;
 	model_stubs[chunk][nr_stubs[chunk]++] = (struct stub) {
 		at, (struct marker_typed *)key - typed_markers
@@ -121,17 +121,17 @@ static bool find_stub(int chunk, unsigned int nr, u8 *at)
 	return true;
 }
 
-/* Add the stubs of a chunk to the model.  Return false if a site belongs to no stub. */
-static bool model_add(int chunk)
+/* Add the stubs of a chunk to the model.  Return false, and add none, if a site is in no stub. */
+static bool add_to_model(int chunk)
 {
 	const struct kmarkers_chunk *head = &typed_stubs[chunk].head;
 	unsigned int nr, at, found = 0;
 
-	if (!good_head(head))
+	if (!is_head_valid(head))
 		return false;
 	nr = head->bytes / sizeof(struct patcher_site);
 	for (at = 0; at + STUB_BYTES <= ARENA_BYTES; at++)
-		found += find_stub(chunk, nr, arena + at);
+		found += add_stub_at(chunk, nr, arena + at);
 	if (found * 3 == nr)
 		return true;
 	nr_stubs[chunk] = 0;
@@ -142,7 +142,7 @@ static int add_stubs(int chunk)
 {
 	struct kmarkers_span span = { NULL };
 
-	return kmarkers_join(&span, &typed_stubs[chunk].head, sizeof(struct patcher_site)) ?:
+	return kmarkers_join_chunk(&span, &typed_stubs[chunk].head, sizeof(struct patcher_site)) ?:
 	       marker_stubs_add(MODULE(chunk), &span);
 }
 
@@ -150,7 +150,7 @@ static int add_markers(int chunk)
 {
 	struct kmarkers_span span = { NULL };
 
-	return kmarkers_join(&span, &typed_tables[chunk].head, sizeof(s32)) ?:
+	return kmarkers_join_chunk(&span, &typed_tables[chunk].head, sizeof(s32)) ?:
 	       marker_tables_add(MODULE(chunk), &span);
 }
 
@@ -163,7 +163,7 @@ static void do_add(struct input *in)
 		return;
 	typed_fill_markers(in, chunk);
 	typed_fill_stubs(in, chunk);
-	good = model_add(chunk);
+	good = add_to_model(chunk);
 	MUST(!add_stubs(chunk) == good);
 	taken[chunk] = good;
 	if (good)
@@ -181,8 +181,8 @@ static bool jumps_to(const u8 *at, marker_typed_func *target)
 	return *at == 0xe9 && (long)at + 5 + displacement == (long)target;
 }
 
-/* A stub whose module has left calls the iterator, which finds no probe. */
-static void drop(int chunk)
+/* Drop the tables of a chunk, and check that its stubs jump to the iterator. */
+static void drop_tables(int chunk)
 {
 	int i;
 
@@ -219,7 +219,8 @@ static void do_register(struct input *in)
 		want = -EBUSY;
 	else
 		model[marker].probe[model[marker].nr++] = probe;
-	MUST(marker_typed_register(&typed_markers[marker], probe_of(probe), private_of(probe)) == want);
+	MUST(marker_typed_register(&typed_markers[marker], get_probe(probe),
+				   get_private(probe)) == want);
 }
 
 static void do_unregister(struct input *in)
@@ -235,7 +236,8 @@ static void do_unregister(struct input *in)
 		memmove(&model[marker].probe[at], &model[marker].probe[at + 1],
 			(model[marker].nr - at) * sizeof(int));
 	}
-	MUST(marker_typed_unregister(&typed_markers[marker], probe_of(probe), private_of(probe)) == want);
+	MUST(marker_typed_unregister(&typed_markers[marker], get_probe(probe),
+				     get_private(probe)) == want);
 }
 
 static void toggle_by_name(int marker)
@@ -250,21 +252,21 @@ static void toggle_by_name(int marker)
 	model[marker].by_name = !model[marker].by_name;
 }
 
-/* The last stub of a marker calls its only probe directly.  Other stubs call the iterator. */
+/* Check a stub: the last stub of a marker calls its only probe directly, others the iterator. */
 static void check_stub(const struct stub *stub, bool last)
 {
 	int probe = model[stub->marker].probe[0];
 	u64 private;
 
 	if (!last || model[stub->marker].nr != 1 || model[stub->marker].by_name ||
-	    probe_of(probe) == FAR) {
+	    get_probe(probe) == FAR) {
 		MUST(jumps_to(stub->at, typed_markers[stub->marker].iterator));
 		return;
 	}
 	memcpy(&private, stub->at + 7, sizeof(private));
 	MUST(!memcmp(stub->at, typed_stub_bytes, 7));
-	MUST(private == (u64)private_of(probe));
-	MUST(jumps_to(stub->at + 15, probe_of(probe)));
+	MUST(private == (u64)get_private(probe));
+	MUST(jumps_to(stub->at + 15, get_probe(probe)));
 }
 
 static void check_stubs(int chunk)
@@ -291,8 +293,8 @@ static void check_marker(int number)
 	for (i = 0; i < model[number].nr; i++, probe++) {
 		while (probe->func == (marker_probe_func *)(void *)typed_no_probe)
 			probe++;
-		MUST(probe->func == (marker_probe_func *)(void *)probe_of(model[number].probe[i]));
-		MUST(probe->private == private_of(model[number].probe[i]));
+		MUST(probe->func == (marker_probe_func *)(void *)get_probe(model[number].probe[i]));
+		MUST(probe->private == get_private(model[number].probe[i]));
 	}
 	while (probe && probe->func == (marker_probe_func *)(void *)typed_no_probe)
 		probe++;
@@ -300,7 +302,7 @@ static void check_marker(int number)
 }
 
 /* Check all markers and stubs, and that no byte outside of stubs has changed. */
-static void check(void)
+static void check_all(void)
 {
 	int i;
 
@@ -312,14 +314,14 @@ static void check(void)
 			check_marker(i);
 }
 
-static void do_something(struct input *in)
+static void do_operation(struct input *in)
 {
 	unsigned int what = take_below(in, 16);
 
 	if (what < 4)
 		do_add(in);
 	else if (what == 4)
-		drop(take_below(in, CHUNKS));
+		drop_tables(take_below(in, CHUNKS));
 	else if (what < 10)
 		do_register(in);
 	else if (what < 14)
@@ -336,11 +338,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	typed_fill_arena(&in);
 	memcpy(before, arena, ARENA_BYTES);
 	while (in.left) {
-		do_something(&in);
-		check();
+		do_operation(&in);
+		check_all();
 	}
 	for (i = 0; i < CHUNKS; i++)
-		drop(i);
+		drop_tables(i);
 	for (i = 0; i < MARKERS; i++)
 		if (model[i].by_name)
 			toggle_by_name(i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables that the fuzz target of typed markers passes to the code under test. */
+/* Tables for the fuzz target of typed markers, which passes them to the code under test. */
 #ifndef TESTS_FUZZ_TYPED_H
 #define TESTS_FUZZ_TYPED_H
 
@@ -10,7 +10,7 @@
 
 #define CHUNKS		2
 #define MARKERS		(CHUNKS * 2)
-#define STUBS		3	/* most stubs in a chunk */
+#define STUBS		3	/* maximum number of stubs in a chunk */
 #define SITES		(STUBS * 3)
 #define STUB_BYTES	20
 #define MODULE(number)	((struct module *)(unsigned long)((number) + 1))
@@ -31,13 +31,13 @@ extern struct typed_table typed_tables[CHUNKS];
 extern struct marker_typed typed_markers[MARKERS];
 extern const char *const typed_names[MARKERS];
 
-/* The bytes of a good stub, and the offsets and lengths of its three instructions. */
+/* Bytes of a valid stub, and offsets and lengths of its three instructions. */
 extern const u8 typed_stub_bytes[STUB_BYTES], typed_stub_at[3], typed_stub_len[3];
 
-/* The function that a marker without a probe calls. */
+/* Function that a marker without a probe calls. */
 void typed_no_probe(void);
 
-/* Fill the markers of a chunk, its stubs and the arena from the input. */
+/* Fill the markers of a chunk, the stubs of a chunk, and the arena, as selected by the input. */
 void typed_fill_markers(struct input *in, int chunk);
 void typed_fill_stubs(struct input *in, int chunk);
 void typed_fill_arena(struct input *in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The input of the fuzz target of typed markers: markers and stubs, also hostile ones. */
+/* Makes the markers and stubs, also wrong ones, for the fuzz target of typed markers. */
 #include <kmarkers/patcher.h>
 #include <kmarkers/typed.h>
 
@@ -68,8 +68,8 @@ static void fill_site(struct patcher_site *site, u8 *at, const struct marker_typ
 	site->flags = 0;
 }
 
-/* Change a field of one of a stub's sites, or swap two of its sites. */
-static void spoil(struct input *in, int chunk, struct patcher_site *site)
+/* Change a field of one of a stub's sites, or swap two of its sites, as the input selects. */
+static void change_stub(struct input *in, int chunk, struct patcher_site *site)
 {
 	struct patcher_site *one = &site[take_below(in, 3)], tmp;
 	u8 *at = (u8 *)patcher_site_addr(one);
@@ -92,7 +92,7 @@ static void spoil(struct input *in, int chunk, struct patcher_site *site)
 		one->addr = take(in, 4);
 		break;
 	default:
-		/* This swap must change nothing: the sites of a chunk may be in any order. */
+		/* Swap two sites, which must have no effect: the sites may be in any order. */
 		tmp = site[0];
 		site[0] = site[1];
 		site[1] = tmp;
@@ -130,13 +130,13 @@ void typed_fill_stubs(struct input *in, int chunk)
 				  take_below(in, 4) ? typed_stub_len[j] :
 						      arena_len(at + typed_stub_at[j]));
 		if (take_below(in, 16) == 0)
-			spoil(in, chunk, site);
+			change_stub(in, chunk, site);
 	}
 }
 
 /*
- * Fill the arena with instructions of any kind.  At most places, write a good stub, or a
- * stub whose first instruction is too short.
+ * Fill the arena with instructions of any kind.  At most places, write a valid stub, or a stub
+ * whose first instruction is too short.
  */
 void typed_fill_arena(struct input *in)
 {

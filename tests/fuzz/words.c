@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: texts that are written to files in debugfs.  The input is the text, or it
- * selects pieces of valid texts.  The result of each parser is compared with that of a
- * second parser here.
+ * Fuzz target: the parsers of texts that are written to files in debugfs.  The input is the text,
+ * or selects pieces of valid texts.  The result of each parser is compared with that of a second
+ * implementation in this file.
  */
 #include <errno.h>
 
@@ -29,7 +29,7 @@ static const char *const digits[] = {
 static char text[MAX_TEXT + 1];
 static size_t length;
 
-static void add(const char *piece, size_t bytes)
+static void append(const char *piece, size_t bytes)
 {
 	if (length + bytes > MAX_TEXT)
 		return;
@@ -37,14 +37,15 @@ static void add(const char *piece, size_t bytes)
 	length += bytes;
 }
 
-static void add_one_of(struct input *in, const char *const *list, unsigned int nr)
+static void append_one_of(struct input *in, const char *const *list, unsigned int nr)
 {
 	const char *piece = list[take_below(in, nr)];
 
-	add(piece, strlen(piece));
+	append(piece, strlen(piece));
 }
 
-static void fill(struct input *in)
+/* Set text and length, as selected by the input. */
+static void fill_text(struct input *in)
 {
 	static const char *const signs[] = { "", "", "-", "+" };
 	static const char *const ends[] = { "", "", "\n", "\n\n", " ", "x" };
@@ -55,23 +56,23 @@ static void fill(struct input *in)
 		length = in->left < MAX_TEXT ? in->left : MAX_TEXT;
 		memcpy(text, in->data, length);
 	} else if (kind == 1) {
-		add_one_of(in, signs, ARRAY_SIZE(signs));
+		append_one_of(in, signs, ARRAY_SIZE(signs));
 		while (nr--)
-			add_one_of(in, digits, ARRAY_SIZE(digits));
+			append_one_of(in, digits, ARRAY_SIZE(digits));
 	} else {
-		add_one_of(in, words, ARRAY_SIZE(words));
+		append_one_of(in, words, ARRAY_SIZE(words));
 		for (; nr; nr--) {
-			add(" ", 1);
-			add_one_of(in, words, ARRAY_SIZE(words));
+			append(" ", 1);
+			append_one_of(in, words, ARRAY_SIZE(words));
 		}
 	}
 	if (kind)
-		add_one_of(in, ends, ARRAY_SIZE(ends));
+		append_one_of(in, ends, ARRAY_SIZE(ends));
 	text[length] = '\0';
 }
 
-/* Return a copy.  Its memory ends with it, so that a read behind its end is noticed. */
-static char *copy_of(const char *from, size_t bytes)
+/* Return a copy in memory of exactly its size, so that a read behind its end is detected. */
+static char *copy_text(const char *from, size_t bytes)
 {
 	char *copy = malloc(bytes + 1);
 
@@ -80,8 +81,8 @@ static char *copy_of(const char *from, size_t bytes)
 	return copy;
 }
 
-/* Compute the value of a number without a sign.  Return whether it is one of 64 bits. */
-static bool magnitude(const char *at, __uint128_t *value)
+/* Parse an unsigned number.  Return false if it is invalid or does not fit in 64 bits. */
+static bool parse_magnitude(const char *at, __uint128_t *value)
 {
 	static const char all[] = "0123456789abcdef0123456789ABCDEF";
 	unsigned int base = 10, nr;
@@ -109,7 +110,7 @@ static void check_number(const char *line, bool is_signed)
 	u64 value = 0;
 	__uint128_t size;
 	int err = patcher_parse_number(line, is_signed, &value);
-	bool good = magnitude(line + (minus || *line == '+'), &size);
+	bool good = parse_magnitude(line + (minus || *line == '+'), &size);
 
 	if (is_signed && size > ((u64)1 << 63) - !minus)
 		good = false;
@@ -126,7 +127,7 @@ static void check_identifier(const char *line)
 	MUST(patcher_is_identifier(line) == (good && !line[good]));
 }
 
-/* Find the beginnings of all words.  Return 0 if a space is first, last or doubled. */
+/* Find the words, and return their number: 0 if there are too many, or if spaces are misplaced. */
 static unsigned int find_words(const char *line, const char **word)
 {
 	unsigned int nr = 1;
@@ -158,7 +159,7 @@ static bool is_command(const char *at)
 	       is_word(at + (*at == '-'), "count");
 }
 
-/* "trace" and "count" add a bit each; with a minus they remove it; "none" removes both. */
+/* Check the bits of a command: "trace" and "count" add one, "-trace" and "-count" remove it. */
 static void check_command(const struct control_command *command, const char *at)
 {
 	unsigned int trace = is_word(at + (*at == '-'), "trace") ? CONTROL_TRACE : 0;
@@ -169,7 +170,7 @@ static void check_command(const struct control_command *command, const char *at)
 	MUST(command->add == (takes ? 0 : which) && command->del == (takes ? which : 0));
 }
 
-static bool good_request(const char *line, const char **word, unsigned int nr)
+static bool is_request_valid(const char *line, const char **word, unsigned int nr)
 {
 	if (nr < 2)
 		return false;
@@ -197,17 +198,17 @@ static void check_control(const char *line)
 {
 	const char *word[WORDS];
 	unsigned int nr = find_words(line, word);
-	char *copy = copy_of(line, strlen(line));
+	char *copy = copy_text(line, strlen(line));
 	struct control_request request;
 	int err = marker_command_parse(copy, &request);
 
-	MUST(err == (good_request(line, word, nr) ? 0 : -EINVAL));
+	MUST(err == (is_request_valid(line, word, nr) ? 0 : -EINVAL));
 	if (!err)
 		check_request(&request, word, nr);
 	free(copy);
 }
 
-/* The files of a name accept one command, or 0 and 1. */
+/* Check the parsers of the files of a marker name, which accept a command, or 0 and 1. */
 static void check_word(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);
@@ -229,11 +230,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	char *line;
 	int err;
 
-	fill(&in);
+	fill_text(&in);
 	check_identifier(text);
-	line = copy_of(text, length);
+	line = copy_text(text, length);
 	wanted = length - (length && text[length - 1] == '\n');
-	err = kmarkers_end_line(line, length);
+	err = kmarkers_strip_newline(line, length);
 	MUST(err == (wanted && !memchr(text, 0, wanted) ? 0 : -EINVAL));
 	if (!err) {
 		MUST(strlen(line) == wanted && !memcmp(line, text, wanted));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose init text uses imv_read() instead of _imv_read().  Loading it must fail. */
+/*
+ * A module whose __init function reads an immediate value with imv_read(), which makes a patch site
+ * in init text.  Loading it must fail.  _imv_read(), a plain load, is allowed there.
+ */
 #include <linux/module.h>
 
 #include <kmarkers/immediate.h>

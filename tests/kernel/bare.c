@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that registers a probe and has no table.  Loading it must succeed. */
+/*
+ * A module that registers a marker probe, but has no markers or immediate values, and so no tables
+ * of kmarkers.  Loading it must succeed.
+ */
 #include <linux/module.h>
 
 int marker_probe_register(const char *name, const char *format,
@@ -28,6 +31,6 @@ static void __exit bare_exit(void)
 module_init(bare_init);
 module_exit(bare_exit);
 
-MODULE_DESCRIPTION("A probe in a module without tables");
+MODULE_DESCRIPTION("A marker probe in a module without markers");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

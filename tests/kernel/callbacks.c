@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two callbacks of tracepoints, with markers in them.  callbacks_get() holds several
- * markers.  callbacks_own() belongs to a tracepoint that this module defines.
+ * Two tracepoint callbacks that contain markers.  callbacks_get() contains several markers, for the
+ * kernel's tracepoint module_get.  callbacks_own() is for a tracepoint that this module defines.
  *
  * Writing to the parameter "fire" executes the module's own tracepoint.  Writing 1 or 0 to
- * the parameter "itself" registers or unregisters callbacks_get() at its tracepoint
- * directly, without a marker.
+ * the parameter "itself" registers or unregisters callbacks_get() at module_get directly,
+ * without a marker.
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -18,15 +18,15 @@
 #define CREATE_TRACE_POINTS
 #include "own_trace.h"
 
-static __always_inline void note(struct module *module)
+static __always_inline void hit_first(struct module *module)
 {
 	trace_mark_tp(callbacks_first, module_get, callbacks_get, "name %s", module->name);
 }
 
 void callbacks_get(void *data, struct module *module, unsigned long ip)
 {
-	note(module);
-	note(module);
+	hit_first(module);
+	hit_first(module);
 	trace_mark_tp(callbacks_first, module_get, callbacks_get, "name %s", module->name);
 	trace_mark_tp(callbacks_second, module_get, callbacks_get, "ip %p", (void *)ip);
 }
@@ -37,7 +37,7 @@ void callbacks_own(void *data, unsigned long number)
 	trace_mark_tp(example_tick, kmarkers_test_own, callbacks_own, "tick %lu", number);
 }
 
-static int fire(const char *unused, const struct kernel_param *kp)
+static int set_fire(const char *unused, const struct kernel_param *kp)
 {
 	trace_kmarkers_test_own(1);
 	return 0;
@@ -45,7 +45,7 @@ static int fire(const char *unused, const struct kernel_param *kp)
 
 static bool connected;
 
-static int connect(bool on)
+static int register_directly(bool on)
 {
 	int err = 0;
 
@@ -62,10 +62,10 @@ static int set_itself(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: connect(on);
+	return kstrtobool(text, &on) ?: register_directly(on);
 }
 
-static const struct kernel_param_ops fire_ops = { .set = fire };
+static const struct kernel_param_ops fire_ops = { .set = set_fire };
 static const struct kernel_param_ops itself_ops = { .set = set_itself };
 module_param_cb(fire, &fire_ops, NULL, 0200);
 module_param_cb(itself, &itself_ops, NULL, 0200);
@@ -77,13 +77,13 @@ static int __init callbacks_init(void)
 
 static void __exit callbacks_exit(void)
 {
-	connect(false);
+	register_directly(false);
 	tracepoint_synchronize_unregister();
 }
 
 module_init(callbacks_init);
 module_exit(callbacks_exit);
 
-MODULE_DESCRIPTION("Callbacks of tracepoints with markers in them");
+MODULE_DESCRIPTION("Tracepoint callbacks that contain markers");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Prototypes of callbacks, as their tracepoints call them. */
+/* Tracepoint callbacks, with the prototypes that their tracepoints require. */
 #ifndef TESTS_KERNEL_CALLBACKS_H
 #define TESTS_KERNEL_CALLBACKS_H
 

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes of core text, by commands written to debugfs kmarkers_test_core/command:
+ * Changes of the kernel's core text.  The commands are written to kmarkers_test_core/command in
+ * debugfs:
  *
  *	redirect FUNCTION CALLEE	make the call of CALLEE return 4242
- *	redirect-too FUNCTION CALLEE	redirect the same call for a second client
+ *	redirect-too FUNCTION CALLEE	redirect the call for a second client, and restore it
  *	restore				undo redirect
  *	detour FUNCTION			make FUNCTION return 4343
  *	undetour			undo detour
  *	far FUNCTION CALLEE		redirect the call to an address out of its reach
  *	left FUNCTION CALLEE		unregister a changed site, which must fail
  *	claims FUNCTION CALLEE		redirect and restore repeatedly, while another
- *					thread registers a site that overlaps the call
- *	detour-race FUNCTION		two threads use one detour at the same time
+ *					thread tries to register a site inside the call
+ *	detour-race FUNCTION		two threads redirect FUNCTION at the same time
  *	forget-race FUNCTION OFFSET	two threads unregister one site at the same time
  *	race FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread takes and releases text_mutex
- *	nothing				make requests that lack something; all must fail
+ *	nothing				make requests that each lack one field; all must fail
  *	site FUNCTION OFFSET LEN	register a site and unregister it
  *	bytes ADDRESS LEN		answer: the bytes in memory
- *	scan ADDRESS LEN VALUE MASK	answer: offsets of bytes that are VALUE under MASK
+ *	scan ADDRESS LEN VALUE MASK	answer: offsets of the bytes b with (b & MASK) == VALUE
  *	symbol ADDRESS			answer: symbol+offset/size of ADDRESS
  *	relative ADDRESS		answer: symbol+offset/size of the address that the
  *					32-bit offset at ADDRESS refers to
- *	mappings ADDRESS		answer: the number of page table entries that make
- *					the page writable, and the number of entries
- *					that are writable and executable
+ *	mappings ADDRESS		answer: the number of page table entries that map
+ *					the page of ADDRESS writable, and the number of all
+ *					entries that are writable and executable
  *
  * The write returns the error of the command.  The answer is read from
- * kmarkers_test_core/answer.  A replacement runs for delay_ms.  left_inside is the number
- * of tasks that were inside a replacement when restore or undetour returned.
+ * kmarkers_test_core/answer.  A replacement function runs for delay_ms milliseconds.  left_inside
+ * is the number of tasks that were inside a replacement function when restore or undetour returned.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -63,7 +64,7 @@ static u32 calls, delay_ms, left_inside;
 static atomic_t inside;
 static struct dentry *dir;
 
-static __always_inline void stay(void)
+static __always_inline void count_call_and_delay(void)
 {
 	atomic_inc(&inside);
 	WRITE_ONCE(calls, calls + 1);
@@ -73,13 +74,13 @@ static __always_inline void stay(void)
 
 static noinline long replacement(void)
 {
-	stay();
+	count_call_and_delay();
 	return 4242;
 }
 
 static noinline long detour_replacement(void)
 {
-	stay();
+	count_call_and_delay();
 	return 4343;
 }
 
@@ -108,7 +109,7 @@ static int do_restore(char **words)
 	return err;
 }
 
-/* Redirect the call for a second client, which must not get the next call instead. */
+/* Redirect the call for a second client, which must not get the function's next call instead. */
 static int do_redirect_too(char **words)
 {
 	struct patcher_redirect other = {
@@ -138,8 +139,8 @@ static int do_undetour(char **words)
 	return err;
 }
 
-/* Redirect to an address on the stack, which is not text and out of a call's reach. */
-static int do_far(char **words)
+/* Redirect the call to an address on the stack: not text, and more than 2 GB from the call. */
+static int redirect_out_of_reach(char **words)
 {
 	struct patcher_redirect far = {
 		.function = words[1], .callee = words[2], .replacement = words,
@@ -152,60 +153,67 @@ static int do_far(char **words)
 	return err;
 }
 
-/* Return -EPROTO if a byte of the site changed while text_mutex was held. */
-static int do_race(char **words)
+/*
+ * Redirect and restore a call repeatedly, while another thread takes and releases text_mutex.
+ * Return -EPROTO if a byte of the call changed while that thread held the mutex.
+ */
+static int redirect_against_text_mutex(char **words)
 {
 	int err, held, restored, i;
 
 	err = do_redirect(words);
 	if (err)
 		return err;
-	err = start_holding(redirect.core.addr);
+	err = start_holding_text_mutex(redirect.core.addr);
 	if (err)
 		return do_restore(words) ?: err;
 	for (i = 0; i < RACES && !err; i++)
 		err = do_restore(words) ?: do_redirect(words);
-	held = stop_holding();
+	held = stop_holding_text_mutex();
 	restored = redirected ? do_restore(words) : 0;
 	return err ?: held ?: restored;
 }
 
 /* Unregister the site of a redirected call.  Return 0 if that fails with -EILSEQ. */
-static int do_left(char **words)
+static int unregister_changed_site(char **words)
 {
-	int err, said, restored;
+	int err, refusal, restored;
 
 	err = do_redirect(words);
 	if (err)
 		return err;
-	said = patcher_core_unregister(&redirect.core);
+	refusal = patcher_core_unregister(&redirect.core);
 	restored = do_restore(words);
-	if (restored || said != -EILSEQ)
+	if (restored || refusal != -EILSEQ)
 		return restored ?: -EPROTO;
 	/* Unregistering a site that is not registered must fail. */
 	return patcher_core_unregister(&redirect.core) == -EINVAL ? 0 : -EPROTO;
 }
 
-static int do_claims(char **words)
+/* Redirect and restore a call repeatedly, while another thread tries to register an overlap. */
+static int redirect_against_registrations(char **words)
 {
-	int err, asked;
+	int err, registering;
 
 	err = do_redirect(words);
 	if (err)
 		return err;
-	/* A site inside the call is refused.  To refuse it, the patcher registers kprobes. */
-	err = start_asking(function, redirect.core.offset + 1);
+	/*
+	 * The patcher refuses a site that begins inside the call.  To find that out, it registers
+	 * disabled kprobes on the bytes.
+	 */
+	err = start_registering(function, redirect.core.offset + 1);
 	if (err)
 		return do_restore(words) ?: err;
-	while (!err && more_to_ask())
+	while (!err && needs_more_attempts())
 		err = do_restore(words) ?: do_redirect(words);
-	asked = stop_asking();
+	registering = stop_registering();
 	if (redirected)
 		err = do_restore(words) ?: err;
-	return err ?: asked;
+	return err ?: registering;
 }
 
-static int do_detour_race(char **words)
+static int repeat_detour_race(char **words)
 {
 	unsigned int i;
 	int err = 0;
@@ -215,11 +223,11 @@ static int do_detour_race(char **words)
 	detour.replacement = detour_replacement;
 	detour.module = THIS_MODULE;
 	for (i = 0; i < RACES && !err; i++)
-		err = race_for(&detour);
+		err = redirect_in_two_threads(&detour);
 	return err;
 }
 
-static int do_forget_race(char **words)
+static int repeat_unregister_race(char **words)
 {
 	static const char owner[] = "racers";
 	struct patcher_core_site core = { .function = words[1], .len = CALL_LEN, .owner = owner };
@@ -227,19 +235,19 @@ static int do_forget_race(char **words)
 
 	err = kstrtoul(words[2], 0, &core.offset);
 	for (i = 0; i < RACES && !err; i++)
-		err = race_to_forget(&core);
+		err = unregister_in_two_threads(&core);
 	return err;
 }
 
 /* Make requests that each lack one thing.  Return 0 if all of them return -EINVAL. */
-static int do_nothing(char **words)
+static int make_incomplete_requests(char **words)
 {
 	static const char name[] = "getpid";
 	static struct patcher_redirect calls_to[] = {
 		{ .callee = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .callee = name, .module = THIS_MODULE },
-		/* A replacement in a module, and no pointer to that module. */
+		/* The replacement is in a module, but .module is not set. */
 		{ .function = name, .callee = name, .replacement = replacement },
 		{ .function = name, .callee = name, .replacement = core_answer, .module = THIS_MODULE },
 	};
@@ -268,7 +276,7 @@ static int do_nothing(char **words)
 	return 0;
 }
 
-static int do_site(char **words)
+static int register_and_unregister_site(char **words)
 {
 	static const char owner[] = "test_core";
 	struct patcher_core_site core = { .function = words[1], .owner = owner };
@@ -293,14 +301,14 @@ static const struct command {
 	{ "restore", 1, do_restore },
 	{ "detour", 2, do_detour },
 	{ "undetour", 1, do_undetour },
-	{ "far", 3, do_far },
-	{ "race", 3, do_race },
-	{ "left", 3, do_left },
-	{ "claims", 3, do_claims },
-	{ "detour-race", 2, do_detour_race },
-	{ "forget-race", 3, do_forget_race },
-	{ "nothing", 1, do_nothing },
-	{ "site", 4, do_site },
+	{ "far", 3, redirect_out_of_reach },
+	{ "race", 3, redirect_against_text_mutex },
+	{ "left", 3, unregister_changed_site },
+	{ "claims", 3, redirect_against_registrations },
+	{ "detour-race", 2, repeat_detour_race },
+	{ "forget-race", 3, repeat_unregister_race },
+	{ "nothing", 1, make_incomplete_requests },
+	{ "site", 4, register_and_unregister_site },
 	{ "bytes", 3, core_bytes },
 	{ "scan", 5, core_scan },
 	{ "symbol", 2, core_symbol },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands of kmarkers_test_core that read memory. */
+/* Commands of kmarkers_test_core that read kernel memory.  They write text to core_answer. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/uaccess.h>
@@ -10,7 +10,7 @@
 
 char core_answer[CORE_MAX_ANSWER];
 
-/* Copy @len bytes, at most MAX_BYTES, if the memory is readable. */
+/* Copy @len bytes of kernel memory at @addr.  Return -EFAULT if they are not readable. */
 static int copy_bytes(u8 *bytes, unsigned long addr, unsigned int len)
 {
 	return copy_from_kernel_nofault(bytes, (void *)addr, len) ? -EFAULT : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two threads that request changes of core text at the same time, and a thread that
- * holds text_mutex during changes.
+ * Threads for races of kmarkers_test_core: two that make the same request for core text at the same
+ * time, one that tries to register an overlapping site, and one that holds text_mutex.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -17,59 +17,59 @@
 
 #include "core_test.h"
 
-#define ASK_TIMES	20
+#define ATTEMPTS	20
 
 static struct {
 	struct task_struct *thread;
 	struct patcher_core_site site;
-	unsigned int asked;
+	unsigned int attempts;
 	int err;
-} asker;
+} registrar;
 
-static int ask_again_and_again(void *unused)
+static int register_repeatedly(void *unused)
 {
 	while (!kthread_should_stop()) {
-		int err = patcher_core_register(&asker.site);
+		int err = patcher_core_register(&registrar.site);
 
 		if (err != -EINVAL)
-			asker.err = err ?: patcher_core_unregister(&asker.site) ?: -EPROTO;
-		WRITE_ONCE(asker.asked, asker.asked + 1);
+			registrar.err = err ?: patcher_core_unregister(&registrar.site) ?: -EPROTO;
+		WRITE_ONCE(registrar.attempts, registrar.attempts + 1);
 		cond_resched();
 	}
 	return 0;
 }
 
-int start_asking(const char *function, unsigned long offset)
+int start_registering(const char *function, unsigned long offset)
 {
-	static const char owner[] = "asker";
+	static const char owner[] = "registrar";
 
-	memset(&asker, 0, sizeof(asker));
-	asker.site.function = function;
-	asker.site.offset = offset;
-	asker.site.len = 4;
-	asker.site.owner = owner;
-	asker.thread = kthread_run(ask_again_and_again, NULL, "asker");
-	return PTR_ERR_OR_ZERO(asker.thread);
+	memset(&registrar, 0, sizeof(registrar));
+	registrar.site.function = function;
+	registrar.site.offset = offset;
+	registrar.site.len = 4;
+	registrar.site.owner = owner;
+	registrar.thread = kthread_run(register_repeatedly, NULL, "registrar");
+	return PTR_ERR_OR_ZERO(registrar.thread);
 }
 
-bool more_to_ask(void)
+bool needs_more_attempts(void)
 {
-	return READ_ONCE(asker.asked) < ASK_TIMES;
+	return READ_ONCE(registrar.attempts) < ATTEMPTS;
 }
 
-int stop_asking(void)
+int stop_registering(void)
 {
-	kthread_stop(asker.thread);
-	return asker.err;
+	kthread_stop(registrar.thread);
+	return registrar.err;
 }
 
 /**
- * struct racer - one of two threads that make the same request
- * @want: the function to call
- * @with: its argument
- * @go: completed when both may begin
- * @done: completed when this thread is done
- * @err: the result of @want
+ * struct racer - one of two threads that call the same function at the same time
+ * @want: function that the thread calls
+ * @with: argument of @want
+ * @go: completion that starts both threads
+ * @done: completed when this thread has called @want
+ * @err: result of @want
  */
 struct racer {
 	int (*want)(void *with);
@@ -79,7 +79,7 @@ struct racer {
 	int err;
 };
 
-static int race(void *data)
+static int run_racer(void *data)
 {
 	struct racer *racer = data;
 
@@ -98,7 +98,7 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 
 	while (started < nr) {
 		init_completion(&racers[started].done);
-		threads[started] = kthread_run(race, &racers[started], "racer%u", started);
+		threads[started] = kthread_run(run_racer, &racers[started], "racer%u", started);
 		if (IS_ERR(threads[started]))
 			break;
 		started++;
@@ -112,7 +112,7 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 }
 
 /* Return 0 if @want returned 0 in one of the threads and @refusal in the other. */
-static int race_of_two(int (*want)(void *with), void *with, int refusal)
+static int race_two_threads(int (*want)(void *with), void *with, int refusal)
 {
 	DECLARE_COMPLETION_ONSTACK(go);
 	struct racer racers[2] = {
@@ -132,30 +132,31 @@ static int redirect_function(void *detour)
 	return patcher_redirect_function(detour);
 }
 
-int race_for(struct patcher_detour *detour)
+int redirect_in_two_threads(struct patcher_detour *detour)
 {
-	int err = race_of_two(redirect_function, detour, -EBUSY);
+	int err = race_two_threads(redirect_function, detour, -EBUSY);
 
+	/* One of the threads has redirected it. */
 	return patcher_restore_function(detour) ?: err;
 }
 
-static int unregister(void *site)
+static int unregister_site(void *site)
 {
 	return patcher_core_unregister(site);
 }
 
-int race_to_forget(struct patcher_core_site *site)
+int unregister_in_two_threads(struct patcher_core_site *site)
 {
-	return patcher_core_register(site) ?: race_of_two(unregister, site, -EINVAL);
+	return patcher_core_register(site) ?: race_two_threads(unregister_site, site, -EINVAL);
 }
 
 /**
  * struct holder - a thread that holds the kernel's text_mutex most of the time
  * @thread: the thread
  * @mutex: text_mutex
- * @text: bytes that must not change while the mutex is held
- * @changes: number of times they changed
- * @turns: number of times the mutex was held
+ * @text: first of five bytes of text that must not change while the mutex is held
+ * @changes: number of times that these bytes changed while the mutex was held
+ * @turns: number of times that the thread held the mutex
  */
 static struct holder {
 	struct task_struct *thread;
@@ -164,7 +165,7 @@ static struct holder {
 	unsigned int changes, turns;
 } holder;
 
-static int hold(void *unused)
+static int hold_repeatedly(void *unused)
 {
 	u8 before[5];
 
@@ -180,24 +181,24 @@ static int hold(void *unused)
 	return 0;
 }
 
-/* Return a symbol's address.  register_kprobe() refuses data but stores its address. */
-static unsigned long find_data(const char *symbol)
+/* Return the address of @symbol, or 0.  register_kprobe() refuses data, but stores the address. */
+static unsigned long find_data_symbol(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
 
 	return register_kprobe(&probe) ? (unsigned long)probe.addr : 0;
 }
 
-int start_holding(const u8 *text)
+int start_holding_text_mutex(const u8 *text)
 {
 	memset(&holder, 0, sizeof(holder));
-	holder.mutex = (struct mutex *)find_data("text_mutex");
+	holder.mutex = (struct mutex *)find_data_symbol("text_mutex");
 	holder.text = text;
-	holder.thread = kthread_run(hold, NULL, "text_mutex");
+	holder.thread = kthread_run(hold_repeatedly, NULL, "text_mutex");
 	return PTR_ERR_OR_ZERO(holder.thread);
 }
 
-int stop_holding(void)
+int stop_holding_text_mutex(void)
 {
 	kthread_stop(holder.thread);
 	return holder.turns && !holder.changes ? 0 : -EPROTO;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A storm on a branch and a constant in functions of the kernel: they are replaced
- * repeatedly while every CPU calls the functions.
+ * A stress test of changes in core text: a branch of lcm() and a constant of int_pow() are replaced
+ * repeatedly, while a thread on each CPU calls the functions and checks their results.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -16,18 +16,18 @@
 
 #define SEARCHED	96
 #define MAX_STATES	4
-/* Number of changes after which both sites have their first form again. */
+/* Number of changes after which both sites hold their first form again. */
 #define ALL_FORMS	12
 
 /**
- * struct changed - one instruction that takes several forms in turn
- * @core: the site
- * @call: function that executes it
- * @insn: its forms; the first is the kernel's own
- * @result: result of @call with each form
+ * struct changed - one instruction of the kernel that is replaced by several forms in turn
+ * @core: site of the instruction, as registered with the patcher
+ * @call: function that calls the kernel function with this instruction
+ * @insn: bytes of each form; the first form is the kernel's own
+ * @result: return value of @call with each form
  * @nr: number of forms
  * @registered: true while the site is registered
- * @compared: number of calls whose result was checked: one change at most ran during each
+ * @compared: number of calls whose result was checked, because at most one change ran meanwhile
  */
 struct changed {
 	struct patcher_core_site core;
@@ -41,7 +41,7 @@ struct changed {
 
 static const char owner[] = "core_storm";
 static struct changed sites[2];
-/* Numbers of changes that began, of changes that ended, and of wrong results. */
+/* Number of changes that have begun, of changes that have ended, and of wrong results. */
 static unsigned long started, done, wrong;
 
 static unsigned long call_lcm(void)
@@ -60,7 +60,10 @@ static void add_form(struct changed *site, const void *insn, unsigned long resul
 	site->result[site->nr++] = result;
 }
 
-/* Return whether @text is test %rdi,%rdi or test %rsi,%rsi, and then je or jne. */
+/*
+ * Return true if @text is test %rdi,%rdi or test %rsi,%rsi followed by je or jne, and set @len to
+ * the length of the branch.
+ */
 static bool is_branch(const u8 *text, u8 *len)
 {
 	if (text[0] != 0x48 || text[1] != 0x85 || (text[2] != 0xff && text[2] != 0xf6))
@@ -69,12 +72,15 @@ static bool is_branch(const u8 *text, u8 *len)
 	return *len;
 }
 
-/* Add the nop or the jump that gives @result.  The jump is added to short sites only. */
-static void add_always(struct changed *site, unsigned long result, unsigned long passed_by)
+/*
+ * Add the unconditional form that gives @result: a nop if that is @not_taken, the result when the
+ * branch is not taken; otherwise a jump, but only to sites of 2 bytes.
+ */
+static void add_always(struct changed *site, unsigned long result, unsigned long not_taken)
 {
 	u8 len = site->core.len, jmp[2] = { 0xeb, site->insn[0][1] };
 
-	if (result == passed_by)
+	if (result == not_taken)
 		add_form(site, len == 2 ? "\x66\x90" : "\x66\x0f\x1f\x44\x00\x00", result);
 	else if (len == 2)
 		add_form(site, jmp, result);
@@ -83,7 +89,7 @@ static void add_always(struct changed *site, unsigned long result, unsigned long
 static int find_branch(struct changed *site)
 {
 	const u8 *text = (const u8 *)lcm;
-	unsigned long offset, passed_by;
+	unsigned long offset, not_taken;
 	u8 len = 0, insn[6];
 
 	for (offset = 0; offset < SEARCHED && !is_branch(text + offset, &len); offset++)
@@ -96,20 +102,20 @@ static int find_branch(struct changed *site)
 	};
 	site->call = call_lcm;
 	memcpy(insn, text + offset, len);
-	passed_by = insn[len == 2 ? 0 : 1] & 1 ? 0 : 12;
+	not_taken = insn[len == 2 ? 0 : 1] & 1 ? 0 : 12;
 	/*
-	 * The argument is not zero: je is not taken, jne is taken.  Each added nop or jump
-	 * gives the same result as the branch that follows it.
+	 * The tested argument is not zero: je is not taken, jne is taken.  Each added nop or jump
+	 * gives the same result as the form that comes after it.
 	 */
 	add_form(site, insn, 12);
-	add_always(site, 0, passed_by);
+	add_always(site, 0, not_taken);
 	insn[len == 2 ? 0 : 1] ^= 1;
 	add_form(site, insn, 0);
-	add_always(site, 12, passed_by);
+	add_always(site, 12, not_taken);
 	return 0;
 }
 
-/* Find mov $1,%reg, which loads the value that int_pow() starts from. */
+/* Find mov $1,%reg in int_pow(), which loads the initial value of the product. */
 static int find_constant(struct changed *site)
 {
 	const u8 *text = (const u8 *)int_pow;
@@ -136,8 +142,11 @@ static int find_constant(struct changed *site)
 	return 0;
 }
 
-/* If one change at most ran during a call, its result must be the old or the new one. */
-static void check(struct changed *site)
+/*
+ * Call the changed function once.  If at most one change ran meanwhile, the result must be that of
+ * the form before or after the change.
+ */
+static void check_result(struct changed *site)
 {
 	unsigned long low = smp_load_acquire(&done), high;
 	unsigned long seen = site->call();
@@ -152,16 +161,16 @@ static void check(struct changed *site)
 		WRITE_ONCE(wrong, READ_ONCE(wrong) + 1);
 }
 
-static void pass(void)
+static void check_both_sites(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		check(&sites[i % ARRAY_SIZE(sites)]);
+		check_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* Change both instructions to form number @number, in one batch. */
-static int change(unsigned long number)
+/* Replace both instructions in one batch, by form @number modulo the number of forms. */
+static int change_both_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
 	/* The pokes of a batch must be in the order of their addresses. */
@@ -179,20 +188,20 @@ static int change(unsigned long number)
 }
 
 /* Make changes in proportion to test_batches, and end with the first form of both sites. */
-static int change_all(void)
+static int make_changes(void)
 {
 	unsigned int changes = roundup(test_batches / 32 + 1, ALL_FORMS);
 	int err = 0;
 
 	for (; changes && !err; changes--) {
 		smp_store_release(&started, done + 1);
-		err = change(done + 1);
+		err = change_both_sites(done + 1);
 		if (!err)
 			smp_store_release(&done, done + 1);
 		schedule_timeout_uninterruptible(1);
 	}
 	if (done % ALL_FORMS)
-		err = err ?: change(roundup(done, ALL_FORMS));
+		err = err ?: change_both_sites(roundup(done, ALL_FORMS));
 	return err;
 }
 
@@ -213,7 +222,7 @@ static bool text_is(const u8 (*text)[SEARCHED])
 	return !memcmp(text[0], lcm, SEARCHED) && !memcmp(text[1], int_pow, SEARCHED);
 }
 
-const char *core_storm(void)
+const char *core_text_storm(void)
 {
 	u8 text[2][SEARCHED];
 	int err;
@@ -227,8 +236,8 @@ const char *core_storm(void)
 		return "SKIP clang made no such instructions of lcm() and int_pow()";
 	EXPECT(!err);
 	EXPECT(!register_all());
-	EXPECT(!test_start_threads(pass));
-	err = change_all();
+	EXPECT(!test_start_threads(check_both_sites));
+	err = make_changes();
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
@@ -237,7 +246,7 @@ const char *core_storm(void)
 	return NULL;
 }
 
-void core_storm_forget(void)
+void core_storm_cleanup(void)
 {
 	unsigned int i;
 

@@ -8,33 +8,37 @@ struct patcher_core_site;
 struct patcher_detour;
 
 /*
- * Start a thread that repeatedly tries to register a site of 4 bytes where no instruction
- * is.  more_to_ask() returns true until it has made enough attempts.  stop_asking() returns
- * 0 if all attempts returned -EINVAL, or an error.
+ * start_registering() starts a thread that repeatedly tries to register a site of 4 bytes at an
+ * offset where no instruction begins.  needs_more_attempts() returns true until the thread has made
+ * enough attempts.  stop_registering() stops it, and returns 0 if all attempts returned -EINVAL, or
+ * an error.
  */
-int start_asking(const char *function, unsigned long offset);
-bool more_to_ask(void);
-int stop_asking(void);
-
-/* Two threads redirect and restore @detour at the same time.  Return 0 if one of each succeeds. */
-int race_for(struct patcher_detour *detour);
-
-/* Two threads unregister @site at the same time.  Return 0 if one gets 0, the other -EINVAL. */
-int race_to_forget(struct patcher_core_site *site);
+int start_registering(const char *function, unsigned long offset);
+bool needs_more_attempts(void);
+int stop_registering(void);
 
 /*
- * Start a thread that holds the kernel's text_mutex most of the time.  stop_holding()
- * returns -EPROTO if the first bytes of @text changed while the thread held it, or if the
- * thread never held it.
+ * Redirect one function in two threads at the same time, and restore it.  Return 0 if one thread
+ * got 0 and the other -EBUSY.
  */
-int start_holding(const u8 *text);
-int stop_holding(void);
+int redirect_in_two_threads(struct patcher_detour *detour);
 
-/* The answer of the last command. */
+/* Unregister @site in two threads at the same time.  Return 0 if one got 0, the other -EINVAL. */
+int unregister_in_two_threads(struct patcher_core_site *site);
+
+/*
+ * start_holding_text_mutex() starts a thread that holds the kernel's text_mutex most of the time.
+ * stop_holding_text_mutex() stops it, and returns -EPROTO if the first five bytes at @text changed
+ * while the thread held the mutex, or if the thread never held it.
+ */
+int start_holding_text_mutex(const u8 *text);
+int stop_holding_text_mutex(void);
+
+/* Text that the last command of core_memory.c has written. */
 #define CORE_MAX_ANSWER	4096
 extern char core_answer[CORE_MAX_ANSWER];
 
-/* Commands of core.c that only read memory. */
+/* Commands that only read memory: their descriptions are at the top of core.c. */
 int core_bytes(char **words);
 int core_scan(char **words);
 int core_symbol(char **words);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose init never returns: CPUs loop with interrupts off, or one CPU loops at an int3. */
+/*
+ * A module whose init function never returns.  All CPUs loop with interrupts off or, with
+ * at_breakpoint=1, one CPU executes the same int3 repeatedly.
+ */
 #include <linux/irqflags.h>
 #include <linux/kdebug.h>
 #include <linux/module.h>
@@ -9,15 +12,15 @@
 static bool at_breakpoint;
 module_param(at_breakpoint, bool, 0444);
 
-static void deaf_waits(void *unused)
+static void loop_with_interrupts_off(void *unused)
 {
 	local_irq_disable();
 	for (;;)
 		cpu_relax();
 }
 
-/* Return to the breakpoint, so that the CPU executes it again. */
-static int deaf_met_breakpoint(struct notifier_block *block, unsigned long event, void *data)
+/* Handle the trap of the int3: move the instruction pointer back to it, so that it traps again. */
+static int repeat_breakpoint(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
@@ -28,7 +31,7 @@ static int deaf_met_breakpoint(struct notifier_block *block, unsigned long event
 }
 
 static struct notifier_block deaf_block = {
-	.notifier_call = deaf_met_breakpoint,
+	.notifier_call = repeat_breakpoint,
 	.priority = 1,
 };
 
@@ -43,13 +46,13 @@ static int __init deaf_init(void)
 		local_irq_disable();
 		asm volatile("int3");
 	}
-	smp_call_function(deaf_waits, NULL, 0);
-	deaf_waits(NULL);
+	smp_call_function(loop_with_interrupts_off, NULL, 0);
+	loop_with_interrupts_off(NULL);
 	return 0;
 }
 
 module_init(deaf_init);
 
-MODULE_DESCRIPTION("A test module that makes a machine stand still");
+MODULE_DESCRIPTION("A test module that hangs the machine");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A live patch of a function of kmarkers_test_entry: of te_plain(), which the kernel's ftrace
- * knows, or of another one, which must be refused.  The replacement does the same as te_plain(),
- * and counts its calls.
+ * A live patch of a function of the module kmarkers_test_entry.  By default that is te_plain(),
+ * which has an ftrace site.  A recorded function has none, so a patch of it must be refused.  The
+ * replacement returns the same as te_plain(), and counts its calls.
  */
 #include <linux/atomic.h>
 #include <linux/livepatch.h>
@@ -11,13 +11,13 @@
 
 static char *function = "te_plain";
 module_param(function, charp, 0400);
-MODULE_PARM_DESC(function, "what is replaced");
+MODULE_PARM_DESC(function, "name of the function to replace");
 
 static atomic_t calls = ATOMIC_INIT(0);
 module_param_named(calls, calls.counter, int, 0400);
-MODULE_PARM_DESC(calls, "of what replaces it");
+MODULE_PARM_DESC(calls, "number of calls of the replacement");
 
-static int entry_patch_plain(int value)
+static int entry_patch_replacement(int value)
 {
 	atomic_inc(&calls);
 	return value + 1;
@@ -25,7 +25,7 @@ static int entry_patch_plain(int value)
 
 static struct klp_func functions[] = {
 	{
-		.new_func = entry_patch_plain,
+		.new_func = entry_patch_replacement,
 	},
 	{ }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to debugfs
- * kmarkers_test_events/hit executes them.  Some are executed in interrupts, in handlers of
- * kprobes, and while the trace probe runs.
+ * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to kmarkers_test_events/hit
+ * in debugfs hits the markers of this name.  Some are hit in interrupts, in handlers of kprobes,
+ * and while the trace probe of another marker runs.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -52,28 +52,30 @@ static void hit_pointers(void)
 	trace_mark(ev_pointers, "%ps %p", hit_plain, &lock);
 }
 
-/* Bad strings: in user space, not canonical, not mapped, without a terminating zero. */
-static char endless[PAGE_SIZE];
-
+/* Pass pointers that are no strings: to user space, not canonical, and not mapped. */
 static void hit_bad_strings(void)
 {
 	trace_mark(ev_bad_strings, "%s %s %s", (char *)0x1234, (char *)0xdead000000000000,
 		   (char *)-4096L);
 }
 
+static char endless[PAGE_SIZE];
+
+/* Pass a page without a terminating zero. */
 static void hit_endless(void)
 {
 	memset(endless, 'e', sizeof(endless));
 	trace_mark(ev_endless, "%s", endless);
 }
 
+/* Pass the address of a variable for %n, which must store nothing there. */
 static void hit_hostile(void)
 {
 	int unused = 0;
 
 	trace_mark(ev_count, "%d %n", 1, &unused);
 	if (unused)
-		pr_err("%%n was obeyed\n");
+		pr_err("%%n in a marker's format stored a number\n");
 }
 
 static void hit_long(void)
@@ -87,50 +89,52 @@ static void hit_wide(void)
 	trace_mark(ev_wide_argument, "%*d|%.*d", 100000, 1, 100000, 1);
 }
 
+/* Hit a marker whose name, "list", is also that of a file of kmarkers in debugfs. */
 static void hit_taken(void)
 {
 	trace_mark(list, "%d", 1);
 }
 
-/* Two markers of one name and of different flavours. */
+/* Hit two markers of the same name and of different flavours. */
 static void hit_twice(void)
 {
 	trace_mark(ev_twice, "%d", 1);
 	_trace_mark(ev_twice, "%d", 2);
 }
 
-static void hit_on_cpu(void *unused)
+static void hit_in_irq(void *unused)
 {
 	trace_mark(ev_irq, "irq %d", !!hardirq_count());
 }
 
 static void hit_irq(void)
 {
-	on_each_cpu(hit_on_cpu, NULL, 1);
+	on_each_cpu(hit_in_irq, NULL, 1);
 }
 
+/* Execute the breakpoint of a kprobe, whose handler hits a marker in NMI context. */
 static noinline void hit_nmi(void)
 {
 	asm volatile("nop" : : : "memory");
 }
 
-static int at_breakpoint(struct kprobe *probe, struct pt_regs *regs)
+static int on_breakpoint(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nmi, "nmi %d", !!in_nmi());
 	return 0;
 }
 
-/* A kprobe with a post_handler is not optimised: it stays a breakpoint. */
+/* An empty post_handler: a kprobe that has one is not optimised into a jump. */
 static void after_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
 
 static struct kprobe breakpoint = {
-	.pre_handler = at_breakpoint,
+	.pre_handler = on_breakpoint,
 	.post_handler = after_breakpoint,
 };
 
-/* Register the kprobe behind the 5 bytes of ftrace, or behind those and an ENDBR. */
+/* Register the kprobe behind the 5-byte ftrace site of hit_nmi(), or behind ENDBR and that site. */
 static int add_breakpoint(void)
 {
 	static const unsigned int offsets[] = { 5, 9 };
@@ -138,7 +142,7 @@ static int add_breakpoint(void)
 	void *start = hit_nmi;
 	int err = -EINVAL;
 
-	/* objtool reports pointers into the middle of a function. */
+	/* Hide the pointer from the compiler: objtool warns of pointers into a function. */
 	OPTIMIZER_HIDE_VAR(start);
 	for (i = 0; i < ARRAY_SIZE(offsets) && err; i++) {
 		breakpoint.addr = start + offsets[i];
@@ -149,10 +153,10 @@ static int add_breakpoint(void)
 }
 
 /*
- * Runs when the trace probe calls marker_format_print().  The kprobe uses ftrace, so this
- * runs in the context of the caller.
+ * Hit a marker when the trace probe of ev_outer calls marker_format_print().  This kprobe uses
+ * ftrace, so its handler runs in the context of the caller.
  */
-static int at_print(struct kprobe *probe, struct pt_regs *regs)
+static int on_format_print(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nested, "nested %d", 1);
 	return 0;
@@ -160,7 +164,7 @@ static int at_print(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe inside = {
 	.symbol_name = "marker_format_print",
-	.pre_handler = at_print,
+	.pre_handler = on_format_print,
 };
 
 static void hit_nested(void)
@@ -193,7 +197,7 @@ static const struct {
 	{ "nested", hit_nested },
 };
 
-static int hit(char *line)
+static int hit_named(char *line)
 {
 	char *name = strsep(&line, " ");
 	unsigned int i, times = 1;
@@ -221,7 +225,7 @@ static ssize_t hit_write(struct file *file, const char __user *buf, size_t count
 	if (IS_ERR(line))
 		return PTR_ERR(line);
 	mutex_lock(&lock);
-	err = hit(strim(line));
+	err = hit_named(strim(line));
 	mutex_unlock(&lock);
 	kfree(line);
 	return err ?: count;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Markers for tests of trace events.  Writing "NAME" or "NAME TIMES" to the parameter hit
- * hits them on every CPU.  Two modules are built from this file, so that both have markers of
- * the same names.  With fail=1 the init function fails, with wait=1 it waits until the
- * parameter is 0.
+ * hits the markers of this name on every CPU.  Two modules are built from this file, so that both
+ * have markers of the same names.  With fail=1 the init function returns an error; with wait=1 it
+ * waits until the parameter is 0.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -32,7 +32,7 @@ DECLARE_MARKER(fd_typed,
 	"sector %llu bytes %u");
 DEFINE_MARKER(fd_typed);
 
-/* A marker with more arguments than an event takes.  It is never hit. */
+/* A marker with 200 arguments, more than a trace event supports.  It is never hit. */
 DEFINE_MARKER(fd_two_hundred, FORTY " " FORTY " " FORTY " " FORTY " " FORTY);
 
 static void hit_request(unsigned long nr)
@@ -50,13 +50,14 @@ static void hit_differs(unsigned long nr)
 	trace_mark(fd_differs, DIFFERS, nr);
 }
 
-/* Zero and negative numbers of every width. */
+/* Pass zero and negative numbers of every width. */
 static void hit_signed(unsigned long nr)
 {
 	trace_mark(fd_signed, "tiny %hhd small %hd number %d big %ld wide %lld", -(int)nr, -(int)nr,
 		   -(int)nr, -(long)nr, -(long long)nr);
 }
 
+/* Pass an address that is no string, and a precision that cuts a string. */
 static void hit_bad(unsigned long nr)
 {
 	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);
@@ -69,7 +70,7 @@ static void hit_array(unsigned long nr)
 	trace_mark(fd_array, "mac %pM key %4ph bad %2phN nr %lu", bytes, bytes, (void *)0x10, nr);
 }
 
-/* Other CPUs write the string while it is copied: its length and all of its characters. */
+/* Pass a string whose characters and length other CPUs change while it is copied. */
 static void hit_changing(unsigned long nr)
 {
 	static char string[64];
@@ -81,7 +82,7 @@ static void hit_changing(unsigned long nr)
 	trace_mark(fd_changing, "string %s", string);
 }
 
-/* Hit a marker with the format that markers of functions have. */
+/* Hit a marker that has the format of the markers that kmarkers makes for functions. */
 static void hit_shared(unsigned long nr)
 {
 #ifdef FIELDS_AGAIN
@@ -92,7 +93,7 @@ static void hit_shared(unsigned long nr)
 
 static unsigned long evaluated;
 module_param(evaluated, ulong, 0400);
-MODULE_PARM_DESC(evaluated, "how often the argument of fd_counted was evaluated");
+MODULE_PARM_DESC(evaluated, "number of evaluations of the argument of fd_counted");
 static bool fail, wait;
 module_param(fail, bool, 0400);
 module_param(wait, bool, 0600);
@@ -102,6 +103,7 @@ static void hit_counted(unsigned long nr)
 	trace_mark(fd_counted, "nr %lu evaluated %lu", nr, ++evaluated);
 }
 
+/* Hit markers whose names are those of files in a directory of trace events. */
 static void hit_taken(unsigned long nr)
 {
 	trace_mark(enable, "nr %lu", nr);
@@ -138,7 +140,7 @@ static void hit_on_cpu(void *data)
 		hits->hit(i);
 }
 
-static int hit(char *line)
+static int hit_named(char *line)
 {
 	char *name = strsep(&line, " ");
 	struct hits hits = { .times = 1 };
@@ -159,7 +161,7 @@ static int hit(char *line)
 static int set_hit(const char *value, const struct kernel_param *param)
 {
 	char *line = kstrdup(value, GFP_KERNEL);
-	int err = line ? hit(strim(line)) : -ENOMEM;
+	int err = line ? hit_named(strim(line)) : -ENOMEM;
 
 	kfree(line);
 	return err;
@@ -167,9 +169,9 @@ static int set_hit(const char *value, const struct kernel_param *param)
 
 static const struct kernel_param_ops hit_ops = { .set = set_hit };
 module_param_cb(hit, &hit_ops, NULL, 0200);
-MODULE_PARM_DESC(hit, "what to hit, and how often");
+MODULE_PARM_DESC(hit, "name of the markers to hit, and number of hits on each CPU (default 1)");
 
-/* The wait is limited, so that a failing test does not keep the module. */
+/* The wait is limited to 60 seconds, so that a failing test does not keep the module loaded. */
 static int __init fields_init(void)
 {
 	unsigned long end = jiffies + 60 * HZ;
@@ -186,6 +188,6 @@ static void __exit fields_exit(void)
 module_init(fields_init);
 module_exit(fields_exit);
 
-MODULE_DESCRIPTION("Markers whose trace events are looked at");
+MODULE_DESCRIPTION("Markers for tests of trace events");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same markers once more, in a module of its own; one of them with another format. */
+/* A second module with the markers of fields.c.  Its fd_differs has another format. */
 #define FIELDS_AGAIN
 #include "fields.c"

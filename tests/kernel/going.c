@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps a module that is being unloaded in MODULE_STATE_GOING, after the notifiers of kmarkers and
- * before the kernel's own, until it is released.  Its parameters exist meanwhile.
+ * A module notifier that holds another module in MODULE_STATE_GOING until it is released.  It runs
+ * after the module notifiers of kmarkers and before those of the kernel.  The parameters of the
+ * held module still exist.  Parameters:
  *
- *	hold		name of the module to keep; an empty line releases it
- *	held		1 while a module is kept
- *	perf		number of an event that perf is to use; 0 for none
- *	foreign_ops	number of parameters whose operations are in another module than their own
+ *	hold		name of the module to hold; an empty line releases it
+ *	held		1 while a module is held
+ *	perf		ID of a trace event for which to open a perf event; 0 closes it
+ *	foreign_ops	number of module parameters whose kernel_param_ops are in another module
  */
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -27,56 +28,56 @@ module_param_string(hold, hold, sizeof(hold), 0600);
 static bool held;
 module_param(held, bool, 0400);
 
-static bool is_meant(const struct module *module)
+static bool is_selected(const struct module *module)
 {
 	return sysfs_streq(hold, module->name);
 }
 
-/* The wait is limited, so that a failing test does not keep the module. */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+/* Wait while the module is selected; for at most 60 seconds, in case a test fails. */
+static int hold_going_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	unsigned long end = jiffies + 60 * HZ;
 
-	if (event != MODULE_STATE_GOING || !is_meant(data))
+	if (event != MODULE_STATE_GOING || !is_selected(data))
 		return NOTIFY_DONE;
 	WRITE_ONCE(held, true);
-	while (is_meant(data) && time_before(jiffies, end))
+	while (is_selected(data) && time_before(jiffies, end))
 		msleep(20);
 	WRITE_ONCE(held, false);
 	return NOTIFY_DONE;
 }
 
-/* Runs after the notifiers of markers, values and probes, which have priorities 4 and 3. */
+/* The notifiers of markers, immediate values and SDT probes run earlier, with priority 3 or 4. */
 static struct notifier_block notifier = {
-	.notifier_call = on_module,
+	.notifier_call = hold_going_module,
 	.priority = 2,
 };
 
-static bool is_foreign(const struct module *module, const struct kernel_param *param)
+static bool has_foreign_ops(const struct module *module, const struct kernel_param *param)
 {
 	unsigned long ops = (unsigned long)param->ops;
 
 	if (ops < MODULES_VADDR || within_module(ops, module))
 		return false;
-	pr_info("%s: the operations of its parameter %s are in another module\n", module->name,
+	pr_info("%s: kernel_param_ops of the parameter %s are in another module\n", module->name,
 		param->name);
 	return true;
 }
 
-static unsigned int count_foreign(const struct module *module)
+static unsigned int count_foreign_ops(const struct module *module)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < module->num_kp; i++)
-		count += is_foreign(module, &module->kp[i]);
+		count += has_foreign_ops(module, &module->kp[i]);
 	return count;
 }
 
 /*
- * Walk the kernel's list of modules, which is not exported, from the entry of this module.  The
- * head of the list is in the kernel's data.
+ * Count in all live modules.  The kernel's list of modules is not exported, so the walk begins at
+ * the entry of this module.  The head of the list is not in a module: it is in the kernel's data.
  */
-static int get_foreign(char *buffer, const struct kernel_param *param)
+static int get_foreign_ops(char *buffer, const struct kernel_param *param)
 {
 	struct module *module = THIS_MODULE;
 	unsigned int count = 0;
@@ -84,26 +85,26 @@ static int get_foreign(char *buffer, const struct kernel_param *param)
 	rcu_read_lock();
 	do {
 		if ((unsigned long)module >= MODULES_VADDR && module->state == MODULE_STATE_LIVE)
-			count += count_foreign(module);
+			count += count_foreign_ops(module);
 		module = list_entry_rcu(module->list.next, struct module, list);
 	} while (module != THIS_MODULE);
 	rcu_read_unlock();
 	return sprintf(buffer, "%u\n", count);
 }
 
-static const struct kernel_param_ops foreign_ops = { .get = get_foreign };
+static const struct kernel_param_ops foreign_ops = { .get = get_foreign_ops };
 module_param_cb(foreign_ops, &foreign_ops, NULL, 0400);
 
-static struct perf_event *used;
+static struct perf_event *open_event;
 
-static void stop_using(void)
+static void close_perf_event(void)
 {
-	if (used)
-		perf_event_release_kernel(used);
-	used = NULL;
+	if (open_event)
+		perf_event_release_kernel(open_event);
+	open_event = NULL;
 }
 
-/* No lock is needed: the kernel serialises writes to parameters. */
+/* Open or close the perf event.  The kernel serialises writes to a module's parameters. */
 static int set_perf(const char *value, const struct kernel_param *param)
 {
 	struct perf_event_attr attr = {
@@ -114,13 +115,13 @@ static int set_perf(const char *value, const struct kernel_param *param)
 
 	if (err)
 		return err;
-	stop_using();
+	close_perf_event();
 	if (!attr.config)
 		return 0;
 	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	used = event;
+	open_event = event;
 	return 0;
 }
 
@@ -134,13 +135,13 @@ static int __init going_init(void)
 
 static void __exit going_exit(void)
 {
-	stop_using();
+	close_perf_event();
 	unregister_module_notifier(&notifier);
 }
 
 module_init(going_init);
 module_exit(going_exit);
 
-MODULE_DESCRIPTION("Keeps modules that leave for a while");
+MODULE_DESCRIPTION("Holds a module in MODULE_STATE_GOING");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Benchmarks of a module, one of which may have a fault that keeps the module from being loaded. */
+/*
+ * A module with two benchmark groups.  The parameter fault selects a fault of the second group.
+ * With most faults, loading the module must fail.
+ */
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -11,7 +14,7 @@
 
 static char *fault = "";
 module_param(fault, charp, 0400);
-MODULE_PARM_DESC(fault, "what is wrong with the second of two benchmarks; empty for nothing");
+MODULE_PARM_DESC(fault, "name of the fault of the second benchmark group; empty for none");
 
 static u32 sum;
 
@@ -34,15 +37,15 @@ static struct bench_group second = {
 	.nr_variants = ARRAY_SIZE(variants),
 };
 
-static bench_op *const holed[BENCH_LAYOUTS] = { base_0 };
+static bench_op *const lacks_layouts[BENCH_LAYOUTS] = { base_0 };
 
-/* A group with a block function: its variants are only names. */
+/* The variants of a group with a block function, which measures by itself: they are only names. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
 };
 
-/* Variant that the last sample of a block names, and number of samples of a block. */
+/* Index of the variant in the last sample of a block, and number of samples of a block. */
 static unsigned int last_variant = 1;
 static unsigned int own_samples = 2;
 
@@ -60,18 +63,18 @@ static unsigned int own_block_samples(void)
 	return own_samples;
 }
 
-static unsigned int no_samples(void)
+static unsigned int return_no_samples(void)
 {
 	return 0;
 }
 
-/* Return a valid number when the group is added, and later more samples than a run may have. */
-static unsigned int growing_samples(void)
+/* Return 2, which is valid, when the group is added; later, more samples than a run may have. */
+static unsigned int return_more_samples(void)
 {
 	return own_samples++ == 2 ? 2 : ~0U;
 }
 
-static void make_own_block(void)
+static void set_block_function(void)
 {
 	second.variants = own_variants;
 	second.nr_variants = ARRAY_SIZE(own_variants);
@@ -83,15 +86,15 @@ static const char long_name[] = "a123456789b123456789c123456789d123456789e123456
 
 static void make_block_fault(void)
 {
-	make_own_block();
+	set_block_function();
 	if (!strcmp(fault, "block-alone"))
 		second.block_samples = NULL;
 	if (!strcmp(fault, "block-samples-alone"))
 		second.block = NULL;
 	if (!strcmp(fault, "block-empty"))
-		second.block_samples = no_samples;
+		second.block_samples = return_no_samples;
 	if (!strcmp(fault, "block-grows"))
-		second.block_samples = growing_samples;
+		second.block_samples = return_more_samples;
 	if (!strcmp(fault, "block-stray"))
 		last_variant = ARRAY_SIZE(own_variants);
 	if (!strcmp(fault, "block-one"))
@@ -101,7 +104,7 @@ static void make_block_fault(void)
 static void make_variant_fault(void)
 {
 	if (!strcmp(fault, "layout"))
-		bad_variants[2].op = holed;
+		bad_variants[2].op = lacks_layouts;
 	if (!strcmp(fault, "few-layouts"))
 		bad_variants[2].nr_layouts--;
 	if (!strcmp(fault, "twice"))
@@ -151,9 +154,9 @@ static void make_fault(void)
 }
 
 /*
- * Keep CPU 0 busy for @ms milliseconds, at a priority above that of a run: files that are read
- * meanwhile show a run that has begun and measured nothing.  @ms must be less than the second
- * after which the kernel throttles such threads.
+ * Keep CPU 0 busy for @ms milliseconds, at a higher priority than the thread of a benchmark run.
+ * Files that are read meanwhile show a run that has begun and measured nothing.  @ms must be less
+ * than 1000: the kernel throttles real-time threads that run for longer.
  */
 static int keep_busy(void *ms)
 {
@@ -200,7 +203,7 @@ static int set_busy_ms(const char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops busy_ops = { .set = set_busy_ms };
 
 module_param_cb(busy_ms, &busy_ops, NULL, 0200);
-MODULE_PARM_DESC(busy_ms, "keep CPU 0 busy for so many milliseconds, from now");
+MODULE_PARM_DESC(busy_ms, "number of milliseconds for which to keep CPU 0 busy, from now");
 
 static int __init groups_init(void)
 {
@@ -211,7 +214,7 @@ static int __init groups_init(void)
 	if (err)
 		return err;
 	err = bench_add_group(&second, THIS_MODULE);
-	/* With left-failed, as with left, a module does not remove its groups. */
+	/* With the faults left-failed and left, the module does not remove its groups. */
 	if (err)
 		bench_remove_group(&first);
 	return err ?: !strcmp(fault, "left-failed") ? -ENODEV : 0;
@@ -231,6 +234,6 @@ static void __exit groups_exit(void)
 module_init(groups_init);
 module_exit(groups_exit);
 
-MODULE_DESCRIPTION("Benchmarks of a module");
+MODULE_DESCRIPTION("Benchmark groups of a module, with selectable faults");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

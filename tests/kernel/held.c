@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A run is changed while a task is preempted inside it, and a prefix while a task is preempted at
- * it.  The task executes a sti with an interrupt pending, which is delivered after the next
- * instruction.  The interrupt wakes a thread of higher priority, which keeps the task from running.
+ * Tests of changes of code in which a task is preempted: of a run, which is a site of several
+ * instructions, and of a prefix byte.  The task executes sti with an interrupt pending, which is
+ * delivered after the next instruction.  The interrupt wakes a thread of higher priority on the
+ * same CPU, which keeps the task from running during the change.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -28,9 +29,9 @@
 #define DS		0x3e
 
 /*
- * The task is kept there until the thread that changes the run is seen asleep LOOKS times in a
- * row, a millisecond apart; but LIMIT_MS at most, which is less than the time for which a thread
- * of real-time priority may run while others wait.  A slow machine may need several tries.
+ * The task is kept from running until the thread that changes the run was found asleep LOOKS times
+ * in a row, at intervals of 1 ms, but for at most LIMIT_MS.  That is less than the time after which
+ * the kernel throttles real-time threads.  A slow machine may need several of the TRIES.
  */
 #define LOOKS		20
 #define LIMIT_MS	700
@@ -42,26 +43,26 @@ static struct patcher_site site;
 static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
 static call_single_data_t interrupt;
 
-/* The number to which the task adds, by the instruction with the prefix. */
+/* Variable that the instruction with the prefix, xadd, increments. */
 static u32 number;
 
 /**
- * struct held - the task, and the thread that keeps it from running
- * @task: executes the run, with interrupts off until sti
- * @keeper: runs on the same CPU
- * @changer: changes the run, on another CPU
- * @cpu: the CPU of the first two
- * @ready: the task waits for @sent, with interrupts off
- * @sent: an interrupt is pending
- * @passed: the task has left the run, or has added
- * @kept: the keeper runs, and has set @inside
- * @number: value of the variable number when the keeper ran
- * @inside: the task was preempted before it left the run, or the addition
- * @waited: the changer slept while the task was kept
- * @released: the keeper lets the task go on
- * @early: the change ended before @released was set
- * @ended: @early is set
- * @changed: the run is replaced
+ * struct held - the preempted task, the thread that preempts it, and the thread that changes code
+ * @task: thread that executes the run or the instruction with the prefix
+ * @keeper: thread that preempts @task, on the same CPU
+ * @changer: thread that changes the code, on another CPU
+ * @cpu: CPU of @task and @keeper
+ * @ready: true when @task waits for @sent, with interrupts off
+ * @sent: true when an interrupt is pending on @cpu
+ * @passed: true when @task has executed the run or the instruction with the prefix
+ * @kept: true when @keeper runs and has set @inside
+ * @number: value of the variable number when @keeper began to run
+ * @inside: true if @task was preempted before it set @passed
+ * @waited: true if @changer was found asleep in the change while @task could not run
+ * @released: true when @keeper no longer keeps @task from running
+ * @early: true if the change ended before @released was set
+ * @ended: true when the change has ended and @early is valid
+ * @changed: true while the run is replaced
  */
 static struct held {
 	struct task_struct *task, *keeper, *changer;
@@ -71,7 +72,10 @@ static struct held {
 	bool passed, kept, inside, waited, released, early, ended, changed;
 } held;
 
-/* Places of the run and the prefix.  objtool allows no other reference into a function. */
+/*
+ * Offsets of the run and of the prefix from these variables, which are in a section that objtool
+ * skips: objtool reports any other reference into a function.
+ */
 extern const s32 test_held_record, test_held_prefix_record;
 
 #define RECORD(name, label)						\
@@ -91,6 +95,7 @@ static u8 *held_prefix(void)
 	return (u8 *)&test_held_prefix_record + test_held_prefix_record;
 }
 
+/* Turn interrupts off, and wait until one is pending. */
 static void await_interrupt(void)
 {
 	raw_local_irq_disable();
@@ -105,7 +110,7 @@ static noinline void pass_held_run(void)
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
-	/* The instruction that replaces the run leaves interrupts off. */
+	/* The run enables interrupts with sti.  The jump that replaces it does not. */
 	raw_local_irq_enable();
 }
 
@@ -131,7 +136,7 @@ static int wait_for_stop(void)
 	return 0;
 }
 
-static int held_pass(void *pass)
+static int execute_and_wait(void *pass)
 {
 	((void (*)(void))pass)();
 	return wait_for_stop();
@@ -142,14 +147,14 @@ static void wake_keeper(void *unused)
 	wake_up_process(held.keeper);
 }
 
-static bool has_begun(void)
+static bool change_has_begun(void)
 {
 	return READ_ONCE(*held_run()) == INT3;
 }
 
 /*
- * Keep the CPU until the change has ended, or waits.  The change need not wait for this thread,
- * which passes through quiescent states.
+ * Keep the CPU until the change has ended, or was found to wait.  cond_resched_tasks_rcu_qs()
+ * reports quiescent states, so that the change need not wait for this thread.
  */
 static void keep_cpu(void)
 {
@@ -160,12 +165,12 @@ static void keep_cpu(void)
 	       ktime_get_ns() - start < LIMIT_MS * 1000000ULL) {
 		cond_resched_tasks_rcu_qs();
 		mdelay(1);
-		looks = has_begun() && !READ_ONCE(held.changer->on_rq) ? looks + 1 : 0;
+		looks = change_has_begun() && !READ_ONCE(held.changer->on_rq) ? looks + 1 : 0;
 	}
 	held.waited = looks == LOOKS;
 }
 
-static int held_keep(void *unused)
+static int keep_task_waiting(void *unused)
 {
 	held.number = READ_ONCE(number);
 	held.inside = !READ_ONCE(held.passed);
@@ -205,7 +210,7 @@ static int change_prefix(void)
 	return patcher_store_prefixes(owner, &poke, 1);
 }
 
-/* Make a change, on another CPU than the task and the keeper. */
+/* Call @change while the task is preempted, on another CPU than that of the task and the keeper. */
 static long change_meanwhile(void *change)
 {
 	int err;
@@ -214,26 +219,26 @@ static long change_meanwhile(void *change)
 	while (!READ_ONCE(held.ready))
 		schedule_timeout_uninterruptible(1);
 	err = smp_call_function_single_async(held.cpu, &interrupt);
-	/* Wait until the interrupt is pending: the task must not continue before. */
+	/* Let the interrupt become pending before the task continues. */
 	udelay(100);
 	WRITE_ONCE(held.sent, true);
 	if (err)
 		return err;
-	/* Pairs with the release in held_keep(). */
+	/* Pairs with the release in keep_task_waiting(). */
 	while (!smp_load_acquire(&held.kept))
 		schedule_timeout_uninterruptible(1);
 	if (!held.inside)
 		return 0;
 	err = ((int (*)(void))change)();
-	/* Pairs with the release in held_keep(). */
+	/* Pairs with the release in keep_task_waiting(). */
 	held.early = !smp_load_acquire(&held.released);
 	/* Pairs with the acquire in keep_cpu(). */
 	smp_store_release(&held.ended, true);
 	return err;
 }
 
-static int held_start(struct task_struct **thread, int (*function)(void *data), void *data,
-		      const char *name)
+static int create_held_thread(struct task_struct **thread, int (*function)(void *data), void *data,
+			      const char *name)
 {
 	struct task_struct *task = kthread_create(function, data, "%s", name);
 
@@ -244,7 +249,7 @@ static int held_start(struct task_struct **thread, int (*function)(void *data), 
 	return 0;
 }
 
-void held_forget(void)
+void held_cleanup(void)
 {
 	if (held.task)
 		kthread_stop(held.task);
@@ -278,11 +283,11 @@ static const char *hold_once(void (*pass)(void), int (*change)(void))
 
 	held.cpu = cpumask_next(here, cpu_online_mask);
 	if (held.cpu >= nr_cpu_ids)
-		return "SKIP a task is kept on a second CPU";
+		return "SKIP needs a second CPU, for the preempted task";
 	interrupt.func = wake_keeper;
-	EXPECT(!held_start(&held.keeper, held_keep, NULL, "test_keeper"));
+	EXPECT(!create_held_thread(&held.keeper, keep_task_waiting, NULL, "test_keeper"));
 	sched_set_fifo(held.keeper);
-	EXPECT(!held_start(&held.task, held_pass, (void *)pass, "test_held"));
+	EXPECT(!create_held_thread(&held.task, execute_and_wait, (void *)pass, "test_held"));
 	wake_up_process(held.task);
 	EXPECT(!work_on_cpu(here, change_meanwhile, (void *)change));
 	return held.inside ? NULL : "SKIP this kernel preempts no task there";
@@ -299,19 +304,19 @@ static const char *hold_in_run(void)
 	return failed;
 }
 
-/* The change waits for the task, and the task continues in the old run. */
-const char *patcher_waits_for_held(void)
+/* Replace a run in which a task is preempted: the change waits until the task has left the run. */
+const char *patcher_waits_for_held_task(void)
 {
 	const char *failed;
 	unsigned int i;
 
 	for (i = 0; i < TRIES; i++) {
-		held_forget();
+		held_cleanup();
 		failed = hold_in_run();
 		if (failed || held.waited)
 			return failed;
 	}
-	return "the change was not seen to wait";
+	return "no attempt showed that the change waits for the preempted task";
 }
 
 static bool has_passed(void)
@@ -329,7 +334,7 @@ static const char *hold_at_prefix(void)
 
 	number = 5;
 	EXPECT(!register_site(held_prefix(), 1, PATCHER_SITE_PREFIX));
-	/* From the second time on, the prefix is LOCK already. */
+	/* In later calls, the prefix is LOCK already. */
 	EXPECT(READ_ONCE(*held_prefix()) == DS || READ_ONCE(*held_prefix()) == LOCK);
 	failed = hold_once(pass_held_prefix, change_prefix);
 	if (failed)
@@ -340,17 +345,17 @@ static const char *hold_at_prefix(void)
 	return NULL;
 }
 
-/* A task that is preempted at a DS prefix is not waited for, and continues with the LOCK prefix. */
-const char *patcher_prefix_of_held(void)
+/* Store LOCK over a DS prefix at which a task is preempted: the change does not wait for it. */
+const char *patcher_exchanges_held_prefix(void)
 {
 	const char *failed;
 	unsigned int i;
 
 	for (i = 0; i < TRIES; i++) {
-		held_forget();
+		held_cleanup();
 		failed = hold_at_prefix();
 		if (failed || held.early)
 			return failed;
 	}
-	return "no change ended while the task was kept";
+	return "no attempt showed a change that ends while the task is preempted";
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A client as clients were written from 2006 to 2009.  It includes only the historical
- * header for markers, and uses only names of that header.
+ * A client of the marker interfaces of 2006 to 2009.  It includes only the historical header
+ * <linux/marker.h>, and uses only names of that header.
  *
- * Writing a name to the parameter "set" connects a probe of 2006 to it.  The parameter
- * "connected" is the result of that.  Callbacks of a tracepoint hold markers.
+ * Writing the name of a marker to the parameter "set" connects a probe of the kind of 2006 to it;
+ * the parameter "connected" is the result.  Two tracepoint callbacks contain markers.
  */
 #include <linux/marker.h>
 #include <linux/module.h>
@@ -25,7 +25,7 @@ static void probe_2006(const char *format, ...)
 	hits++;
 }
 
-/* Tracepoints pass the first parameter since 2.6.35. */
+/* A callback of the tracepoint module_get.  Since 2.6.35, @data is passed to callbacks. */
 void probe_module_get(void *data, struct module *module, unsigned long ip);
 
 void probe_module_get(void *data, struct module *module, unsigned long ip)
@@ -34,7 +34,7 @@ void probe_module_get(void *data, struct module *module, unsigned long ip)
 		      module->name, (void *)ip);
 }
 
-/* A second callback, with a marker whose name other modules use, too. */
+/* A second callback of module_get, with a marker whose name other modules also use. */
 void probe_module_tick(void *data, struct module *module, unsigned long ip);
 
 void probe_module_tick(void *data, struct module *module, unsigned long ip)
@@ -54,26 +54,26 @@ static int set_name(const char *name, const struct kernel_param *kp)
 }
 
 /* Handle a write to the parameter "list": log all markers. */
-static int list_all(const char *unused, const struct kernel_param *kp)
+static int set_list(const char *unused, const struct kernel_param *kp)
 {
 	listed = marker_list_probe(NULL);
 	return 0;
 }
 
 static const struct kernel_param_ops set_ops = { .set = set_name };
-static const struct kernel_param_ops list_ops = { .set = list_all };
+static const struct kernel_param_ops list_ops = { .set = set_list };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
-/* Execute a marker of the same name as in a module that is loaded later. */
-static int tick(const char *unused, const struct kernel_param *kp)
+/* Hit a marker whose name a module that is loaded later also uses, and call a probe directly. */
+static int set_tick(const char *unused, const struct kernel_param *kp)
 {
 	trace_mark(example_tick, "tick %lu", hits);
 	marker_probe_call(&GET_MARKER(history_defined), NULL, "value %d", 1);
 	return 0;
 }
 
-static const struct kernel_param_ops tick_ops = { .set = tick };
+static const struct kernel_param_ops tick_ops = { .set = set_tick };
 module_param_cb(tick, &tick_ops, NULL, 0200);
 
 static int __init history_init(void)
@@ -91,6 +91,6 @@ static void __exit history_exit(void)
 module_init(history_init);
 module_exit(history_exit);
 
-MODULE_DESCRIPTION("A test module written for the markers of 2006 to 2009");
+MODULE_DESCRIPTION("A client of the marker interfaces of 2006 to 2009");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The first hundred markers of many.c, in a module of their own. */
+/* A module with a hundred markers, many_000 to many_099, made by many.c. */
 #define HUNDRED_ONLY
 #include "many.c"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers in init text, one of a function that the compiler inlines there.  Loading it must fail. */
+/*
+ * A module with markers in init text, one of them in a function that the compiler inlines there.
+ * trace_mark() makes a patch site, so loading the module must fail.  _trace_mark() makes none.
+ */
 #include <linux/module.h>
 
 #include <kmarkers/marker.h>

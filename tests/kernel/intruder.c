@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A breakpoint that is neither of kmarkers nor of a kprobe, with a handler that runs after
- * all others.  And a wrong page: in one task, vmalloc_to_page() returns it for a page of
- * text.
+ * Two faults for tests of the patcher.  A foreign breakpoint: an int3 that neither kmarkers nor a
+ * kprobe has stored, with a die notifier that runs after all others.  And a wrong page: in one
+ * task, vmalloc_to_page() returns another page than that of the text.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
@@ -20,8 +20,11 @@
 
 #define INT3	0xcc
 
-/* A CPU that still executes the breakpoint after this time passes it, and the test fails. */
-#define PATIENCE	(2 * NSEC_PER_SEC)
+/*
+ * Nanoseconds after which a timer removes the breakpoint, so that a CPU that traps in a loop can
+ * continue and the test can fail.
+ */
+#define REMOVE_NS	(2 * NSEC_PER_SEC)
 
 static struct {
 	u8 *addr;
@@ -32,7 +35,7 @@ static struct {
 	struct hrtimer timer;
 } planted;
 
-static int on_die(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_planted_breakpoint(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
@@ -42,11 +45,13 @@ static int on_die(struct notifier_block *nb, unsigned long event, void *data)
 	planted.traps++;
 	return NOTIFY_STOP;
 }
-NOKPROBE_SYMBOL(on_die);
+NOKPROBE_SYMBOL(handle_planted_breakpoint);
 
-static struct notifier_block last = { .notifier_call = on_die, .priority = -INT_MAX + 1 };
+static struct notifier_block last = {
+	.notifier_call = handle_planted_breakpoint, .priority = -INT_MAX + 1,
+};
 
-static enum hrtimer_restart lose_patience(struct hrtimer *timer)
+static enum hrtimer_restart remove_breakpoint_late(struct hrtimer *timer)
 {
 	WRITE_ONCE(*planted.alias, planted.byte);
 	return HRTIMER_NORESTART;
@@ -75,8 +80,8 @@ int test_plant_breakpoint(u8 *addr)
 		planted.page = NULL;
 		return err;
 	}
-	hrtimer_setup(&planted.timer, lose_patience, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	hrtimer_start(&planted.timer, ns_to_ktime(PATIENCE), HRTIMER_MODE_REL);
+	hrtimer_setup(&planted.timer, remove_breakpoint_late, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_start(&planted.timer, ns_to_ktime(REMOVE_NS), HRTIMER_MODE_REL);
 	WRITE_ONCE(*planted.alias, INT3);
 	on_each_cpu(serialise, NULL, 1);
 	return 0;
@@ -102,20 +107,20 @@ static struct {
 	bool shown;
 } wrong;
 
-static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
+static int on_walk_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	/* 0 makes the kretprobe call on_return() for this call. */
+	/* With 0, the kretprobe calls on_walk_return() when this call returns. */
 	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
 }
-NOKPROBE_SYMBOL(on_entry);
+NOKPROBE_SYMBOL(on_walk_entry);
 
-static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
+static int on_walk_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	wrong.shown = true;
 	regs_set_return_value(regs, (unsigned long)wrong.page);
 	return 0;
 }
-NOKPROBE_SYMBOL(on_return);
+NOKPROBE_SYMBOL(on_walk_return);
 
 static struct kretprobe walk;
 
@@ -143,8 +148,8 @@ int test_show_wrong_page(const void *addr)
 	wrong.shown = false;
 	memset(&walk, 0, sizeof(walk));
 	walk.kp.symbol_name = "vmalloc_to_page";
-	walk.entry_handler = on_entry;
-	walk.handler = on_return;
+	walk.entry_handler = on_walk_entry;
+	walk.handler = on_walk_return;
 	err = register_kretprobe(&walk);
 	if (err) {
 		__free_page(wrong.page);

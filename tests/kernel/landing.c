@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jumps that are switched on and off.  The instruction before the target of each jump is
- * shorter than 5 bytes: a kprobe on it could be optimised into a jump that covers the
- * target.
+ * Jumps that are switched on and off by patching.  The instruction before the target of each jump
+ * is shorter than 5 bytes: if a kprobe on it were optimised into a jump of 5 bytes, that would
+ * overwrite the target.
  *
  *	branch	imv_branch()
- *	jump	a nop that becomes a jump, in a table of this module
- *	run	nops that become two instructions and a nop; the second one is a jump
+ *	jump	a nop that becomes a jump; a patcher site of this module
+ *	run	five nops that become xor, jmp and nop; a patcher site of several instructions
  *	plain	code that does not change
  *
- * Writing 0 or 1 to a parameter switches the jump off or on.  Reading a parameter runs the
- * code and prints its result: 43, or 36 if the jump passed over the addition.
+ * Writing 0 or 1 to a parameter switches its jump off or on.  Reading a parameter calls its
+ * function and returns the result: 43, or 36 if the jump skipped the addition.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -41,7 +41,7 @@ asm(".pushsection .discard_test_landing, \"aw\", @progbits\n"
 	"	.short " flags "\n"					\
 	".popsection\n"
 
-/* 83 c0 01, which takes the kprobe; and 6b c0 07, the target of the jump. */
+/* add (83 c0 01), on which the kprobe is, and imul (6b c0 07), which is the target of the jump. */
 #define ADD_AND_MULTIPLY	"	addl $1, %%eax\n	imull $7, %%eax, %%eax\n"
 
 static noinline int landing_branch(int n, int m)
@@ -77,17 +77,17 @@ static struct patcher_table table = {
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
-	/* xor %edx, %edx; jmp over the nop and the addition; nop */
+	/* The second is xor %edx, %edx; jmp over the nop and the addition; nop. */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 };
 
-/* With @wrong, the caller expects other bytes than those that are there. */
+/* Switch a jump on or off.  With @wrong, the batch is refused, as its old bytes are wrong. */
 static int switch_site(bool run, bool on, bool wrong)
 {
 	struct patcher_poke poke = { .len = LEN };
 	unsigned int i;
 
-	/* Registering the table sorts its sites. */
+	/* Find the site by its flags: registering the table has sorted the sites. */
 	for (i = 0; i < table.nr; i++)
 		if (!!(landing_sites[i].flags & PATCHER_SITE_RUN) == run)
 			poke.addr = (u8 *)patcher_site_addr(&landing_sites[i]);
@@ -118,25 +118,25 @@ static int set_run(const char *text, const struct kernel_param *kp)
 	return kstrtobool(text, &on) ?: switch_site(true, on, false);
 }
 
-/* Switch the jump on in a batch that is refused when its bytes are compared. */
+/* Try to switch the jump on in a batch that is refused, because its old bytes are wrong. */
 static int set_refused(const char *text, const struct kernel_param *kp)
 {
 	return switch_site(false, true, true);
 }
 
-/* Run the function that kp->arg points to, and print its result. */
-static int run(char *text, const struct kernel_param *kp)
+/* Call the function that kp->arg points to, and print its result. */
+static int get_result(char *text, const struct kernel_param *kp)
 {
 	int (*function)(int n, int m) = kp->arg;
 
 	return sprintf(text, "%d\n", function(5, 1));
 }
 
-static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = run };
-static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = run };
-static const struct kernel_param_ops run_ops = { .set = set_run, .get = run };
+static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = get_result };
+static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = get_result };
+static const struct kernel_param_ops run_ops = { .set = set_run, .get = get_result };
 static const struct kernel_param_ops refused_ops = { .set = set_refused };
-static const struct kernel_param_ops plain_ops = { .get = run };
+static const struct kernel_param_ops plain_ops = { .get = get_result };
 
 module_param_cb(branch, &branch_ops, landing_branch, 0600);
 module_param_cb(jump, &jump_ops, landing_jump, 0600);
@@ -159,6 +159,6 @@ static void __exit landing_exit(void)
 module_init(landing_init);
 module_exit(landing_exit);
 
-MODULE_DESCRIPTION("Jumps that land where a kprobe may be");
+MODULE_DESCRIPTION("Jumps to an instruction that an optimised kprobe could overwrite");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

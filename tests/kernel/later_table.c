@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module compiled with a later version of the tables.  Loading it must fail. */
+/* A module whose kmarkers tables have a later version than ours.  Loading it must fail. */
 #include <linux/module.h>
 
 #include <kmarkers/table.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that is unloaded with registered probes, one of each kind. */
+/*
+ * A module that does not unregister its marker probes before it is unloaded: one typed probe, one
+ * with a va_list, and one of the kind of 2006.
+ */
 #include <linux/module.h>
 
 #include "../../examples/typed/example_typed.h"
@@ -24,7 +27,7 @@ static void leaver_2006(const char *fmt, ...)
 	of_2006++;
 }
 
-/* false: only the typed probe is registered, so that the stub calls it directly. */
+/* If false, only the typed probe is registered, so that the marker's stub calls it directly. */
 static bool all = true;
 module_param(all, bool, 0444);
 
@@ -47,6 +50,6 @@ static void __exit leaver_exit(void)
 module_init(leaver_init);
 module_exit(leaver_exit);
 
-MODULE_DESCRIPTION("A test module that leaves its probes behind");
+MODULE_DESCRIPTION("A test module that does not unregister its marker probes");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A live patch, which changes kernel text as well: while enabled, getppid returns 4444. */
+/* A live patch of core text, to be used beside kmarkers: while enabled, getppid() returns 4444. */
 #include <linux/livepatch.h>
 #include <linux/module.h>
 

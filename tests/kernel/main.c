@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The common cases in a module.  Writing "all" or the name of a case to its parameter run
- * runs the cases, also where the kernel is locked down; the write returns when they have
- * ended.  In debugfs, kmarkers_test/results shows the results as KTAP.  Writing N to
- * kmarkers_test/fail_at makes the N-th allocation of the writing task fail; the file reads
- * 0 after the failure.
+ * The test cases of tests/common, in a module.  Writing "all" or the name of a case to the
+ * parameter run runs them; the write returns when they have ended.  The parameter works also where
+ * the kernel is locked down, which restricts debugfs.  In debugfs, kmarkers_test/results shows the
+ * results as KTAP.  Writing N to kmarkers_test/fail_at makes the N-th allocation of the writing
+ * task fail; the file reads 1 before and 0 after the failure.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -25,14 +25,14 @@ enum { NOT_RUN, PASSED, FAILED, SKIPPED };
 static DEFINE_MUTEX(lock);
 static struct {
 	int state;
-	const char *said;
+	const char *message;
 } results[MAX_CASES];
 static struct dentry *dir;
 
 module_param_named(batches, test_batches, uint, 0600);
-MODULE_PARM_DESC(batches, "batches of each storm (default 1000)");
+MODULE_PARM_DESC(batches, "number of batches in each stress test (default 1000)");
 
-/* Sites of this module must hold this value before the module's init function runs. */
+/* An immediate value whose sites must be patched before the module's init function runs. */
 DEFINE_IMV(u64, test_shared) = 0x1122334455667788ULL;
 EXPORT_IMV_SYMBOL_GPL(test_shared);
 
@@ -44,15 +44,15 @@ EXPORT_SYMBOL_GPL(test_set_shared);
 
 static void run_case(unsigned int i)
 {
-	const char *said = test_cases[i].run();
+	const char *message = test_cases[i].run();
 
 	if (test_cases[i].cleanup)
 		test_cases[i].cleanup();
-	results[i].said = said;
-	if (!said)
+	results[i].message = message;
+	if (!message)
 		results[i].state = PASSED;
 	else
-		results[i].state = strncmp(said, "SKIP ", 5) ? FAILED : SKIPPED;
+		results[i].state = strncmp(message, "SKIP ", 5) ? FAILED : SKIPPED;
 }
 
 static int run_named(const char *name)
@@ -70,7 +70,7 @@ static int run_named(const char *name)
 	return err;
 }
 
-static int run_set(const char *value, const struct kernel_param *param)
+static int set_run(const char *value, const struct kernel_param *param)
 {
 	char *name;
 	int err;
@@ -87,9 +87,9 @@ static int run_set(const char *value, const struct kernel_param *param)
 	return err;
 }
 
-static const struct kernel_param_ops run_ops = { .set = run_set };
+static const struct kernel_param_ops run_ops = { .set = set_run };
 module_param_cb(run, &run_ops, NULL, 0200);
-MODULE_PARM_DESC(run, "the case to run, or all; the write returns when they have ended");
+MODULE_PARM_DESC(run, "name of the case to run, or all; the write returns when they have ended");
 
 static int results_show(struct seq_file *m, void *unused)
 {
@@ -99,13 +99,14 @@ static int results_show(struct seq_file *m, void *unused)
 	seq_printf(m, "1..%u\n", test_nr_cases);
 	for (i = 0; i < test_nr_cases && i < MAX_CASES; i++) {
 		if (results[i].state == FAILED)
-			seq_printf(m, "# %s: %s\n", test_cases[i].name, results[i].said);
+			seq_printf(m, "# %s: %s\n", test_cases[i].name,
+				   results[i].message);
 		seq_printf(m, "%s %u %s", results[i].state == FAILED ? "not ok" : "ok", i + 1,
 			   test_cases[i].name);
 		if (results[i].state == NOT_RUN)
-			seq_puts(m, " # SKIP was not asked for");
+			seq_puts(m, " # SKIP was not run");
 		else if (results[i].state == SKIPPED)
-			seq_printf(m, " # %s", results[i].said);
+			seq_printf(m, " # %s", results[i].message);
 		seq_putc(m, '\n');
 	}
 	mutex_unlock(&lock);
@@ -115,7 +116,10 @@ DEFINE_SHOW_ATTRIBUTE(results);
 
 static bool failing;
 
-/* Let an allocation fail; 0: none.  The kprobes stay: registering them takes long. */
+/*
+ * Make allocation number @nth of this task fail, or none if it is 0.  The kprobes stay registered
+ * until the module is unloaded, since registering them takes long.
+ */
 static int fail_at_set(void *unused, u64 nth)
 {
 	int err = 0;
@@ -130,10 +134,10 @@ static int fail_at_set(void *unused, u64 nth)
 	return err;
 }
 
-/* Set @left to 1 before the allocation has failed, and to 0 afterwards. */
-static int fail_at_get(void *unused, u64 *left)
+/* Set @pending to 1 before the allocation has failed, and to 0 afterwards. */
+static int fail_at_get(void *unused, u64 *pending)
 {
-	*left = !test_has_failed();
+	*pending = !test_has_failed();
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, fail_at_get, fail_at_set, "%llu\n");
@@ -142,7 +146,7 @@ static int __init test_init(void)
 {
 	/* Init text must use _imv_read(), a plain load. */
 	if (_imv_read(test_shared) != 0x1122334455667788ULL || test_read_shared() != 0x1122334455667788ULL) {
-		pr_err("immediate value not in place before init\n");
+		pr_err("test_shared: its sites do not hold the initial value before init\n");
 		return -EINVAL;
 	}
 	dir = debugfs_create_dir("kmarkers_test", NULL);

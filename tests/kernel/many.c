@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ten thousand markers of different names, many_0000 to many_9999.  Writing N to the
- * parameter "pass" executes each of them N times.  With HUNDRED_ONLY it is the hundred
- * markers many_000 to many_099.
+ * Ten thousand markers of different names, many_0000 to many_9999.  Writing N to the parameter
+ * "pass" hits each of them N times.  With HUNDRED_ONLY, the file has only the hundred markers
+ * many_000 to many_099.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -37,7 +37,7 @@ static void (*const passes[])(int value) = {
 };
 #endif
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i, times;
 	int err = kstrtouint(text, 0, &times);
@@ -51,10 +51,10 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass all markers that often");
+MODULE_PARM_DESC(pass, "write N to hit each marker N times");
 
 static int __init many_init(void)
 {
@@ -68,6 +68,6 @@ static void __exit many_exit(void)
 module_init(many_init);
 module_exit(many_exit);
 
-MODULE_DESCRIPTION("Many markers");
+MODULE_DESCRIPTION("Ten thousand markers, or a hundred");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

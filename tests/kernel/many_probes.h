@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Ten thousand SDT probes, p0000 to p9999, of a module that has a site of each. */
+/* Definitions of ten thousand SDT probes, p0000 to p9999, for modules with one site of each. */
 #ifndef TESTS_KERNEL_MANY_PROBES_H
 #define TESTS_KERNEL_MANY_PROBES_H
 
@@ -11,8 +11,8 @@
 static_assert(sizeof(struct sdt_probe) == 48 && offsetof(struct sdt_probe, nr) == 40);
 
 /*
- * What SDT_PROBE_DEFINE1(provider, , , p0000, "int") defines, and so on to p9999: repeated
- * by the assembler, which is much faster than a compiler.
+ * Define the same data as SDT_PROBE_DEFINE1(provider, , , p0000, "int") and so on to p9999.  The
+ * assembler repeats them, which is much faster than a compiler.
  */
 #define MANY_PROBES(provider)						\
 asm(".pushsection .data, \"aw\", @progbits\n"				\
@@ -35,7 +35,7 @@ asm(".pushsection .data, \"aw\", @progbits\n"				\
 	"	.endr\n"						\
 	".popsection\n")
 
-/* Address of probe number many_n, where many_n is a symbol of the assembler. */
+/* Address of the struct sdt_probe number many_n, where many_n is an assembler symbol. */
 #define MANY_PROBE	".Lmany_probes + 48 * many_n"
 
 #endif /* TESTS_KERNEL_MANY_PROBES_H */

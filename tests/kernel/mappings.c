@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A walk through the page tables of the kernel, at addresses above the direct map.  In the
- * direct map, the kernel itself keeps text read-only.
+ * Counts mappings in the kernel's page tables, at addresses above the direct map.  In the direct
+ * map, the kernel itself keeps text read-only.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -13,8 +13,8 @@
 #include "core_test.h"
 
 /**
- * struct walk - a walk through page tables and its results
- * @pfn: page frame of the text
+ * struct walk - parameter and results of a walk through page tables
+ * @pfn: page frame number of the text
  * @writable: number of entries that map this page frame writable
  * @executable: number of entries that map any page frame writable and executable
  */
@@ -24,7 +24,8 @@ struct walk {
 	unsigned int executable;
 };
 
-static void see(struct walk *walk, unsigned long pfn, unsigned long pages, unsigned long flags)
+static void count_entry(struct walk *walk, unsigned long pfn, unsigned long pages,
+			unsigned long flags)
 {
 	if (!(flags & _PAGE_RW))
 		return;
@@ -41,7 +42,7 @@ static void walk_ptes(struct walk *walk, pmd_t *pmd)
 
 	for (i = 0; i < PTRS_PER_PTE; i++)
 		if (pte_present(pte[i]))
-			see(walk, pte_pfn(pte[i]), 1, pte_flags(pte[i]));
+			count_entry(walk, pte_pfn(pte[i]), 1, pte_flags(pte[i]));
 }
 
 static void walk_pmds(struct walk *walk, pud_t *pud)
@@ -53,13 +54,13 @@ static void walk_pmds(struct walk *walk, pud_t *pud)
 		if (!pmd_present(pmd[i]))
 			continue;
 		if (pmd_flags(pmd[i]) & _PAGE_PSE)
-			see(walk, pmd_pfn(pmd[i]), PTRS_PER_PTE, pmd_flags(pmd[i]));
+			count_entry(walk, pmd_pfn(pmd[i]), PTRS_PER_PTE, pmd_flags(pmd[i]));
 		else
 			walk_ptes(walk, &pmd[i]);
 	}
 }
 
-/* Walk from @start to @end.  The kernel maps no 1 GB pages there. */
+/* Count the mappings from @start to @end.  The kernel maps no 1 GB pages there. */
 static void walk_range(struct walk *walk, unsigned long start, unsigned long end)
 {
 	unsigned long addr;
@@ -80,7 +81,7 @@ static void walk_range(struct walk *walk, unsigned long start, unsigned long end
 
 /*
  * Write "writable N executable M" to @answer: N is the number of writable mappings of the
- * page at @addr, M the number of mappings that are writable and executable.
+ * page at @addr, M the number of mappings of any page that are writable and executable.
  */
 void count_mappings(unsigned long addr, char *answer, unsigned int size)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An indirect call to an instruction that is no ENDBR.  A kernel that tracks indirect
- * branches must not survive it; the module shows that the tracking is on.
+ * A module that makes an indirect call: to an ENDBR or, with behind=1, to the instruction behind
+ * it.  With indirect branch tracking (IBT) enabled, the latter must kill the kernel with a
+ * control-protection fault; this shows that IBT is on.
  */
 #include <linux/module.h>
 
@@ -11,11 +12,11 @@
 
 static bool behind;
 module_param(behind, bool, 0);
-MODULE_PARM_DESC(behind, "call the instruction behind the ENDBR");
+MODULE_PARM_DESC(behind, "call the instruction behind the ENDBR, which IBT forbids");
 
 void kmarkers_test_entry(void);
 
-/* The ENDBR as bytes, for compilers that make none: elsewhere it is a nop. */
+/* ENDBR64 as bytes, since some compilers and assemblers emit none.  Without IBT it is a nop. */
 asm(".pushsection .text\n"
 	".type kmarkers_test_entry, @function\n"
 	"kmarkers_test_entry:\n"
@@ -32,7 +33,7 @@ static int __init noendbr_init(void)
 	OPTIMIZER_HIDE_VAR(entry);
 	if (behind)
 		entry += KMARKERS_ENDBR_LEN;
-	/* No retpoline: a call through one is a return, which is not tracked. */
+	/* A plain indirect call, not a retpoline, which ends in a ret: IBT does not check that. */
 	asm volatile(ANNOTATE_RETPOLINE_SAFE "\n"
 		     "call *%[entry]\n" : ASM_CALL_CONSTRAINT : [entry] "r" (entry)
 		     : "memory");

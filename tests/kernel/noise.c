@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Other activity in the kernel while sites are changed.  Timers and samples of perf on
- * every CPU and non-maskable interrupts execute a site.  A static key is toggled, and a
- * kprobe is registered and unregistered.
+ * Background activity in the kernel while stress tests change sites.  On every CPU, timers and
+ * perf samples execute a site of an immediate value, as do non-maskable interrupts.  A static key
+ * is toggled, and a kprobe is registered and unregistered.
  *
- * Each execution of the site must give one of two values, which no storm sets.  With
- * probes, it also meets three sites of SDT probes, and each of them must call a handler
- * once, while another handler is attached and detached and a breakpoint promoted and demoted.
- * kmarkers_test_noise/counts shows the number of executions.
+ * Each execution must read one of two values, which only this module sets.  With probes=1, it also
+ * executes three sites of SDT probes, each of which must call a handler once, while another handler
+ * is attached and detached and a breakpoint site is promoted to a jump and demoted.
+ * kmarkers_test_noise/counts in debugfs shows the number of executions.
  */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
@@ -34,11 +34,11 @@
 
 static bool changes;
 module_param(changes, bool, 0400);
-MODULE_PARM_DESC(changes, "apply batches too, beside those of the storms");
+MODULE_PARM_DESC(changes, "also apply batches to this module, at the same time as stress tests");
 
 static bool probes;
 module_param(probes, bool, 0400);
-MODULE_PARM_DESC(probes, "with changes, execute sites of SDT probes, and switch them");
+MODULE_PARM_DESC(probes, "also execute sites of SDT probes and, with changes, switch them");
 
 enum source { TIMERS, SAMPLES, NMIS, KEYS, KPROBES, CHANGES, NR_SOURCES };
 
@@ -64,7 +64,10 @@ SDT_PROVIDER_DEFINE(noise);
 SDT_PROBE_DEFINE1(noise, , , jumped, "unsigned int *");
 SDT_PROBE_DEFINE1(noise, , , trapped, "unsigned int *");
 
-/* Count in a variable of this execution: other executions may nest in it, on the same CPU. */
+/*
+ * Count in the variable that args[0] points to, which is local to one execution: an interrupt may
+ * execute the sites again on the same CPU.
+ */
 static void count_hit(void *private, const struct sdt_hit *hit)
 {
 	++*(unsigned int *)hit->args[0];
@@ -74,7 +77,8 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-static unsigned int count_hits(void)
+/* Execute the three sites, and return the number of calls of count_hit(). */
+static unsigned int execute_probes(void)
 {
 	unsigned int hits = 0;
 
@@ -84,19 +88,19 @@ static unsigned int count_hits(void)
 	return hits;
 }
 
-/* Execute sites and check what they do.  Runs in any context. */
-static void execute(enum source source)
+/* Execute all sites and check the results.  Context: any. */
+static void execute_sites(enum source source)
 {
 	u64 value = imv_read(test_shared);
 
 	if (value != FIRST && value != SECOND)
 		atomic_long_inc(&wrong);
-	if (count_hits() != (probes ? 3 : 0))
+	if (execute_probes() != (probes ? 3 : 0))
 		atomic_long_inc(&wrong);
 	atomic_long_inc(&counts[source]);
 }
 
-/* notrace, so that a kprobe here is a breakpoint.  Timers call it, and come_and_go(). */
+/* Function with the kprobe.  It is notrace, so that the kprobe is a breakpoint. */
 static noinline notrace void probed(void)
 {
 	asm volatile("xor %%eax, %%eax" : : : "rax", "cc", "memory");
@@ -104,7 +108,7 @@ static noinline notrace void probed(void)
 
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
 {
-	execute(TIMERS);
+	execute_sites(TIMERS);
 	probed();
 	hrtimer_forward_now(timer, ns_to_ktime(TIMER_NS));
 	return HRTIMER_RESTART;
@@ -113,13 +117,13 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 static void on_sample(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs)
 {
-	execute(SAMPLES);
+	execute_sites(SAMPLES);
 }
 
 /* Handle NMIs of unknown origin.  In the test kernel, only this module sends them. */
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
-	execute(NMIS);
+	execute_sites(NMIS);
 	return NMI_HANDLED;
 }
 
@@ -131,7 +135,7 @@ static void start_timer(void *unused)
 	hrtimer_start(timer, ns_to_ktime(TIMER_NS), HRTIMER_MODE_REL_PINNED);
 }
 
-static int cpu_up_noise(unsigned int cpu)
+static int start_noise_on_cpu(unsigned int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -148,7 +152,7 @@ static int cpu_up_noise(unsigned int cpu)
 	return 0;
 }
 
-static int cpu_down_noise(unsigned int cpu)
+static int stop_noise_on_cpu(unsigned int cpu)
 {
 	hrtimer_cancel(per_cpu_ptr(&timers, cpu));
 	if (per_cpu(samples, cpu))
@@ -163,8 +167,8 @@ static int on_kprobe(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Register a kprobe and unregister it.  Each call uses a new struct kprobe. */
-static int come_and_go(void)
+/* Register a kprobe, execute it, and unregister it.  Each call uses a new struct kprobe. */
+static int register_kprobe_for_a_while(void)
 {
 	struct kprobe probe = {
 		.symbol_name = "kmarkers_test_noise:probed",
@@ -180,7 +184,7 @@ static int come_and_go(void)
 	return 0;
 }
 
-static int toggle(void *unused)
+static int toggle_key_repeatedly(void *unused)
 {
 	while (!kthread_should_stop()) {
 		static_branch_enable(&key);
@@ -190,13 +194,14 @@ static int toggle(void *unused)
 		if (key_is_on())
 			atomic_long_inc(&wrong);
 		atomic_long_inc(&counts[KEYS]);
-		if (come_and_go())
+		if (register_kprobe_for_a_while())
 			atomic_long_inc(&wrong);
 		msleep(10);
 	}
 	return 0;
 }
 
+/* Attach and detach a handler, and in between promote or demote the breakpoint site. */
 static int change_probes(bool promoted)
 {
 	if (!probes)
@@ -206,8 +211,8 @@ static int change_probes(bool promoted)
 	       sdt_detach("noise:::*", ignore_hit, NULL);
 }
 
-/* Apply batches to this module, while the storms apply theirs. */
-static int change(void *unused)
+/* Apply batches to the sites of this module, while the stress tests apply theirs. */
+static int change_repeatedly(void *unused)
 {
 	bool second = false;
 
@@ -233,8 +238,8 @@ static int counts_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(counts);
 
-/* Detach the handler, after everything that hits the sites has stopped. */
-static void drop_probes(void)
+/* Detach count_hit(), after everything that executes the sites has stopped. */
+static void detach_count_hit(void)
 {
 	if (!probes)
 		return;
@@ -252,17 +257,17 @@ static int __init noise_init(void)
 	err = register_nmi_handler(NMI_UNKNOWN, on_nmi, 0, "kmarkers_test");
 	if (err)
 		goto err_probes;
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kmarkers/test:online", cpu_up_noise,
-				cpu_down_noise);
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kmarkers/test:online", start_noise_on_cpu,
+				stop_noise_on_cpu);
 	if (err < 0)
 		goto err_nmi;
 	hotplug = err;
-	toggler = kthread_run(toggle, NULL, "kmarkers_toggle");
+	toggler = kthread_run(toggle_key_repeatedly, NULL, "kmarkers_toggle");
 	if (IS_ERR(toggler)) {
 		err = PTR_ERR(toggler);
 		goto err_hotplug;
 	}
-	changer = changes ? kthread_run(change, NULL, "kmarkers_change") : NULL;
+	changer = changes ? kthread_run(change_repeatedly, NULL, "kmarkers_change") : NULL;
 	if (IS_ERR(changer)) {
 		err = PTR_ERR(changer);
 		goto err_toggler;
@@ -278,7 +283,7 @@ err_hotplug:
 err_nmi:
 	unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test");
 err_probes:
-	drop_probes();
+	detach_count_hit();
 	return err;
 }
 
@@ -290,12 +295,12 @@ static void __exit noise_exit(void)
 	kthread_stop(toggler);
 	cpuhp_remove_state(hotplug);
 	unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test");
-	drop_probes();
+	detach_count_hit();
 }
 
 module_init(noise_init);
 module_exit(noise_exit);
 
-MODULE_DESCRIPTION("Interrupts, static keys and kprobes beside the storms");
+MODULE_DESCRIPTION("Interrupts, static keys and kprobes during the stress tests");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes allocations of one task fail: kprobes on the kernel's allocation functions make
- * them return NULL.  Each kernel has only some of these functions.
+ * Makes allocations of one task fail: handlers of kprobes on the kernel's allocation functions make
+ * these return NULL.  Each kernel version has only some of the functions.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -14,7 +14,7 @@
 static struct task_struct *failing;
 static unsigned int fail_at;
 
-static notrace noinline void *no_memory(void)
+static notrace noinline void *return_null(void)
 {
 	return NULL;
 }
@@ -23,12 +23,12 @@ static int on_allocation(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (current != READ_ONCE(failing) || !fail_at || --fail_at)
 		return 0;
-	regs->ip = (unsigned long)no_memory;
+	regs->ip = (unsigned long)return_null;
 	return 1;
 }
 NOKPROBE_SYMBOL(on_allocation);
 
-/* The handler of a kprobe may change regs->ip only if there is a post_handler. */
+/* An empty post_handler: without one, a kprobe may be optimised, and cannot change regs->ip. */
 static void after_allocation(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -44,8 +44,8 @@ static struct kprobe probes[] = {
 	ON("vmap"),
 };
 
-/* Return whether there is a kprobe on a function with @part in its name. */
-static bool found(const char *part)
+/* Return true if there is a kprobe on a function with @part in its name. */
+static bool has_kprobe_on(const char *part)
 {
 	unsigned int i;
 
@@ -66,7 +66,8 @@ int test_fail_allocations(void)
 			probes[i].addr = NULL;
 	}
 	WRITE_ONCE(failing, current);
-	return found("kmalloc") && found("kvmalloc") && found("vmap") ? 0 : -ENOENT;
+	return has_kprobe_on("kmalloc") && has_kprobe_on("kvmalloc") && has_kprobe_on("vmap") ?
+		0 : -ENOENT;
 }
 
 void test_fail_at(unsigned int nth)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Notes that tests write by hand, in the language of the assembler. */
+/* An assembly macro that writes the record of a note, which is an SDT site without instruction. */
 #ifndef TESTS_KERNEL_NOTE_AT_H
 #define TESTS_KERNEL_NOTE_AT_H
 
@@ -8,7 +8,10 @@
 
 #include <kmarkers/sdt.h>
 
-/* A note at a label, of a probe with nr arguments; codes say where these are. */
+/*
+ * Write the record of a note at @label, of the struct sdt_probe @probe with @nr arguments.  @codes
+ * are the encoded locations of the arguments.
+ */
 #define NOTE_AT(label, probe, nr, codes)				\
 	KMARKERS_RECORD(sdtnote,					\
 	"	.long " label " - ., " probe " - .\n"			\

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes of a module, compiled in several ways.  Writing the name of one way to the parameter
- * pass executes its functions once; writing a number to repeat executes the functions of all
- * ways that often.  While listen is 1, a handler records the probe and arguments of each hit,
- * and seen shows the hits since the last pass.
+ * Notes, which are SDT sites without an instruction of their own, in functions that are compiled
+ * with several options.  Writing o1, o2, o3 or fp to the parameter pass executes the functions
+ * compiled with these options once, and "others" executes the functions below.  Writing N to repeat
+ * executes the functions of all options N times.  While listen is 1, a handler stores the probe and
+ * the arguments of each hit; seen shows the hits since the last write to pass.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -37,7 +38,7 @@ static const struct {
 static char seen[PAGE_SIZE - 16];
 static size_t written;
 
-static void write_down(void *private, const struct sdt_hit *hit)
+static void store_hit(void *private, const struct sdt_hit *hit)
 {
 	unsigned int i;
 
@@ -56,8 +57,8 @@ static int set_listen(const char *text, const struct kernel_param *unused)
 	if (err)
 		return err;
 	if (on)
-		return sdt_attach("tnotes:::*", write_down, NULL);
-	err = sdt_detach("tnotes:::*", write_down, NULL);
+		return sdt_attach("tnotes:::*", store_hit, NULL);
+	err = sdt_detach("tnotes:::*", store_hit, NULL);
 	sdt_synchronize();
 	return err;
 }
@@ -66,16 +67,16 @@ static const struct kernel_param_ops listen_ops = {
 	.set = set_listen,
 };
 module_param_cb(listen, &listen_ops, NULL, 0200);
-MODULE_PARM_DESC(listen, "1: attach a handler to all notes; 0: detach it");
+MODULE_PARM_DESC(listen, "1: attach a handler to all probes of tnotes; 0: detach it");
 
-static noinline void own(void)
+static noinline void hit_own(void)
 {
 	SDT_PROBE_FLAVOUR(note, tnotes, , , own, &notes_global);
 	WRITE_ONCE(notes_sink, 3);
 }
 
-/* The kprobe of the note is at the beginning of the jump. */
-static noinline void pair(void)
+/* Hit a note directly before a site of the flavour jump: the kprobe of the note is on the jump. */
+static noinline void hit_pair(void)
 {
 	SDT_PROBE_FLAVOUR(note, tpair, , , first);
 	SDT_PROBE_FLAVOUR(jump, tpair, , , second);
@@ -98,8 +99,8 @@ static int set_pass(const char *text, const struct kernel_param *unused)
 		return -EINVAL;
 	notes_alone(written);
 	notes_refused();
-	own();
-	pair();
+	hit_own();
+	hit_pair();
 	return 0;
 }
 
@@ -113,13 +114,13 @@ static const struct kernel_param_ops pass_ops = {
 	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "execute the functions of o1, o2, o3 or fp, or others");
+MODULE_PARM_DESC(pass, "o1, o2, o3, fp or others: execute these functions once");
 
 static const struct kernel_param_ops seen_ops = {
 	.get = get_seen,
 };
 module_param_cb(seen, &seen_ops, NULL, 0400);
-MODULE_PARM_DESC(seen, "hits since the last pass");
+MODULE_PARM_DESC(seen, "probe and arguments of each hit since the last write to pass");
 
 static int get_address(char *buffer, const struct kernel_param *unused)
 {
@@ -130,7 +131,7 @@ static const struct kernel_param_ops address_ops = {
 	.get = get_address,
 };
 module_param_cb(address, &address_ops, NULL, 0400);
-MODULE_PARM_DESC(address, "the argument of the probe own");
+MODULE_PARM_DESC(address, "value of the argument of the probe own: the address of notes_global");
 
 static int set_repeat(const char *text, const struct kernel_param *unused)
 {
@@ -147,7 +148,7 @@ static const struct kernel_param_ops repeat_ops = {
 	.set = set_repeat,
 };
 module_param_cb(repeat, &repeat_ops, NULL, 0200);
-MODULE_PARM_DESC(repeat, "execute the functions of all that often");
+MODULE_PARM_DESC(repeat, "write N to execute the functions of o1, o2, o3 and fp N times");
 
 static int __init test_notes_init(void)
 {
@@ -161,6 +162,6 @@ static void __exit test_notes_exit(void)
 module_init(test_notes_init);
 module_exit(test_notes_exit);
 
-MODULE_DESCRIPTION("SDT probes that are no instruction");
+MODULE_DESCRIPTION("SDT probes of the flavour note");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

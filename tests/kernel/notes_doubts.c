@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes that cannot be armed, and some that can although they look similar.  Notes of the
- * provider trefused are at an instruction on which the kernel refuses a kprobe.
+ * Notes that cannot be armed, and some that look similar but can.  A note is an SDT site without an
+ * instruction of its own; it is armed by a kprobe.  The note of the provider trefused is at an
+ * instruction on which the kernel refuses a kprobe.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -20,7 +21,7 @@ SDT_PROBE_DEFINE1(tnotes, , , alone, "int");
 SDT_PROVIDER_DEFINE(trefused);
 SDT_PROBE_DEFINE0(trefused, , , refused);
 
-/* A function without arguments, which is never called. */
+/* Define a function without arguments, which is never called. */
 #define FUNCTION(name, insns)						\
 	"	.type " name ", @function\n"				\
 	name ":\n"							\
@@ -29,10 +30,10 @@ SDT_PROBE_DEFINE0(trefused, , , refused);
 #define TNOTE(label, name)	NOTE_AT(label, "sdt_tnotes___" name, "0", "")
 
 /*
- * The note "behind" is followed by no instruction of its function, as if the compiler knew that
- * the code before it does not return.  The notes "first" are at the beginning of their functions.
- * The last two bytes before "inside" look like a jump over nothing, but are the end of a
- * constant.  The argument of "elsewhere" is relative to another segment.
+ * The note "behind" has no instruction of its function behind it, as if it followed a call that
+ * does not return.  The notes "first" are at the beginning of their functions.  The last two
+ * bytes before "inside" look like a jump over nothing, but are the end of a constant.  The
+ * argument of "elsewhere" has a segment override.
  */
 asm(".pushsection .text, \"ax\"\n"
 	FUNCTION("notes_behind", "	jmp notes_behind\n")
@@ -56,7 +57,7 @@ asm(".pushsection .text, \"ax\"\n"
 	NOTE_AT("5b", "sdt_tnotes___elsewhere", "1", "	.byte -8\n	movq %gs:8(%rbx), %rax\n")
 	".popsection\n");
 
-/* The same instructions are executed whether @value is 0 or not. */
+/* The note makes no code, so the function executes the same instructions if @value is 0 or not. */
 noinline void notes_alone(int value)
 {
 	if (value)
@@ -66,7 +67,7 @@ noinline void notes_alone(int value)
 
 static DEFINE_STATIC_KEY_FALSE(never);
 
-/* The instruction of a static key is the kernel's own. */
+/* The note is at the nop of a static key, on which the kernel refuses a kprobe. */
 noinline void notes_refused(void)
 {
 	SDT_PROBE_FLAVOUR(note, trefused, , , refused);

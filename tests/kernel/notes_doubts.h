@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of notes_doubts.c. */
+/* Functions of notes_doubts.c that contain notes. */
 #ifndef TESTS_KERNEL_NOTES_DOUBTS_H
 #define TESTS_KERNEL_NOTES_DOUBTS_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ten thousand notes, each of a probe of its own, nmany:::p0000 to nmany:::p9999, in a hundred
- * functions; writing a number to the parameter pass passes all of them that often.  Twenty more,
- * nmany:::lost, are followed by no instruction of their function.
+ * Ten thousand notes in a hundred functions, each of a probe of its own, nmany:::p0000 to
+ * nmany:::p9999.  A note is an SDT site without an instruction of its own.  Writing N to the
+ * parameter pass hits each of them N times.  Twenty more, of nmany:::lost, are at the end of a
+ * function, where they cannot be armed.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -19,7 +20,7 @@ SDT_PROBE_DEFINE0(nmany, , , lost);
 
 MANY_PROBES("sdt_provider_nmany");
 
-/* A hundred sites as SDT_PROBE1(nmany, , , p0000, value) makes them, of the flavour note. */
+/* A function with a hundred sites, as SDT_PROBE1(nmany, , , p0000, value) makes them as notes. */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\
 {									\
@@ -56,7 +57,7 @@ static void (*const passes[])(int value) = {
 	EACH_1(NAMES)
 };
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i, times;
 	int err = kstrtouint(text, 0, &times);
@@ -68,11 +69,11 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass all notes that often");
+MODULE_PARM_DESC(pass, "write N to hit each note N times");
 
-MODULE_DESCRIPTION("Ten thousand notes");
+MODULE_DESCRIPTION("Ten thousand SDT probes of the flavour note");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

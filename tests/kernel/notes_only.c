@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose SDT probes are all notes: it has no table of other sites. */
+/* A module whose SDT probes are all of the flavour note, so that it has no table of other sites. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -12,7 +12,7 @@ SDT_PROBE_DEFINE1(tonly, , , passed, "int");
 
 static int passes;
 
-static noinline void pass(int number)
+static noinline void hit_passed(int number)
 {
 	SDT_PROBE1(tonly, , , passed, number);
 	WRITE_ONCE(passes, number);
@@ -20,7 +20,7 @@ static noinline void pass(int number)
 
 static int set_pass(const char *text, const struct kernel_param *unused)
 {
-	pass(passes + 1);
+	hit_passed(passes + 1);
 	return 0;
 }
 
@@ -28,11 +28,11 @@ static const struct kernel_param_ops pass_ops = {
 	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "execute the note once");
+MODULE_PARM_DESC(pass, "any value: hit the note once");
 
 static unsigned int leave_ms;
 module_param(leave_ms, uint, 0600);
-MODULE_PARM_DESC(leave_ms, "for how long the module's exit function runs");
+MODULE_PARM_DESC(leave_ms, "duration of the module's exit function in milliseconds");
 
 static int __init notes_only_init(void)
 {
@@ -47,6 +47,6 @@ static void __exit notes_only_exit(void)
 module_init(notes_only_init);
 module_exit(notes_only_exit);
 
-MODULE_DESCRIPTION("A module with notes and no other SDT probe");
+MODULE_DESCRIPTION("A module whose SDT probes are all of the flavour note");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module compiled with version 1 of the tables: a head in front of its records, found by
- * a local symbol.  Loading it must fail.
+ * A module whose kmarkers table has version 1: a header in front of the records, which is found
+ * through a local symbol.  Loading it must fail.
  */
 #include <linux/module.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that claims to be a part of another version of kmarkers.  Loading it must fail. */
+/* A module that reports another version of kmarkers as its own.  Loading it must fail. */
 #include <linux/module.h>
 
 #include <kmarkers/patcher.h>
@@ -10,6 +10,6 @@ static int __init other_version_init(void)
 }
 module_init(other_version_init);
 
-MODULE_DESCRIPTION("A module of another version");
+MODULE_DESCRIPTION("A module of another version of kmarkers: cannot be loaded");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tracepoint in the module of its callback: both are loaded and unloaded together. */
+/* A tracepoint that callbacks.c defines, with its callback: both are in the same module. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers_test
 

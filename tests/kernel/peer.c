@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second module.  It reads an immediate value of the first module before and after a
- * change, and holds markers whose probes may be registered before it is loaded.
+ * A second test module.  It reads an immediate value of kmarkers_test before and after changing it,
+ * and has a marker whose probe may be registered before this module is loaded.
  */
 #include <linux/module.h>
 
@@ -11,7 +11,7 @@
 
 static unsigned long long expect;
 module_param(expect, ullong, 0400);
-MODULE_PARM_DESC(expect, "what the shared value must be when this module is loaded");
+MODULE_PARM_DESC(expect, "value that test_shared must have when this module is loaded");
 
 static noinline u64 read_shared(void)
 {
@@ -26,7 +26,7 @@ static noinline void hit(int number)
 static int __init peer_init(void)
 {
 	if (read_shared() != expect) {
-		pr_info("shared value is 0x%llx\n", read_shared());
+		pr_info("test_shared is 0x%llx, not 0x%llx\n", read_shared(), expect);
 		return -EINVAL;
 	}
 	if (test_set_shared(expect + 1) || read_shared() != expect + 1 ||

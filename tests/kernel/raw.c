@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Raw tracepoints of typed markers, without BPF: this file does what the kernel does when a
- * program is attached.  It finds the marker's record in the module and registers a function at
- * its tracepoint, which is called with the program and the arguments.
+ * Tests of the raw tracepoints of typed markers, without a BPF program.  Like the kernel when it
+ * attaches a program, this file finds the marker's struct bpf_raw_event_map in the module, and
+ * registers a function at its tracepoint.  The function is called with a pointer to a struct
+ * program and the arguments of the marker.
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
@@ -45,7 +46,7 @@ static void call_12(void *data, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g,
 	memcpy(program->args, ((u64[]){ a, b, c, d, e, f, g, h, i, j, k, l }), 12 * sizeof(u64));
 }
 
-static void count(void *data, u64 number)
+static void count_seven(void *data, u64 number)
 {
 	if (number == 7)
 		atomic_long_inc(&counted);
@@ -61,7 +62,7 @@ static const struct bpf_raw_event_map *find_record(const char *name)
 	return NULL;
 }
 
-/* The attached functions: the kernel warns if a function that is not attached is detached. */
+/* The functions that are attached.  The kernel warns if another function is detached. */
 static struct attached {
 	const char *name;
 	void *function, *data;
@@ -102,8 +103,11 @@ static int detach(const char *name, void *function, void *data)
 	return tracepoint_probe_unregister(find_record(name)->tp, function, data);
 }
 
-/* The probe is connected later if the registry was in use. */
-static bool is_on(const struct marker_typed *typed, bool on)
+/*
+ * Wait until the marker's raw tracepoint is connected or not, as in @on, for at most LIMIT_MS.
+ * Attaching connects it later if the lock of the marker registry was taken.
+ */
+static bool wait_until_connected(const struct marker_typed *typed, bool on)
 {
 	unsigned int i;
 
@@ -122,7 +126,7 @@ static noinline void hit_many(void)
 	mark_typed(test_typed_many, -1, 1ULL << 40, programs, -2, 200, -6, 7, -8);
 }
 
-void raw_forget(void)
+void raw_cleanup(void)
 {
 	unsigned int i;
 
@@ -133,13 +137,13 @@ void raw_forget(void)
 	memset(programs, 0, sizeof(programs));
 }
 
-static bool saw(const struct program *program, unsigned long calls, u64 sector)
+static bool has_seen(const struct program *program, unsigned long calls, u64 sector)
 {
 	return program->calls == calls && program->args[0] == sector && program->args[1] == 512 &&
 	       program->args[2] == (unsigned long)programs;
 }
 
-const char *raw_calls(void)
+const char *raw_calls_programs(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;
 
@@ -149,17 +153,17 @@ const char *raw_calls(void)
 	EXPECT(!find_record("test_marker"));
 	hit(1);
 	EXPECT(!attach("test_typed", call_5, &programs[0]));
-	EXPECT(is_on(typed, true) && typed->direct);
+	EXPECT(wait_until_connected(typed, true) && typed->direct);
 	hit(1ULL << 40);
-	EXPECT(saw(&programs[0], 1, 1ULL << 40));
+	EXPECT(has_seen(&programs[0], 1, 1ULL << 40));
 	EXPECT(!attach("test_typed", call_5, &programs[1]));
 	hit(3);
-	EXPECT(saw(&programs[0], 2, 3) && saw(&programs[1], 1, 3));
+	EXPECT(has_seen(&programs[0], 2, 3) && has_seen(&programs[1], 1, 3));
 	EXPECT(!detach("test_typed", call_5, &programs[0]));
 	hit(4);
-	EXPECT(programs[0].calls == 2 && saw(&programs[1], 2, 4));
+	EXPECT(programs[0].calls == 2 && has_seen(&programs[1], 2, 4));
 	EXPECT(!detach("test_typed", call_5, &programs[1]));
-	EXPECT(is_on(typed, false) && !typed->marker.state__imv);
+	EXPECT(wait_until_connected(typed, false) && !typed->marker.state__imv);
 	hit(5);
 	EXPECT(programs[0].calls == 2 && programs[1].calls == 2);
 	return NULL;
@@ -173,11 +177,11 @@ const char *raw_arguments(void)
 	};
 
 	EXPECT(!attach("test_typed_many", call_12, &programs[0]));
-	EXPECT(is_on(&__typed_marker_test_typed_many, true));
+	EXPECT(wait_until_connected(&__typed_marker_test_typed_many, true));
 	hit_many();
 	EXPECT(program->calls == 1 && !memcmp(program->args, wanted, sizeof(wanted)));
 	EXPECT(!attach("test_typed_noargs", call_5, &programs[0]));
-	EXPECT(is_on(&__typed_marker_test_typed_noargs, true));
+	EXPECT(wait_until_connected(&__typed_marker_test_typed_noargs, true));
 	mark_typed(test_typed_noargs);
 	EXPECT(program->calls == 2 && !program->args[0]);
 	return NULL;
@@ -185,7 +189,7 @@ const char *raw_arguments(void)
 
 #define FAR	1000
 
-/* A program is refused without memory, and the next one is called nevertheless. */
+/* Attaching fails for lack of memory; a program that is attached afterwards is called. */
 const char *raw_after_refusal(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;
@@ -207,23 +211,23 @@ const char *raw_after_refusal(void)
 		EXPECT(programs[0].calls == calls);
 		if (err)
 			EXPECT(!attach("test_typed", call_5, &programs[0]));
-		EXPECT(is_on(typed, true));
+		EXPECT(wait_until_connected(typed, true));
 		hit(nth);
-		EXPECT(saw(&programs[0], ++calls, nth));
+		EXPECT(has_seen(&programs[0], ++calls, nth));
 		EXPECT(!detach("test_typed", call_5, &programs[0]));
-		EXPECT(is_on(typed, false));
+		EXPECT(wait_until_connected(typed, false));
 	}
 	EXPECT(refused && nth < FAR);
 	return NULL;
 }
 
-void raw_refusal_forget(void)
+void raw_refusal_cleanup(void)
 {
 	test_stop_failing();
-	raw_forget();
+	raw_cleanup();
 }
 
-static void storm_pass(void)
+static void hit_storm_marker(void)
 {
 	mark_typed(test_typed_storm, 7);
 }
@@ -236,9 +240,9 @@ const char *raw_exactly_once(void)
 	int err;
 
 	atomic_long_set(&counted, 0);
-	EXPECT(!attach("test_typed_storm", count, NULL));
-	EXPECT(is_on(&__typed_marker_test_typed_storm, true));
-	err = test_start_threads(storm_pass);
+	EXPECT(!attach("test_typed_storm", count_seven, NULL));
+	EXPECT(wait_until_connected(&__typed_marker_test_typed_storm, true));
+	err = test_start_threads(hit_storm_marker);
 	for (i = 0; i < test_batches / 20 && !err; i++)
 		err = attach("test_typed_storm", call_5, &programs[0]) ?:
 		      detach("test_typed_storm", call_5, &programs[0]);
@@ -248,30 +252,36 @@ const char *raw_exactly_once(void)
 	return NULL;
 }
 
-static void __used callback(void *data, struct module *module, unsigned long ip)
+static void __used module_get_callback(void *data, struct module *module, unsigned long ip)
 {
-	trace_mark_tp(test_raw_callback, module_get, callback, "ip %lx", ip);
+	trace_mark_tp(test_raw_callback, module_get, module_get_callback, "ip %lx", ip);
 }
 
-static void nothing(void *private, void *call_private, const char *fmt, va_list *args)
+static void empty_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
 static bool busy;
 
-/* Take the lock of the registry and then the kernel's lock of tracepoints, in one thread only. */
-static void registry_pass(void)
+/*
+ * Register and unregister a probe, in one thread at a time.  That takes the mutex of the marker
+ * registry and then the kernel's mutex of tracepoints.
+ */
+static void take_registry_lock_first(void)
 {
 	if (xchg(&busy, true)) {
 		msleep(1);
 		return;
 	}
-	marker_probe_register("test_raw_callback", "ip %lx", nothing, NULL);
-	marker_probe_unregister("test_raw_callback", nothing, NULL);
+	marker_probe_register("test_raw_callback", "ip %lx", empty_probe, NULL);
+	marker_probe_unregister("test_raw_callback", empty_probe, NULL);
 	WRITE_ONCE(busy, false);
 }
 
-/* The two locks are taken in both orders; at the end the marker has the state set by the kernel. */
+/*
+ * Take both mutexes in both orders: attaching a program takes that of tracepoints first.  At the
+ * end, the marker must be in the state that the kernel has set last.
+ */
 const char *raw_storm_of_locks(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed_storm;
@@ -279,51 +289,51 @@ const char *raw_storm_of_locks(void)
 	int err;
 
 	busy = false;
-	err = test_start_threads(registry_pass);
+	err = test_start_threads(take_registry_lock_first);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = attach("test_typed_storm", count, NULL) ?:
-		      detach("test_typed_storm", count, NULL);
-	err = err ?: attach("test_typed_storm", count, NULL);
+		err = attach("test_typed_storm", count_seven, NULL) ?:
+		      detach("test_typed_storm", count_seven, NULL);
+	err = err ?: attach("test_typed_storm", count_seven, NULL);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
-	EXPECT(is_on(typed, true));
-	EXPECT(!detach("test_typed_storm", count, NULL));
-	EXPECT(is_on(typed, false));
+	EXPECT(wait_until_connected(typed, true));
+	EXPECT(!detach("test_typed_storm", count_seven, NULL));
+	EXPECT(wait_until_connected(typed, false));
 	return NULL;
 }
 
 #else
 
-const char *raw_calls(void)
+const char *raw_calls_programs(void)
 {
 	return "SKIP this kernel has no BPF programs for tracepoints";
 }
 
 const char *raw_arguments(void)
 {
-	return raw_calls();
+	return raw_calls_programs();
 }
 
 const char *raw_exactly_once(void)
 {
-	return raw_calls();
+	return raw_calls_programs();
 }
 
 const char *raw_after_refusal(void)
 {
-	return raw_calls();
+	return raw_calls_programs();
 }
 
-void raw_refusal_forget(void)
+void raw_refusal_cleanup(void)
 {
 }
 
 const char *raw_storm_of_locks(void)
 {
-	return raw_calls();
+	return raw_calls_programs();
 }
 
-void raw_forget(void)
+void raw_cleanup(void)
 {
 }
 

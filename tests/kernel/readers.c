@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers that tracers must read correctly: the rows of readers.h.  Writing to the parameter
- * hit hits each of them once; the parameters rows_... show name, conversion, value and text of
- * the rows, with a tab between them.
+ * A marker for each row of readers.h, whose events tracers must decode correctly.  Writing to the
+ * parameter hit hits each marker once.  The parameters rows_... show the rows: name, conversion,
+ * filter expression and text, separated by tabs.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -15,7 +15,7 @@
 
 #include "readers.h"
 
-/* A compiler warns of some of the formats, which the kernel prints nevertheless. */
+/* Compilers warn of some of these formats, which the kernel's printk() supports. */
 #pragma GCC diagnostic ignored "-Wformat"
 
 #define SENTINEL	4711
@@ -26,7 +26,7 @@ SDT_PROVIDER_DEFINE(readers);
 SDT_PROBE_DEFINE7(readers, , , all, "const pid_t", "volatile u8", "s16 const", "unsigned long",
 		  "const char *", "void *", "int");
 
-/* A bar marks the beginning of the text, which may begin with blanks. */
+/* Hit the marker of a row.  A bar marks the beginning of the text, which may begin with blanks. */
 #define HIT(row, conversion, text, value, args...)			\
 	trace_mark(rd_##row, "|" conversion " sentinel %d", ## args, SENTINEL);
 
@@ -55,7 +55,7 @@ static noinline void hit_pointers(void)
 	POINTERS(HIT)
 }
 
-/* Lines of 2,000 characters, and one that no page of the trace core has room for. */
+/* Eight numbers of 250 characters.  One EIGHT fits in a page of the trace core, three do not. */
 #define EIGHT	" %250d %250d %250d %250d %250d %250d %250d %250d"
 
 static noinline void hit_long(int nr)
@@ -70,7 +70,7 @@ static noinline void hit_endless(void)
 		   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, SENTINEL);
 }
 
-static int hit(const char *line, const struct kernel_param *param)
+static int set_hit(const char *line, const struct kernel_param *param)
 {
 	int i;
 
@@ -87,9 +87,9 @@ static int hit(const char *line, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops hit_ops = { .set = hit };
+static const struct kernel_param_ops hit_ops = { .set = set_hit };
 module_param_cb(hit, &hit_ops, NULL, 0200);
-MODULE_PARM_DESC(hit, "hit each marker once");
+MODULE_PARM_DESC(hit, "any value: hit each marker once");
 
 #define SHOW(row, conversion, text, value, args...)			\
 	at += scnprintf(buffer + at, PAGE_SIZE - at, "%s\t%s\t%s\t%s\n", #row, conversion, value, \
@@ -125,6 +125,6 @@ static void __exit readers_exit(void)
 module_init(readers_init);
 module_exit(readers_exit);
 
-MODULE_DESCRIPTION("Markers of all that tracers have to read rightly");
+MODULE_DESCRIPTION("Markers with every format that tracers must decode");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of formats that tracers must read correctly: a row for each conversion, flag, width,
+ * The table of formats that tracers must decode correctly: a row for each conversion, flag, width,
  * precision, length and kind of pointer that a marker's format may have.
  *
  *	ROW(name, conversion, text, value, arguments...)
  *
- * The marker rd_NAME has the conversion for its format, and behind it a number, the sentinel,
- * which shows whether the conversion took as many arguments as it has.  The text is what the kernel
- * prints; "?" is not known beforehand.  The value is what a filter of the event and a program of
- * bpftrace must find in the record, or "" where another row has a field of the same type.
+ * The marker rd_NAME has this conversion in its format, followed by a fixed number, the sentinel:
+ * a wrong sentinel shows that a tracer took too many or too few arguments.  The text is the
+ * output of the kernel, or "?" if it is not known beforehand.  The value is an expression that a
+ * filter of the event and a program of bpftrace must find true, or "" if another row tests this
+ * type of field.
  */
 #ifndef READERS_H
 #define READERS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SDT probes of a module: an inline function in two others, and every flavour.
- * Writing a number to the parameter pass passes them that often; with hold, a
- * handler of its own is left attached when the module is unloaded.
+ * SDT probes of a module: one in an inline function that two others call, and one of each flavour
+ * but note.  Writing N to the parameter pass executes their sites N times.  With hold=1, the module
+ * attaches a handler of its own, and is unloaded without detaching it.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -18,7 +18,7 @@ SDT_PROBE_DEFINE0(tsdt, , , apart);
 
 static bool hold;
 module_param(hold, bool, 0400);
-MODULE_PARM_DESC(hold, "leave a handler attached");
+MODULE_PARM_DESC(hold, "attach a handler in init, and do not detach it in exit");
 
 static __always_inline void start_io(int number)
 {
@@ -41,9 +41,10 @@ static noinline int tsdt_write(int number)
 }
 
 /*
- * Never called.  The jump goes further than 64 bytes, so that its distance is one with
- * which not all nops are decoded in step from behind a breakpoint; out of step, the
- * constants would be taken for instructions.
+ * A function that is never called.  The nop of its site contains the distance of the jump, here
+ * more than 64 bytes.  When int3 replaces the first byte of the site, the kernel decodes
+ * instructions from the second byte on.  With such a distance, some forms of the nop would not be
+ * decoded up to the end of the site, and the kernel would take the constants for instructions.
  */
 static noinline __used void tsdt_apart(void)
 {
@@ -53,7 +54,7 @@ static noinline __used void tsdt_apart(void)
 		     "	.endr" : : : "rax");
 }
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int times;
 	int err = kstrtouint(text, 0, &times);
@@ -68,14 +69,14 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass all probes that often");
+MODULE_PARM_DESC(pass, "write N to execute each site N times");
 
 static unsigned int held;
 module_param(held, uint, 0400);
-MODULE_PARM_DESC(held, "hits of the handler that is left");
+MODULE_PARM_DESC(held, "number of calls of the handler that hold=1 attaches");
 
 static void count_held(void *private, const struct sdt_hit *hit)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A hundred probes as a kernel of FreeBSD would have them: of paths, processes, the scheduler,
- * timeouts, streams, cards, locks and memory, in all forms of sdt(9).  Writing a number to the
- * parameter pass passes them that often.
+ * A hundred probes like those of the FreeBSD kernel, for paths, processes, the scheduler, timeouts,
+ * streams, network cards, locks and memory.  They use all macros of FreeBSD's sdt(9).  Writing N to
+ * the parameter pass executes the sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -20,7 +20,7 @@ SDT_PROVIDER_DEFINE(tlink);
 SDT_PROVIDER_DEFINE(tlock);
 SDT_PROVIDER_DEFINE(tmemory);
 
-/* For each probe: number of arguments, definition, and site. */
+/* For each probe: number of arguments, arguments of its definition, and arguments of its site. */
 #define FORMS(X)								\
 	X(3, (tpath, names, lookup, entry, "void *", "char *", "unsigned long"),		\
 	  (tpath, names, lookup, entry, place, text, (unsigned long)number))			\
@@ -194,13 +194,13 @@ SDT_PROVIDER_DEFINE(tmemory);
 
 FORMS(DEFINE)
 
-/* The name of a provider that is a macro, as in sources that serve several. */
+/* A provider whose name is a macro, as in sources that are compiled for several ABIs. */
 #define ABI			tabi32
 #define ABI_DEFINE1(mod, func, name, type)	SDT_PROBE_DEFINE1(ABI, mod, func, name, type)
 #define ABI_PROBE1(mod, func, name, value)	SDT_PROBE1(ABI, mod, func, name, value)
 SDT_PROVIDER_DEFINE(ABI);
 ABI_DEFINE1(fork, abi_fork, return, "int");
-/* A probe whose trace event would have the name of an earlier one, and other fields. */
+/* A probe whose trace event would have the name of an earlier one, but other fields. */
 SDT_PROBE_DEFINE1(tpath, other, find, hit, "long");
 SDT_PROBE_DEFINE(tproc, , , untyped);
 SDT_PROBE_DEFINE5(tproc, kernel, , partly, "int", "int", "char *", "int", "int");
@@ -221,7 +221,7 @@ static noinline int pass_forms(void *place, const char *text, int number)
 	return number;
 }
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int times;
 	int err = kstrtouint(text, 0, &times);
@@ -234,10 +234,10 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass all probes that often");
+MODULE_PARM_DESC(pass, "write N to execute each site N times");
 
 static int __init test_sdt_forms_init(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two SDT probes that breakpoints arm, in functions of their own.  In front of the first site is an
- * instruction of one byte, for a kprobe.  Writing a number to the parameter pass passes both that
- * often.
+ * Two SDT probes with sites of the flavour breakpoint, which are promoted to jumps when they are
+ * hit often.  The instruction before the first site has one byte, for a kprobe.  Writing N to the
+ * parameter pass executes both sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -29,7 +29,7 @@ static noinline void thot_free(int number)
 	SDT_PROBE_FLAVOUR(breakpoint, thot, , , free, number);
 }
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int times;
 	int err = kstrtouint(text, 0, &times);
@@ -44,11 +44,11 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass both probes that often");
+MODULE_PARM_DESC(pass, "write N to execute both sites N times");
 
-MODULE_DESCRIPTION("SDT probes that become hot");
+MODULE_DESCRIPTION("SDT probes that are promoted when they are hit often");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An SDT probe in init text: the module must be refused. */
+/* A module with an SDT probe in init text, where sites are not allowed.  Loading it must fail. */
 #include <linux/module.h>
 
 #include <kmarkers/sdt.h>
@@ -15,6 +15,6 @@ static int __init sdt_init_init(void)
 
 module_init(sdt_init_init);
 
-MODULE_DESCRIPTION("An SDT probe where none may be");
+MODULE_DESCRIPTION("An SDT probe in init text: cannot be loaded");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

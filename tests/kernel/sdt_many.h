@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ten thousand SDT probes, p0000 to p9999, of the provider MANY_PROVIDER; writing a number
- * to the parameter pass passes all of them that often.  MANY_FLAVOUR is that of all sites.
+ * Ten thousand SDT probes, p0000 to p9999, of the provider MANY_PROVIDER.  Each has one site, of
+ * the flavour MANY_FLAVOUR.  Writing N to the parameter pass executes each site N times.
  */
 #ifndef TESTS_KERNEL_SDT_MANY_H
 #define TESTS_KERNEL_SDT_MANY_H
@@ -23,8 +23,9 @@ DEFINE_PROVIDER(MANY_PROVIDER);
 MANY_PROBES("sdt_provider_" __stringify(MANY_PROVIDER));
 
 /*
- * A thousand sites as SDT_PROBE1(many, , , p0000, value) makes them: the code at 3 runs while the
- * site is enabled.  A breakpoint needs the argument in the register of a call.
+ * A function with a thousand sites, as SDT_PROBE1(many, , , p0000, value) makes them.  The code at
+ * label 3 runs while the site is enabled.  The flavour breakpoint requires the argument in rdi, the
+ * register of the first argument of a call.
  */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\
@@ -63,7 +64,7 @@ static void (*const passes[])(int value) = {
 	EACH_1(NAME)
 };
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i, times;
 	int err = kstrtouint(text, 0, &times);
@@ -77,10 +78,10 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass all probes that often");
+MODULE_PARM_DESC(pass, "write N to execute each site N times");
 
 static int __init sdt_many_init(void)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes of the provider of kmarkers_test_sdt: one that is the same, one of other types,
- * and one with an argument of each kind.  Writing a number to the parameter pass passes
- * them that often; with first, that is done while the module is loaded.
+ * Probes of tsdt, the provider that kmarkers_test_sdt defines, too: one probe is the same there,
+ * one has an argument of another type, and one has an argument of each kind.  Writing N to the
+ * parameter pass executes the sites N times; the parameter first does so in the module's init
+ * function.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -27,7 +28,7 @@ static noinline int tsdt_more(int number)
 	return number;
 }
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int times;
 	int err = kstrtouint(text, 0, &times);
@@ -40,14 +41,14 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "pass all probes that often");
+MODULE_PARM_DESC(pass, "write N to execute each site N times");
 
 static unsigned int first;
 module_param(first, uint, 0400);
-MODULE_PARM_DESC(first, "pass them that often while the module is loaded");
+MODULE_PARM_DESC(first, "number of times to execute each site in the init function");
 
 static int __init test_sdt_more_init(void)
 {
@@ -63,6 +64,6 @@ static void __exit test_sdt_more_exit(void)
 module_init(test_sdt_more_init);
 module_exit(test_sdt_more_exit);
 
-MODULE_DESCRIPTION("SDT probes that another module has, too");
+MODULE_DESCRIPTION("SDT probes of a provider that another module also defines");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by test modules: an exported immediate value, and the function that sets it. */
+/* An immediate value that kmarkers_test exports, and functions that set and read it. */
 #ifndef TESTS_KERNEL_SHARED_H
 #define TESTS_KERNEL_SHARED_H
 

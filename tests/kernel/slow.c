@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose init and exit functions wait until a parameter is set. */
+/* A module whose init and exit functions wait while a parameter is 1. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -43,6 +43,6 @@ static void __exit slow_exit(void)
 module_init(slow_init);
 module_exit(slow_exit);
 
-MODULE_DESCRIPTION("A test module that takes its time to come and to leave");
+MODULE_DESCRIPTION("A test module whose init and exit functions wait");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that does not use kmarkers.  The kernel changes its text: it has a static key. */
+/* A module that does not use kmarkers, but has a static key, for which the kernel patches text. */
 #include <linux/jump_label.h>
 #include <linux/module.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A thread on every online CPU, and a reader of the shared value in core text. */
+/* Threads of the stress tests: one on each online CPU.  Also test_read_shared(). */
 #include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -21,14 +21,14 @@ u64 test_read_shared(void)
 }
 EXPORT_SYMBOL_GPL(test_read_shared);
 
-static int run(void *data)
+static int pass_repeatedly(void *data)
 {
 	unsigned long *count = data;
 
 	while (!kthread_should_stop()) {
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
-		/* A change of a run waits until every task passes here. */
+		/* Report a quiescent state, for which the change of a run waits. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
@@ -42,11 +42,11 @@ static void free_threads(void)
 	passes = NULL;
 }
 
-static int start_on(unsigned int cpu)
+static int start_thread_on(unsigned int cpu)
 {
 	struct task_struct *thread;
 
-	thread = kthread_create(run, &passes[cpu], "kmarkers_test/%u", cpu);
+	thread = kthread_create(pass_repeatedly, &passes[cpu], "kmarkers_test/%u", cpu);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
@@ -55,7 +55,7 @@ static int start_on(unsigned int cpu)
 	return 0;
 }
 
-static bool all_ran(void)
+static bool have_all_passed(void)
 {
 	unsigned int cpu;
 
@@ -79,7 +79,7 @@ int test_start_threads(void (*pass)(void))
 	pass_function = pass;
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
-		err = start_on(cpu);
+		err = start_thread_on(cpu);
 		if (err)
 			break;
 	}
@@ -88,7 +88,7 @@ int test_start_threads(void (*pass)(void))
 		test_stop_threads();
 		return err;
 	}
-	while (!all_ran())
+	while (!have_all_passed())
 		schedule_timeout_uninterruptible(1);
 	return 0;
 }
@@ -124,7 +124,7 @@ void test_wait_pass(void)
 	}
 }
 
-bool test_alone(void)
+bool test_has_one_cpu(void)
 {
 	return num_online_cpus() == 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A marker that is executed while RCU watches the CPU or, with idle=1, while RCU does not
- * watch it, as in the idle loop.  A kernel with PROVE_RCU must report the second case.
+ * A module whose init function hits a marker while RCU watches the CPU or, with idle=1, while RCU
+ * does not, as in the idle loop.  A kernel with PROVE_RCU must report the second case.
  */
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>
@@ -52,6 +52,6 @@ static void __exit unwatched_exit(void)
 module_init(unwatched_init);
 module_exit(unwatched_exit);
 
-MODULE_DESCRIPTION("A marker where RCU does not watch, which a kernel with PROVE_RCU reports");
+MODULE_DESCRIPTION("A marker that is hit where RCU does not watch the CPU");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The protocol of patcher/protocol.c for an exhaustive model checker (spin).
+ * A model of the protocol of patcher/protocol.c, for the exhaustive model checker spin.
  *
- * One model; every variant is this file and a few -D switches.  tests/model/run.py
- * knows them all, Documentation/model.md says what they mean.
+ * Each variant of the model is this file with some -D switches: tests/model/variants.py lists them,
+ * and Documentation/model.md describes them.
  *
- * Contexts nest on each CPU: level 0 is elsewhere (on CPU 0: the writer), level 1
- * executes a site (a task, or on CPU 0 an interrupt between two steps of the
- * writer), level 2 is an NMI that executes a site.  A step of a context is enabled
- * only while nothing is nested in it.
+ * Contexts nest on each CPU.  Level 0 executes other code (on CPU 0: the writer).  Level 1 executes
+ * a site: it is a task or, on CPU 0, an interrupt between two steps of the writer.  Level 2 is an
+ * NMI that executes a site.  A context can make a step only while no other is nested in it.
  */
 
 #define KERNEL		1	/* a real CPU: handlers run with interrupts off */
@@ -25,21 +24,21 @@
 #define BATCHES		2	/* batch k replaces version k - 1 by version k */
 #endif
 #ifndef SITES
-#define SITES		1	/* of which batch 1 replaces all, later ones site 0 only */
+#define SITES		1	/* number of sites; batch 1 replaces all, later ones only site 0 */
 #endif
 #ifndef PARTS
 #define PARTS		2	/* separately fetched parts of an instruction; part 0 is its first byte */
 #endif
 
-/* What may be left out, swapped or done badly; 0 for the protocol as it is. */
+/* Numbers of rounds that variants leave out or do badly; 0 for none. */
 #ifndef NO_ROUND
-#define NO_ROUND	0	/* leave out this round */
+#define NO_ROUND	0	/* the round that is left out */
 #endif
 #ifndef NO_ANSWER
-#define NO_ANSWER	0	/* do not wait for this round's answers */
+#define NO_ANSWER	0	/* the round that does not wait until all CPUs have synchronised */
 #endif
 
-/* The value of a part: the number of the version that it belongs to, or int3. */
+/* The value of a part is the number of the version that it belongs to, or INT3. */
 #define INT3		(BATCHES + 1)
 #ifdef RETURN
 #define VERSION(batch)	((batch) & 1)	/* old, new, old */
@@ -48,8 +47,8 @@
 #endif
 
 /*
- * With RUN, even versions are runs of instructions, each a part of its own, and odd versions a
- * jump over it: the handler carries every arrival past the site.
+ * With RUN, even versions are runs of instructions, of which each is a part, and odd versions are a
+ * jump over the site.  The handler always emulates the jump.
  */
 #ifdef RUN
 #define IS_RUN(version)	((version) % 2 == 0)
@@ -68,39 +67,40 @@
 #define LAST(site)		((site) -> 1 : BATCHES)	/* the last batch with this site */
 #define MIN(a, b)		((a) < (b) -> (a) : (b))
 
-byte text[SITES * PARTS];		/* memory */
+byte text[SITES * PARTS];		/* contents of memory */
 /*
- * Real CPU: the set of values that a fetch may return, that is, everything this part has been
- * since the CPU last synchronised.  Emulator: the value in the translation, or nothing.
+ * On a real CPU, the set of values that a fetch may return: all values of this part since the CPU
+ * last synchronised.  On an emulator, the value in the translation, or 0 without a translation.
  */
 byte seen[CPUS * SITES * PARTS];
 
-/* patcher.batch, and the life of the caller's array. */
-byte number;				/* how many batches have been published */
-byte pokes, refs;			/* the array of batch number @pokes */
-byte array;				/* the array that exists: its batch; 0 if none does */
-bool listed = true, table = true;	/* the table of sites: in the list; in memory */
+/* The patcher's current batch, and the caller's array of pokes. */
+byte number;				/* number of batches that have been published */
+byte pokes, refs;			/* batch whose array is published; its reference count */
+byte array;				/* batch whose array exists, or 0 if none does */
+bool listed = true, table = true;	/* the table of sites is in the list; it is not freed */
 
 /* CPUs. */
-byte running[CPUS];			/* the level that runs */
-byte state[CPUS];			/* where it is: */
+byte running[CPUS];			/* level of the context that runs */
+byte state[CPUS];			/* state of this context: */
 #define BETWEEN		0		/* at an instruction boundary, interrupts on */
 #define HANDLER		1		/* in the breakpoint handler */
 #define FETCHING	2		/* between two fetches for one instruction */
-bool asked[CPUS];			/* a synchronisation interrupt is under way */
+bool asked[CPUS];			/* a synchronisation interrupt is pending */
 #if GROUND == USER
-byte reading[CPUS];			/* handlers that RCU waits for */
+byte reading[CPUS];			/* number of handlers inside rcu_read_lock() */
 #endif
 #ifdef RUN
-byte inside[CPUS];			/* executions between two instructions of a run */
+byte inside[CPUS];			/* number of contexts between two instructions of a run */
 #endif
 
-/* Ghosts: what only the properties look at. */
-byte begun, settled;			/* batches: begun; to be seen by whoever begins now */
-byte rounds;
-bool torn, wrong, unclaimed, freed;	/* what must not happen */
+/* Variables that only the checked properties use. */
+/* The last batch that has begun, and the last batch that each new execution must see. */
+byte begun, settled;
+byte rounds;				/* number of rounds of the current batch */
+bool torn, wrong, unclaimed, freed;	/* violations of the properties */
 #ifdef FOREIGN
-bool planted;			/* somebody else's int3 is at site 0, after the last batch */
+bool planted;			/* an int3 of a debugger is at site 0, after the last batch */
 #else
 #define planted			false
 #endif
@@ -108,14 +108,14 @@ bool planted;			/* somebody else's int3 is at site 0, after the last batch */
 #define AWAKE(cpu)	(running[cpu] == level)
 #define WRITER		(running[0] == 0)
 
-/* Where a synchronisation interrupt can be served. */
+/* True if the CPU can handle a synchronisation interrupt. */
 #if GROUND == USER || defined(INTERRUPTS_ON)
 #define OPEN(cpu)	(state[cpu] != FETCHING)
 #else
 #define OPEN(cpu)	(state[cpu] == BETWEEN && running[cpu] < 2)
 #endif
 
-/* What RCU waits for: interrupts on; in user space, no section of a reader. */
+/* True if the CPU is in a quiescent state: interrupts are on; in user space, no handler runs. */
 #if GROUND == USER
 #define QUIET(cpu)	(reading[cpu] == 0)
 #else
@@ -123,8 +123,8 @@ bool planted;			/* somebody else's int3 is at site 0, after the last batch */
 #endif
 
 /*
- * What one execution may have done: the version of any batch from the last that had settled when
- * it began to the last that has begun.
+ * True if an execution may have executed version @v: that of any batch from the last that had
+ * settled when the execution began to the last that has begun.
  */
 #ifdef RETURN
 #define LEGAL(v)	(v == VERSION(MIN(since, LAST(site))) || \
@@ -133,7 +133,7 @@ bool planted;			/* somebody else's int3 is at site 0, after the last batch */
 #define LEGAL(v)	(v >= MIN(since, LAST(site)) && v <= MIN(begun, LAST(site)))
 #endif
 
-/* Each execution ends in one of these. */
+/* Check the executed version, at the end of each execution. */
 inline executed(v)
 {
 	wrong = !LEGAL(v);
@@ -143,7 +143,7 @@ inline executed(v)
 /* ---- fetch and store ---- */
 
 #if GROUND == EMULATOR
-/* Translations that hold the bytes are dropped first; only then is memory written. */
+/* Store a value: the emulator first drops translations of the site, and then writes memory. */
 inline store(site_, part_, value)
 {
 	atomic {
@@ -199,14 +199,17 @@ inline synchronise(cpu)
 }
 #endif
 
-/* May this CPU meet a breakpoint, and would the handler find the site in the batch? */
+/*
+ * MAY_TRAP: the CPU may execute a breakpoint.  PENDING: the handler would find the site in the
+ * batch.
+ */
 #if GROUND == EMULATOR
 #define MAY_TRAP	(seen[VIEW(me, site, 0)] == BIT(INT3) || \
 			 (seen[VIEW(me, site, 0)] == 0 && text[PART(site, 0)] == INT3))
 #else
 #define MAY_TRAP	(seen[VIEW(me, site, 0)] & BIT(INT3))
 #endif
-/* Somebody else's breakpoint is passed on, at the next attempt at the latest. */
+/* True if the breakpoint is a debugger's, so that the handler will not claim it. */
 #ifdef ALWAYS_RETRY
 #define PASSED_ON	false
 #else
@@ -218,7 +221,7 @@ inline synchronise(cpu)
 #define PENDING		(refs > 0 && pokes <= LAST(site))
 #endif
 
-/* Any of the values that may still be on the way to this CPU. */
+/* Fetch a part: any of the values that this CPU may have fetched ahead. */
 inline fetch(part_, value)
 {
 	if
@@ -249,7 +252,7 @@ inline stop_reading()
 #endif
 }
 
-/* What was translated is executed as a whole. */
+/* Execute a translation, which has both parts of an instruction. */
 inline execute_translation()
 {
 	if
@@ -271,7 +274,7 @@ inline execute_translation()
 proctype context(byte me; byte level)
 {
 	byte site, first, since, found, known;
-	byte below, interrupted;	/* what this context is nested in */
+	byte below, interrupted;	/* level and state of the interrupted context */
 #if GROUND == EMULATOR
 	byte tail;
 #else
@@ -304,7 +307,7 @@ again:
 			fetch(1, tail);
 			execute_translation()
 		:: else ->
-			/* Read the bytes one by one, make their translation known later. */
+			/* Read the parts in separate steps, and publish their translation later. */
 			first = text[PART(site, 0)];
 			state[me] = FETCHING;
 			printf("cpu %d level %d: translates site %d part 0: %d\n", me, level,
@@ -370,7 +373,7 @@ trap:
 	/* rcu_read_lock() in native/trap.c */
 	atomic { AWAKE(me) -> reading[me]++ };
 #endif
-	/* The number of the last batch, or what a breakage looks at in its place. */
+	/* Read the number of the last batch or, in the variant BYTE_FIRST, the byte in memory. */
 	atomic {
 		AWAKE(me) ->
 #ifdef BYTE_FIRST
@@ -432,7 +435,7 @@ trap:
 		:: else -> skip
 		fi
 	}
-	/* patcher_sites_find(): a breakpoint of ours that nobody claims is a panic */
+	/* patcher_sites_find(): a breakpoint of the patcher that no handler claims is a panic */
 stale:	atomic {
 		AWAKE(me) ->
 		printf("cpu %d level %d: finds nothing pending\n", me, level);
@@ -448,13 +451,13 @@ stale:	atomic {
 		freed = !table;
 		assert(!freed)
 	}
-	/* is_foreign(): the byte, */
+	/* is_foreign(): read the byte in memory */
 	atomic {
 		AWAKE(me) ->
 		found = text[PART(site, 0)];
 		printf("cpu %d level %d: reads byte %d\n", me, level, found)
 	}
-	/* and the number once more */
+	/* is_foreign(): read the number of the last batch again */
 	atomic {
 		AWAKE(me) ->
 #if defined(ALWAYS_RETRY)
@@ -481,7 +484,10 @@ stale:	atomic {
 		fi
 	}
 #ifdef LIVE
-	/* Go round until there is a way out for sure: a wait without end is an endless loop. */
+	/*
+	 * Retry only when the next attempt must succeed: an endless wait is then an invalid end
+	 * state.
+	 */
 	atomic {
 		AWAKE(me) && (PENDING || PASSED_ON || !MAY_TRAP) ->
 		goto again
@@ -500,7 +506,7 @@ past:	atomic {
 		since = 0;
 		site = 0;
 		printf("cpu %d level %d: is past the site\n", me, level);
-#ifndef LIVE	/* else each context runs once, at any time, so that an endless wait is seen */
+#ifndef LIVE	/* with LIVE each context runs once, so that an endless wait is an end state */
 		goto end
 #endif
 	}
@@ -516,7 +522,7 @@ end:	atomic {
 		synchronise(me);
 		asked[me] = false;
 		printf("cpu %d: synchronises\n", me);
-		goto end	/* for the next one */
+		goto end	/* handle the next interrupt */
 	}
 }
 
@@ -634,7 +640,7 @@ inline wait_tasks()
 }
 #endif
 
-/* synchronize_rcu(): each CPU has been seen outside every handler. */
+/* synchronize_rcu(): wait until each CPU has been outside of all handlers once. */
 inline grace_period()
 {
 	WRITER && QUIET(1);
@@ -735,13 +741,16 @@ proctype writer()
 		}
 	od;
 
-	/* A debugger, say.  Its own handler knows its breakpoint and gets past it. */
+	/*
+	 * A debugger stores an int3.  Its handler, which is not modelled, continues behind the
+	 * site.
+	 */
 #ifdef FOREIGN
 	atomic { WRITER -> planted = true };
 	store(0, 0, INT3);
 #endif
 
-	/* patcher_unregister(), while the client's code still runs */
+	/* patcher_unregister(), while CPUs still execute the client's code */
 #ifdef UNREGISTER
 #ifdef DRAIN_FIRST
 	grace_period();

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks the model of the protocol exhaustively, and that each step done wrong is found.
+"""Checks a model of the patching protocol with spin, and that spin finds faults in wrong variants.
 
 Runs spin on tests/model/protocol.pml for every variant of tests/model/variants.py: a search for
-forbidden states, then one for endless loops. A counterexample is kept as readable text in
+forbidden states, then one for endless loops. A counterexample is stored as readable text in
 build/model/. The last line of the output is `N passed, N failed`.
 """
 
@@ -34,7 +34,7 @@ VIOLATIONS = {
     "unclaimed": Found.UNCLAIMED,
     "freed": Found.FREED,
 }
-# Values in a replay; one of these numbers means a breakpoint.
+# The numbers in a replay that are values of a part of an instruction; one of them stands for int3.
 VALUES = (
     re.compile(r"(?<=part \d := )\d+"),
     re.compile(r"(?<=part \d: )\d+"),
@@ -43,16 +43,17 @@ VALUES = (
 
 @dataclass(frozen=True)
 class Search:
-    """A kind of search: for forbidden states, or for endless loops."""
+    """A kind of search, for forbidden states or for endless loops, with its -D switches."""
 
     name: str
     switches: Sequence[str]
 
 
-# Breadth first finds the shortest counterexample. Depth first is faster: used if none is expected.
+# Options of gcc. A breadth-first search finds the shortest counterexample; a depth-first search is
+# faster, and used if no counterexample is expected.
 SHORTEST = ("-O0", "-DBFS")
 FAST = ("-O1",)
-# The longest path that can be searched; if it is too short, the result is `broken`.
+# Option of the search: maximum length of a path. If it is too short, the result is `broken`.
 DEPTH = "-m1000000"
 LONG_DEPTH = "-m8000000"
 STATES = Search("states", ())
@@ -61,7 +62,7 @@ LOOPS = Search("loops", ("LIVE",))
 
 @dataclass
 class Outcome:
-    """The result of one variant on one ground."""
+    """The result of checking one variant in one environment."""
 
     variant: Variant
     ground: Ground
@@ -77,16 +78,16 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Return whether the result is the expected one."""
+        """Return True if the result is the expected one."""
         return self.found == self.expected
 
 
 class ModelError(Exception):
-    """A tool failed, or a name is unknown; the message says which."""
+    """A tool failed, or the name of a variant is unknown."""
 
 
 def call(words: Sequence[str], directory: Path) -> str:
-    """Run a tool in a directory; return its output."""
+    """Run a tool in a directory; return its output, or raise ModelError."""
     run = subprocess.run(
         words,
         cwd=directory,
@@ -101,8 +102,8 @@ def call(words: Sequence[str], directory: Path) -> str:
 
 
 def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
-    """Return the -D arguments."""
-    # The model numbers the grounds from 1, in the order of Ground.
+    """Return the -D arguments of spin for a variant, an environment and a kind of search."""
+    # The model numbers the environments from 1, in the order of Ground.
     number = list(Ground).index(ground) + 1
     return [
         f"-D{word}" for word in (f"GROUND={number}", *variant.switches.split(), *search.switches)
@@ -110,7 +111,7 @@ def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
 
 
 def classify(text: str) -> Found:
-    """Return the result that the checker's output means."""
+    """Return the result of a search, from the output of the checker."""
     if "invalid end state (at" in text:
         return Found.ENDLESS
     violation = re.search(r"assertion violated\s+!\((\w+)\)", text)
@@ -123,7 +124,7 @@ def classify(text: str) -> Found:
 
 
 def readable(replay: str, int3: str) -> str:
-    """Return the steps in a replay, one a line, with int3 by its name."""
+    """Return the steps of a replay, one per line, with the number of int3 replaced by its name."""
     lines = []
     for raw in replay.splitlines():
         line = raw.strip()
@@ -136,7 +137,7 @@ def readable(replay: str, int3: str) -> str:
 
 
 def keep_trail(outcome: Outcome, search: Search, defines: list[str], directory: Path) -> Path:
-    """Replay the counterexample into a text file; return its path."""
+    """Write the steps of the counterexample to a text file; return its path."""
     batches = re.search(r"BATCHES=(\d)", outcome.variant.switches)
     int3 = str(int(batches[1]) + 1 if batches else 3)
     replay = call(["spin", "-t", "-T", *defines, MODEL.name], directory)
@@ -151,7 +152,7 @@ def keep_trail(outcome: Outcome, search: Search, defines: list[str], directory: 
 
 
 def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
-    """Do one exhaustive search."""
+    """Run one exhaustive search for a variant in an environment."""
     expected = variant.found[ground]
     nothing = expected == Found.HOLDS or (expected == Found.ENDLESS and search == STATES)
     options = FAST if nothing else SHORTEST
@@ -178,8 +179,8 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
     return outcome
 
 
-def check(variant: Variant, ground: Ground) -> Outcome:
-    """Do both searches, the second only if the first finds nothing."""
+def check_variant(variant: Variant, ground: Ground) -> Outcome:
+    """Search for forbidden states and, if there is none, for endless loops."""
     outcome = run_search(variant, ground, STATES)
     if outcome.found != Found.HOLDS:
         return outcome
@@ -189,16 +190,16 @@ def check(variant: Variant, ground: Ground) -> Outcome:
     return loops
 
 
-def have_spin() -> bool:
-    """Install spin if it is missing and this is root; return whether it is installed."""
+def ensure_spin() -> bool:
+    """Install spin if it is missing and this is root. Return True if spin is installed."""
     if not shutil.which("spin") and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(APT, env=environment, capture_output=True, check=False)
     return bool(shutil.which("spin"))
 
 
-def show(outcome: Outcome) -> None:
-    """Print one line of the table, and where to look after a failure."""
+def show_outcome(outcome: Outcome) -> None:
+    """Print the row of an outcome and, after a failure, the path of the counterexample."""
     line = (
         f"{'ok' if outcome.passed else 'FAIL':5}{outcome.ground:9} {outcome.variant.name:24}"
         f"{outcome.variant.what:48}{outcome.expected:10} {outcome.found:10}"
@@ -210,8 +211,8 @@ def show(outcome: Outcome) -> None:
 
 
 def show_unneeded(outcomes: Sequence[Outcome]) -> None:
-    """Print the steps without which a ground has no fault, and why they are kept."""
-    print("steps that a ground does not need, and why they are kept:")
+    """Print the protocol steps that an environment does not need, and why they are kept."""
+    print("steps that an environment does not need, and why they are kept:")
     for variant in MUTANTS:
         grounds = [
             outcome.ground
@@ -224,20 +225,20 @@ def show_unneeded(outcomes: Sequence[Outcome]) -> None:
 
 
 def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcome]:
-    """Search all pairs, several at a time; print the results in order."""
+    """Check all pairs of variant and environment in parallel; print the results in order."""
     pairs = [
         (variant, ground) for variant in chosen for ground in grounds if ground in variant.found
     ]
     outcomes = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for outcome in pool.map(lambda pair: check(*pair), pairs):
-            show(outcome)
+        for outcome in pool.map(lambda pair: check_variant(*pair), pairs):
+            show_outcome(outcome)
             outcomes.append(outcome)
     return outcomes
 
 
-def choose(names: Sequence[str], long: bool) -> list[Variant]:
-    """Return the variants with these names; without names all, the larger ones only if `long`."""
+def choose_variants(names: Sequence[str], long: bool) -> list[Variant]:
+    """Return the variants with these names. Without names, return all, the large ones if `long`."""
     if not names:
         return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
     known = [*PROTOCOL, *MUTANTS, *LONG]
@@ -249,17 +250,19 @@ def choose(names: Sequence[str], long: bool) -> list[Variant]:
 
 
 def main() -> int:
-    """Return 1 if a result is not the expected one, 2 if no search is possible here."""
+    """Check the variants. Return 1 if a result is not the expected one, 2 if spin cannot run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("variants", nargs="*", help="only these, larger ones too")
-    parser.add_argument("--long", action="store_true", help="larger searches too: minutes each")
+    parser.add_argument("variants", nargs="*", help="names of variants to check; default: all")
+    parser.add_argument(
+        "--long", action="store_true", help="also check large variants, which take minutes each"
+    )
     arguments = parser.parse_args()
     try:
-        chosen = choose(arguments.variants, arguments.long)
+        chosen = choose_variants(arguments.variants, arguments.long)
     except ModelError as error:
         print(f"check-model: {error}", file=sys.stderr)
         return 2
-    if not have_spin():
+    if not ensure_spin():
         print(f"SKIP: spin is missing; run as root: {' '.join(APT)}")
         print("0 passed, 0 failed, 1 skipped")
         return 2

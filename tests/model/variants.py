@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Variants that tests/model/run.py checks: the protocol as it is, and with steps done wrong.
 
-Each variant is tests/model/protocol.pml with a few switches. It names the result that each search
-must have, so a model that finds too few or too many faults fails the run.
+Each variant is tests/model/protocol.pml with some switches, and the results that the searches must
+have: the run fails if the model has too few or too many faults.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Ground(StrEnum):
-    """The place where the protocol runs; see Documentation/model.md."""
+    """The environment in which the protocol runs; see Documentation/model.md."""
 
     KERNEL = "kernel"
     EMULATOR = "emulator"
@@ -20,7 +20,7 @@ class Ground(StrEnum):
 
 
 class Found(StrEnum):
-    """The result of a search."""
+    """The result of a search: no fault, a kind of fault, or a failed search."""
 
     HOLDS = "holds"
     TORN = "torn"  # an execution that is partly old, partly new
@@ -38,7 +38,10 @@ KERNEL, EMULATOR, USER = Ground.KERNEL, Ground.EMULATOR, Ground.USER
 
 @dataclass(frozen=True)
 class Variant:
-    """Switches of the model, the result on each ground, and why an unneeded step is kept."""
+    """Switches of the model, and the expected result in each environment.
+
+    `kept` is the reason to keep a step that some environment does not need.
+    """
 
     name: str
     what: str
@@ -48,7 +51,7 @@ class Variant:
 
 
 def everywhere(kernel: Found, emulator: Found, user: Found) -> dict[Ground, Found]:
-    """Return the results that all three grounds must have."""
+    """Return the expected results in all three environments."""
     return {KERNEL: kernel, EMULATOR: emulator, USER: user}
 
 
@@ -89,7 +92,7 @@ PROTOCOL = [
     ),
 ]
 
-# Reasons to keep a step that is not needed on some ground.
+# Reasons to keep a step that is not needed in some environment.
 DRAINED = "on a real CPU round 3 outlasts every handler; emulators and signal handlers need it"
 IN_ORDER = "this emulator reads both parts in order from memory; CPUs that fetch ahead need it"
 
@@ -306,7 +309,7 @@ MUTANTS = [
     ),
 ]
 
-# Larger searches, for run.py --long: they take minutes and gigabytes of memory.
+# Large variants, for run.py --long: their searches take minutes and gigabytes of memory.
 LONG = [
     Variant("back-elsewhere", "old, new, old again", "RETURN", {EMULATOR: HOLDS, USER: HOLDS}),
     Variant("three-batches-user", "3 batches", "BATCHES=3", {USER: HOLDS}),

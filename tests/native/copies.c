@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions in which the compiler copies, moves and merges the code that sites lead to.  Each
- * function is called with every site on, which gives the number of hits of each site; then with
- * a handler at one site at a time, while all other sites are off and while they are on.
- * test_sdt.py makes a program of it, with COPIES_ALONE, by several compilers.
+ * Tests of SDT sites in functions in which the compiler duplicates, moves or merges the code that
+ * calls the handlers.  The functions are called with all sites enabled, which gives the number of
+ * hits of each site; then with a handler at one site at a time, while all other sites are disabled
+ * and while they are enabled.  test_sdt_copies.py builds a program from this file alone, with
+ * COPIES_ALONE, with several compilers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,22 +46,22 @@ static __cold noinline long slow(long a)
 	return sink + a;
 }
 
-static __always_inline void jump(long a, long b)
+static __always_inline void hit_jump(long a, long b)
 {
 	SDT_PROBE2(copies, , , pair, a, b);
 }
 
-static __always_inline void bare(void)
+static __always_inline void hit_bare(void)
 {
 	SDT_PROBE0(copies, , , nothing);
 }
 
-static __always_inline void breakpoint(long a, long b)
+static __always_inline void hit_breakpoint(long a, long b)
 {
 	SDT_PROBE_FLAVOUR(breakpoint, copies, , , pair, a, b);
 }
 
-static __always_inline long nested(long a)
+static __always_inline long hit_nested(long a)
 {
 	SDT_PROBE1(copies, , , single, a);
 	return table[a & 7];
@@ -80,7 +81,7 @@ static __always_inline long sum(long a)
 	return total;
 }
 
-/* Two branches that end alike. */
+/* Define a function with two branches that end with similar code, which compilers may merge. */
 #define ARMS(name, site, otherwise)				\
 static noinline void name(long a, long b, long c)			\
 {								\
@@ -93,29 +94,29 @@ static noinline void name(long a, long b, long c)			\
 	}							\
 }
 
-ARMS(arms_jump, jump(a, b), jump(b, a))
-ARMS(arms_same, jump(a, b), jump(a, b))
-ARMS(arms_bare, bare(), bare())
-ARMS(arms_constant, jump(a, 5), jump(table[b & 7], 5))
-ARMS(arms_breakpoint, breakpoint(a, b), breakpoint(a, b))
-ARMS(arms_memory, breakpoint(table[a & 7], 5), breakpoint(table[b & 7], 5))
-ARMS(arms_nested, jump(nested(a), b), jump(nested(a), b))
-ARMS(arms_nested_breakpoint, breakpoint(nested(a), b), breakpoint(nested(a), b))
+ARMS(arms_jump, hit_jump(a, b), hit_jump(b, a))
+ARMS(arms_same, hit_jump(a, b), hit_jump(a, b))
+ARMS(arms_bare, hit_bare(), hit_bare())
+ARMS(arms_constant, hit_jump(a, 5), hit_jump(table[b & 7], 5))
+ARMS(arms_breakpoint, hit_breakpoint(a, b), hit_breakpoint(a, b))
+ARMS(arms_memory, hit_breakpoint(table[a & 7], 5), hit_breakpoint(table[b & 7], 5))
+ARMS(arms_nested, hit_jump(hit_nested(a), b), hit_jump(hit_nested(a), b))
+ARMS(arms_nested_breakpoint, hit_breakpoint(hit_nested(a), b), hit_breakpoint(hit_nested(a), b))
 
 static noinline void switches(long a, long b, long c)
 {
 	switch (c & 3) {
 	case 0:
 		left(a);
-		bare();
+		hit_bare();
 		break;
 	case 1:
 		right(a);
-		bare();
+		hit_bare();
 		break;
 	case 2:
 		left(a + b);
-		bare();
+		hit_bare();
 		break;
 	}
 	right(c);
@@ -125,29 +126,29 @@ static noinline void returns(long a, long b, long c)
 {
 	if (c == 1) {
 		left(a);
-		bare();
+		hit_bare();
 		return;
 	}
 	if (c == 2) {
 		right(a);
-		bare();
+		hit_bare();
 		return;
 	}
 	left(b);
 }
 
-/* A loop that the compiler may unroll, and conditions that it may decide once for both. */
+/* A loop that the compiler may unroll, and two equal conditions that it may evaluate once. */
 static noinline void unrolled(long a, long b, long c)
 {
 	long i;
 
 	for (i = 0; i < 4; i++) {
-		jump(i, b);
+		hit_jump(i, b);
 		left(i);
 	}
 	if (c & 1)
 		a += 3;
-	jump(a, b);
+	hit_jump(a, b);
 	if (c & 1)
 		left(a);
 }
@@ -158,16 +159,16 @@ static noinline void complex_arguments(long a, long b, long c)
 	left(a);
 	SDT_PROBE2(copies, , , pair, sum(a), chosen(b));
 	right(c);
-	SDT_PROBE2(copies, , , pair, a ? nested(b) : 7,
+	SDT_PROBE2(copies, , , pair, a ? hit_nested(b) : 7,
 		   __builtin_expect(b, 0) ? slow(b) : table[a & 7]);
 }
 
 static noinline void nests(long a, long b, long c)
 {
-	SDT_PROBE2(copies, , , pair, nested(a), nested(b));
+	SDT_PROBE2(copies, , , pair, hit_nested(a), hit_nested(b));
 	left(a);
-	SDT_PROBE2(copies, , , pair, nested(nested(c)), nested(b));
-	SDT_PROBE7(copies, , , whole, nested(a), b, c, a, nested(b), b, nested(c));
+	SDT_PROBE2(copies, , , pair, hit_nested(hit_nested(c)), hit_nested(b));
+	SDT_PROBE7(copies, , , whole, hit_nested(a), b, c, a, hit_nested(b), b, hit_nested(c));
 }
 
 static noinline void in_loop(long a, long b, long c)
@@ -214,7 +215,7 @@ struct hits {
 
 static struct hits all, some;
 
-static void note(void *private, const struct sdt_hit *hit)
+static void record_ip(void *private, const struct sdt_hit *hit)
 {
 	struct hits *hits = private;
 
@@ -232,8 +233,8 @@ static void call_all(void)
 			functions[i].call(c + 1, 2 * c, c);
 }
 
-/* Write the pattern of a single site to @text. */
-static void name_site(char *text, size_t size, unsigned long ip)
+/* Write a pattern that matches only the site at @ip to @text. */
+static void format_site_pattern(char *text, size_t size, unsigned long ip)
 {
 	unsigned long start = 0, at;
 	const char *name = "";
@@ -249,16 +250,17 @@ static void name_site(char *text, size_t size, unsigned long ip)
 	snprintf(text, size, "copies::%s:@+0x%lx", name, ip - start);
 }
 
-static void ignore(void *private, const struct sdt_hit *hit)
+static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Number of times that a site was a copy of another one, that is, had the hits of both. */
+/* Number of checked sites that had the hits of another site, of which they are a copy. */
 static unsigned int nr_copies;
 
 /*
- * Check that a site has all hits that it, or the first of its copies, had when all sites were on,
- * and no hits of other sites.  Return the number of errors, 0 or 1.
+ * Check that a handler at the site at @ip gets as many hits as this site, or the site of which it
+ * is a copy, had when all sites were enabled, and no hits of other sites.  Return the number of
+ * errors, 0 or 1.
  */
 static int check_site(const char *pattern, const char *when, unsigned long ip)
 {
@@ -266,13 +268,13 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 	unsigned long own = ip;
 
 	some.nr = 0;
-	if (sdt_attach(pattern, note, &some)) {
-		printf("# %s: not attached\n", pattern);
+	if (sdt_attach(pattern, record_ip, &some)) {
+		printf("# %s: cannot attach a handler\n", pattern);
 		return 1;
 	}
 	call_all();
-	if (sdt_detach(pattern, note, &some)) {
-		printf("# %s: not detached\n", pattern);
+	if (sdt_detach(pattern, record_ip, &some)) {
+		printf("# %s: cannot detach the handler\n", pattern);
 		return 1;
 	}
 	if (some.nr)
@@ -284,33 +286,36 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 		nr += all.ip[i] == ip;
 	if (nr == some.nr && !wrong)
 		return 0;
-	printf("# %s: %u hits %s, of which %u are of others, and %u were expected\n", pattern,
-	       some.nr, when, wrong, nr);
+	printf("# %s: %u hits %s, %u of them at other sites; expected %u\n", pattern, some.nr, when,
+	       wrong, nr);
 	return 1;
 }
 
-/* Sites that have a target name their origin, others their probe. */
-static const struct sdt_probe *probe_of(const struct patcher_site *site)
+/* Return the probe of a site.  The key of a jump or breakpoint refers to its struct sdt_origin. */
+static const struct sdt_probe *get_probe(const struct patcher_site *site)
 {
 	if (site->size != SDT_JUMP && site->size != SDT_BREAKPOINT)
 		return (const struct sdt_probe *)patcher_site_key(site);
 	return ((const struct sdt_origin *)patcher_site_key(site))->probe;
 }
 
-/* Check one site.  A site in the arguments of another one is reached only while that is on. */
-static int check_alone(const struct patcher_site *site)
+/*
+ * Check one site while the others are disabled and while they are enabled.  A site in the arguments
+ * of another one is executed only while that is enabled.
+ */
+static int check_both_ways(const struct patcher_site *site)
 {
 	unsigned long ip = patcher_site_addr(site);
 	char pattern[100];
 	int failed = 0;
 
-	name_site(pattern, sizeof(pattern), ip);
-	if (probe_of(site) != &sdt_copies___single)
-		failed += check_site(pattern, "alone", ip);
-	if (sdt_attach("copies:::*", ignore, NULL))
+	format_site_pattern(pattern, sizeof(pattern), ip);
+	if (get_probe(site) != &sdt_copies___single)
+		failed += check_site(pattern, "while the others are off", ip);
+	if (sdt_attach("copies:::*", ignore_hit, NULL))
 		return 1;
-	failed += check_site(pattern, "beside others", ip);
-	if (sdt_detach("copies:::*", ignore, NULL))
+	failed += check_site(pattern, "while the others are on", ip);
+	if (sdt_detach("copies:::*", ignore_hit, NULL))
 		return 1;
 	return failed;
 }
@@ -322,15 +327,15 @@ static unsigned int check_all(void)
 	unsigned int wrong = 0, nr = 0;
 
 	all.nr = 0;
-	if (sdt_attach("copies:::*", note, &all))
+	if (sdt_attach("copies:::*", record_ip, &all))
 		return 1;
 	call_all();
-	if (sdt_detach("copies:::*", note, &all))
+	if (sdt_detach("copies:::*", record_ip, &all))
 		return 1;
 	for (site = __start_kmarkers_sdt; site < __stop_kmarkers_sdt; site++) {
-		if (probe_of(site)->provider != &sdt_provider_copies)
+		if (get_probe(site)->provider != &sdt_provider_copies)
 			continue;
-		wrong += check_alone(site);
+		wrong += check_both_ways(site);
 		nr++;
 	}
 	printf("# %u sites, %u hits, %u copies, %u wrong\n", nr, all.nr, nr_copies, wrong);
@@ -343,20 +348,20 @@ int main(void)
 	return kmarkers_start() || check_all();
 }
 #else
-static const char *hits_of_copies(void)
+static const char *check_copies(void)
 {
 	EXPECT(!check_all());
 	return NULL;
 }
 
-static void forget(void)
+static void clean_up(void)
 {
-	sdt_detach("copies:::*", ignore, NULL);
+	sdt_detach("copies:::*", ignore_hit, NULL);
 	sdt_synchronize();
 }
 
 const struct test_case copies_cases[] = {
-	{ "sdt_hits_of_copies", hits_of_copies, forget },
+	{ "sdt_hits_of_copies", check_copies, clean_up },
 };
 
 const unsigned int copies_nr_cases = ARRAY_SIZE(copies_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for copies of sites that the compiler makes. */
+/* Test cases of copies.c: SDT sites in code that the compiler duplicates. */
 #ifndef TESTS_NATIVE_COPIES_H
 #define TESTS_NATIVE_COPIES_H
 

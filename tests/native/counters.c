@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters, with an event that every machine counts: page faults. */
+/* Tests of perf event counters, with an event that every machine counts: page faults. */
 #include <linux/perf_event.h>
 #include <math.h>
 #include <sys/mman.h>
@@ -17,10 +17,10 @@
 static char pages[2 * MOST_LOOPS][PAGE_BYTES] __aligned(PAGE_BYTES);
 
 /*
- * Two page faults in each pass.  The stores are in assembly, since those of C fault in
- * ThreadSanitizer's own memory, too.
+ * Cause two page faults per loop.  The stores are in assembly: for stores in C, ThreadSanitizer
+ * accesses memory of its own, which causes further page faults.
  */
-static u64 touch(u32 loops)
+static u64 touch_pages(u32 loops)
 {
 	u32 i;
 
@@ -31,39 +31,39 @@ static u64 touch(u32 loops)
 	return 1;
 }
 
-static const char *count_passes(void)
+static const char *check_counts_per_pass(void)
 {
 	static const struct native_counter faults = {
 		"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
 	};
-	static bench_op *const touch_layouts[] = { [0 ... 7] = touch };
-	static const struct bench_variant variant = BENCH_ROW("touch", touch);
+	static bench_op *const touch_pages_layouts[] = { [0 ... 7] = touch_pages };
+	static const struct bench_variant variant = BENCH_ROW("touch", touch_pages);
 	static const u32 loops[BENCH_LOOP_COUNTS] = { 4, 8, MOST_LOOPS };
 	int fd = native_counter_open(&faults);
 	double share = 0, events;
 
 	if (fd < 0)
 		return "SKIP no permission for perf events";
-	events = native_counter_passes(fd, &variant, loops, &share);
+	events = native_count_per_pass(fd, &variant, loops, &share);
 	close(fd);
 	EXPECT(events > 1.9 && events < 2.1);
 	EXPECT(share > 0.99 && share <= 1);
-	EXPECT(isnan(native_counter_passes(fd, &variant, loops, &share)));
+	EXPECT(isnan(native_count_per_pass(fd, &variant, loops, &share)));
 	return NULL;
 }
 
-/* Counters that ran for a part of the time are scaled; those that did not run have no number. */
-static const char *multiplexed(void)
+/* A count of a counter that ran for a part of the time is scaled up; without any time it is NaN. */
+static const char *check_scaled_counts(void)
 {
 	struct native_count half = { 100, 2000, 1000 }, none = { 0, 2000, 0 }, odd = { 1, 1, 2 };
 
-	EXPECT(native_count_scaled(&half) == 200);
-	EXPECT(isnan(native_count_scaled(&none)));
-	EXPECT(isnan(native_count_scaled(&odd)));
+	EXPECT(native_scale_count(&half) == 200);
+	EXPECT(isnan(native_scale_count(&none)));
+	EXPECT(isnan(native_scale_count(&odd)));
 	return NULL;
 }
 
-static const char *refuses_unknown(void)
+static const char *check_unknown_event(void)
 {
 	static const struct native_counter unknown = { "unknown", PERF_TYPE_HW_CACHE, 0xffffff };
 
@@ -72,9 +72,9 @@ static const char *refuses_unknown(void)
 }
 
 const struct test_case counters_cases[] = {
-	{ "counters_count_passes", count_passes, NULL },
-	{ "counters_notice_multiplexing", multiplexed, NULL },
-	{ "counters_refuse_unknown_events", refuses_unknown, NULL },
+	{ "counters_count_passes", check_counts_per_pass, NULL },
+	{ "counters_notice_multiplexing", check_scaled_counts, NULL },
+	{ "counters_refuse_unknown_events", check_unknown_event, NULL },
 };
 
 const unsigned int counters_nr_cases = ARRAY_SIZE(counters_cases);

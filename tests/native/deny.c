@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a command for which some system calls fail.
- * usage: deny WHAT... -- COMMAND [ARGUMENT...]
- * WHAT is SYSCALL=ERRNO, with one of the names below.
+ * Runs a command in which some system calls fail.
+ * usage: deny SYSCALL=ERRNO... -- COMMAND [ARGUMENT...]
+ * SYSCALL is one of the names below, ERRNO a number.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const struct {
 	{ "wait4", SYS_wait4 },
 };
 
-static int deny(char *what)
+static int deny_syscall(char *what)
 {
 	char *error = strchr(what, '=');
 	unsigned int i;
@@ -45,8 +45,8 @@ int main(int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (deny(argv[i])) {
-			fprintf(stderr, "deny: cannot refuse %s\n", argv[i]);
+		if (deny_syscall(argv[i])) {
+			fprintf(stderr, "deny: cannot make %s fail\n", argv[i]);
 			return 125;
 		}
 	}

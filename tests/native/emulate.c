@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compares the emulator with the CPU on random instructions with random
- * registers and flags.  Arguments: the number of comparisons, and a seed.  An
- * instruction that the decoder does not know is replaced by another one.  A timer
- * sends signals meanwhile, as in a fuzzer.  None may arrive while the stack pointer
- * is random.  Some random stack pointers are addresses in the handler's stack.
+ * Compares the patcher's instruction emulator with the CPU, on random instructions with random
+ * registers and flags.  Arguments: the number of comparisons, and a seed.  An instruction that the
+ * decoder does not support is replaced by another one.  A timer sends signals meanwhile, as in a
+ * fuzzer; none may be delivered while the stack pointer is random.  Some random stack pointers are
+ * addresses in the handler's stack.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,14 +16,14 @@
 
 #include "oracle.h"
 
-/* Cases generated for each comparison, at most.  Most cases are known to the decoder. */
+/* Limit of generated cases per comparison.  The decoder supports most of the cases. */
 #define CASES_PER_COMPARISON	4
 
 static u64 state, wanted, generated;
 static struct oracle_result result;
 
-/* splitmix64 */
-static u64 next_random(void)
+/* Return the next random number of the generator splitmix64. */
+static u64 draw_random(void)
 {
 	u64 z = state += 0x9e3779b97f4a7c15ULL;
 
@@ -33,9 +33,10 @@ static u64 next_random(void)
 }
 
 /*
- * Opcodes of every kind that the decoder knows.  The bytes behind them are random, so
- * that there are operands of every kind.  R: a random REX prefix.  P: up to three
- * random prefixes.  C: a random condition or register in the low four bits.
+ * Opcodes of every kind that the decoder supports, as templates.  R stands for a random REX
+ * prefix, P for up to three random prefixes, C for a random condition or register in the low four
+ * bits of the next byte, and 6 for the prefix 0x66.  The bytes behind an opcode are random
+ * operands.
  */
 static const char *const forms[] = {
 	"P\x90", "P\x0f\x1f", "P\x0f\x1f", "\xeb", "\xe9", "\xe8",
@@ -49,14 +50,14 @@ static unsigned int put_form(u8 *code, const char *form)
 
 	for (; *form; form++) {
 		if (*form == 'R')
-			code[at++] = 0x40 | (next_random() & 0x0f);
+			code[at++] = 0x40 | (draw_random() & 0x0f);
 		else if (*form == '6')
 			code[at++] = 0x66;
 		else if (*form == 'C')
-			code[at++] = *++form | (next_random() & 0x0f);
+			code[at++] = *++form | (draw_random() & 0x0f);
 		else if (*form == 'P')
-			for (n = next_random() % 4; n; n--)
-				code[at++] = prefixes[next_random() % 3];
+			for (n = draw_random() % 4; n; n--)
+				code[at++] = prefixes[draw_random() % 3];
 		else
 			code[at++] = *form;
 	}
@@ -72,15 +73,15 @@ static bool next_case(struct oracle_case *test)
 		return false;
 	generated++;
 	for (i = 0; i < ARRAY_SIZE(words); i++)
-		words[i] = next_random();
+		words[i] = draw_random();
 	memcpy(test, words, sizeof(*test));
 	test->offset %= ORACLE_OFFSETS;
-	if (next_random() % 8 == 0)
-		test->regs.sp = (unsigned long)oracle_stack + next_random() % ORACLE_STACK_BYTES;
-	at = put_form(test->code, forms[next_random() % ARRAY_SIZE(forms)]);
-	/* Random bytes are seldom small displacements or zeros. */
-	if (next_random() % 8 == 0)
-		memset(test->code + at, next_random() & 1 ? 0 : 0xff, ORACLE_MAX - at);
+	if (draw_random() % 8 == 0)
+		test->regs.sp = (unsigned long)oracle_stack + draw_random() % ORACLE_STACK_BYTES;
+	at = put_form(test->code, forms[draw_random() % ARRAY_SIZE(forms)]);
+	/* Often make the operands zeros or small displacements, which random bytes rarely are. */
+	if (draw_random() % 8 == 0)
+		memset(test->code + at, draw_random() & 1 ? 0 : 0xff, ORACLE_MAX - at);
 	return true;
 }
 
@@ -101,7 +102,7 @@ int main(int argc, char **argv)
 	err = oracle_run(next_case, &result);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("KTAP version 1\n1..1\n");
-	printf("# %llu of %llu instructions emulated and executed, %llu unknown to the decoder\n",
+	printf("# %llu of %llu instructions compared, %llu not supported by the decoder\n",
 	       result.compared, wanted, result.refused);
 	if (result.different)
 		oracle_print(&result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The batch engine in states that its public interface cannot cause in a program:
+ * Tests of the patcher's batches in states that the public interface cannot cause in a program:
  * tables of core text, and bytes that were changed without the patcher.
  */
 #include <pthread.h>
@@ -28,7 +28,7 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 static const u8 call[INSN] = { 0xe8, 0x00, 0x00, 0x00, 0x00 };
 
-static __used noinline void site(void)
+static __used noinline void contain_site(void)
 {
 	asm volatile("engine_site:\n\t"
 		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");
@@ -40,7 +40,7 @@ static struct patcher_table table;
 static struct patcher_poke poke;
 static bool registered, can_wait, shadow_stack;
 
-static void prepare(u16 flags)
+static void prepare_table(u16 flags)
 {
 	memset(&record, 0, sizeof(record));
 	record.addr = (long)engine_site - (long)&record.addr;
@@ -52,7 +52,7 @@ static void prepare(u16 flags)
 	table.owner = owner;
 }
 
-static int change(const u8 *old, const u8 *new)
+static int apply_change(const u8 *old, const u8 *new)
 {
 	memset(&poke, 0, sizeof(poke));
 	poke.addr = engine_site;
@@ -62,7 +62,7 @@ static int change(const u8 *old, const u8 *new)
 	return patcher_apply(owner, &poke, 1);
 }
 
-static void forget(void)
+static void clean_up(void)
 {
 	can_wait = shadow_stack = false;
 	if (registered)
@@ -70,7 +70,7 @@ static void forget(void)
 	registered = false;
 }
 
-static int register_core(void)
+static int register_core_table(void)
 {
 	int err;
 
@@ -88,25 +88,25 @@ bool __wrap_patcher_text_can_wait(void)
 	return can_wait;
 }
 
-/* A run in core text is refused: no record says whether a task is inside it. */
-static const char *no_runs_in_core_text(void)
+/* A run, a site of several instructions, is refused in core text: tasks may be preempted inside. */
+static const char *check_no_runs_in_core_text(void)
 {
-	prepare(PATCHER_SITE_RUN);
+	prepare_table(PATCHER_SITE_RUN);
 	EXPECT(patcher_register(&table) == -EPERM);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	patcher_unregister(&table);
-	registered = !register_core();
+	registered = !register_core_table();
 	EXPECT(!registered);
-	EXPECT(register_core() == -EPERM);
+	EXPECT(register_core_table() == -EPERM);
 	return NULL;
 }
 
 /* A site that is a run and a prefix is refused: a run has no byte to exchange alone. */
-static const char *no_run_is_a_prefix(void)
+static const char *check_no_run_is_a_prefix(void)
 {
-	prepare(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
+	prepare_table(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(!registered);
@@ -115,12 +115,12 @@ static const char *no_run_is_a_prefix(void)
 }
 
 /* In a program, changes of core text are refused: core text exists in the kernel only. */
-static const char *no_core_text(void)
+static const char *check_no_core_text(void)
 {
-	prepare(0);
-	registered = !register_core();
+	prepare_table(0);
+	registered = !register_core_table();
 	EXPECT(registered);
-	EXPECT(change(nop, jump) == -EPERM);
+	EXPECT(apply_change(nop, jump) == -EPERM);
 	EXPECT(!memcmp(engine_site, nop, INSN));
 	return NULL;
 }
@@ -134,8 +134,8 @@ static void pause_for_ms(long ms)
 
 static bool inside, found;
 
-/* A slow handler, which looks for the site after the table was removed. */
-static void *look(void *unused)
+/* Act as a slow breakpoint handler, which looks up the site after the table was unregistered. */
+static void *look_up_late(void *unused)
 {
 	rcu_read_lock();
 	WRITE_ONCE(inside, true);
@@ -145,14 +145,14 @@ static void *look(void *unused)
 	return NULL;
 }
 
-static const char *core_tables_are_drained(void)
+static const char *check_core_table_drained(void)
 {
 	pthread_t late;
 
-	prepare(0);
-	EXPECT(!register_core());
+	prepare_table(0);
+	EXPECT(!register_core_table());
 	inside = found = false;
-	EXPECT(!pthread_create(&late, NULL, look, NULL));
+	EXPECT(!pthread_create(&late, NULL, look_up_late, NULL));
 	while (!READ_ONCE(inside))
 		pause_for_ms(1);
 	patcher_unregister(&table);
@@ -164,8 +164,8 @@ static const char *core_tables_are_drained(void)
 
 static bool done;
 
-/* A slow handler, which has found the site before the table is removed. */
-static void *keep(void *unused)
+/* Act as a slow breakpoint handler, which has looked up the site before it is unregistered. */
+static void *look_up_early(void *unused)
 {
 	rcu_read_lock();
 	found = patcher_sites_find((unsigned long)engine_site, NULL);
@@ -176,15 +176,15 @@ static void *keep(void *unused)
 	return NULL;
 }
 
-static const char *unregistering_waits(void)
+static const char *check_unregister_waits(void)
 {
 	pthread_t holder;
 	bool waited;
 
-	prepare(0);
+	prepare_table(0);
 	EXPECT(!patcher_register(&table));
 	inside = found = done = false;
-	EXPECT(!pthread_create(&holder, NULL, keep, NULL));
+	EXPECT(!pthread_create(&holder, NULL, look_up_early, NULL));
 	while (!READ_ONCE(inside))
 		pause_for_ms(1);
 	patcher_unregister(&table);
@@ -194,23 +194,23 @@ static const char *unregistering_waits(void)
 	return NULL;
 }
 
-/* A run may be replaced by one that jumps, if the jump leads to the end of the run. */
-static const char *runs_jump_behind_themselves(void)
+/* A run may be replaced by instructions with a jump, if the jump leads to the end of the run. */
+static const char *check_runs_that_jump(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
 	static const u8 out[INSN] = { 0xeb, 0x02, 0x90, 0x90, 0x90 };
 	static const u8 over[INSN] = { 0xeb, 0x03, 0x90, 0x90, 0x90 };
 	int errs[5];
 
-	prepare(PATCHER_SITE_RUN);
+	prepare_table(PATCHER_SITE_RUN);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
-	errs[0] = change(nop, two);
-	errs[1] = change(two, out);
-	errs[2] = change(two, over);
-	errs[3] = change(over, out);
-	errs[4] = change(errs[3] ? over : out, nop);
+	errs[0] = apply_change(nop, two);
+	errs[1] = apply_change(two, out);
+	errs[2] = apply_change(two, over);
+	errs[3] = apply_change(over, out);
+	errs[4] = apply_change(errs[3] ? over : out, nop);
 	EXPECT(!errs[0] && errs[1] == -EINVAL && !errs[2] && !errs[3] && !errs[4]);
 	return NULL;
 }
@@ -239,59 +239,59 @@ bool __wrap_native_has_shadow_stack(void)
 	return shadow_stack;
 }
 
-/* Where threads have shadow stacks no batch with a call is applied, and any other is. */
-static const char *no_call_with_shadow_stack(void)
+/* With shadow stacks, a batch with a call as old or new instruction is refused; others are not. */
+static const char *check_no_call_with_shadow_stack(void)
 {
-	prepare(0);
+	prepare_table(0);
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	shadow_stack = true;
-	EXPECT(change(nop, call) == -EOPNOTSUPP);
+	EXPECT(apply_change(nop, call) == -EOPNOTSUPP);
 	EXPECT(!memcmp(engine_site, nop, INSN));
-	EXPECT(!change(nop, jump) && !change(jump, nop));
+	EXPECT(!apply_change(nop, jump) && !apply_change(jump, nop));
 	shadow_stack = false;
-	EXPECT(!change(nop, call));
+	EXPECT(!apply_change(nop, call));
 	shadow_stack = true;
-	EXPECT(change(call, nop) == -EOPNOTSUPP);
+	EXPECT(apply_change(call, nop) == -EOPNOTSUPP);
 	EXPECT(!memcmp(engine_site, call, INSN));
 	shadow_stack = false;
-	EXPECT(!change(call, nop));
+	EXPECT(!apply_change(call, nop));
 	return NULL;
 }
 
-static const char *notices_changed_bytes(void)
+static const char *check_changed_bytes(void)
 {
 	struct patcher_stats before, after;
 	unsigned int i;
 	u8 now[INSN];
 
-	prepare(0);
+	prepare_table(0);
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	for (i = 0; i < INSN; i++) {
 		EXPECT(!write_byte(i, nop[i] ^ 0x10));
 		memcpy(now, engine_site, INSN);
 		patcher_read_stats(&before);
-		EXPECT(change(nop, jump) == -EILSEQ);
+		EXPECT(apply_change(nop, jump) == -EILSEQ);
 		patcher_read_stats(&after);
 		EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
 		EXPECT(!memcmp(engine_site, now, INSN));
 		EXPECT(!write_byte(i, nop[i]));
 	}
-	EXPECT(!change(nop, jump));
-	EXPECT(!change(jump, nop));
+	EXPECT(!apply_change(nop, jump));
+	EXPECT(!apply_change(jump, nop));
 	return NULL;
 }
 
 const struct test_case engine_cases[] = {
-	{ "engine_no_runs_in_core_text", no_runs_in_core_text, forget },
-	{ "engine_no_run_is_a_prefix", no_run_is_a_prefix, forget },
-	{ "engine_no_core_text", no_core_text, forget },
-	{ "engine_drains_core_tables", core_tables_are_drained, forget },
-	{ "engine_unregistering_waits", unregistering_waits, forget },
-	{ "engine_runs_jump_behind_themselves", runs_jump_behind_themselves, forget },
-	{ "engine_no_call_with_shadow_stack", no_call_with_shadow_stack, forget },
-	{ "engine_notices_changed_bytes", notices_changed_bytes, forget },
+	{ "engine_no_runs_in_core_text", check_no_runs_in_core_text, clean_up },
+	{ "engine_no_run_is_a_prefix", check_no_run_is_a_prefix, clean_up },
+	{ "engine_no_core_text", check_no_core_text, clean_up },
+	{ "engine_drains_core_tables", check_core_table_drained, clean_up },
+	{ "engine_unregistering_waits", check_unregister_waits, clean_up },
+	{ "engine_runs_jump_behind_themselves", check_runs_that_jump, clean_up },
+	{ "engine_no_call_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
+	{ "engine_notices_changed_bytes", check_changed_bytes, clean_up },
 };
 
 const unsigned int engine_nr_cases = ARRAY_SIZE(engine_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for the batch engine in states that its public interface cannot cause. */
+/* Test cases of engine.c: the patcher in states that its public interface cannot cause. */
 #ifndef TESTS_NATIVE_ENGINE_H
 #define TESTS_NATIVE_ENGINE_H
 

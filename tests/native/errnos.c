@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A hit leaves errno as it was: the code at a site knows of no probe. */
+/* Tests that a hit of a marker or SDT probe does not change errno of the interrupted code. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -19,7 +19,7 @@ static noinline void hit(void)
 	trace_mark(errnos_hit, "%d", 1);
 }
 
-static void counting(void *private, void *call_private, const char *format, va_list *args)
+static void count_call(void *private, void *call_private, const char *format, va_list *args)
 {
 	__atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
 }
@@ -37,7 +37,7 @@ static void *hit_first(void *unused)
 	return NULL;
 }
 
-static int hit_in_many(void)
+static int hit_in_many_threads(void)
 {
 	pthread_t threads[THREADS];
 	pthread_attr_t small;
@@ -54,16 +54,16 @@ static int hit_in_many(void)
 	return 0;
 }
 
-/* The first hit of each of many threads leaves errno as it was. */
-static const char *first_hits_keep_errno(void)
+/* Check that the first hit in each of many threads does not change errno. */
+static const char *check_errno_of_first_hits(void)
 {
 	unsigned int before = called;
 	int err;
 
 	changed_errno = 0;
-	EXPECT(!marker_probe_register("errnos_hit", "%d", counting, NULL));
-	err = hit_in_many();
-	EXPECT(!marker_probe_unregister("errnos_hit", counting, NULL));
+	EXPECT(!marker_probe_register("errnos_hit", "%d", count_call, NULL));
+	err = hit_in_many_threads();
+	EXPECT(!marker_probe_unregister("errnos_hit", count_call, NULL));
 	EXPECT(!err);
 	EXPECT(called == before + THREADS);
 	EXPECT(!changed_errno);
@@ -78,29 +78,29 @@ static noinline void hit_breakpoint(void)
 	SDT_PROBE_FLAVOUR(breakpoint, errnos, , , trapped, 1);
 }
 
-static void failing(void *private, const struct sdt_hit *hit)
+static void set_errno(void *private, const struct sdt_hit *hit)
 {
 	__atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
 	errno = EIO;
 }
 
-/* A breakpoint interrupts code that knows of no handler: errno stays. */
-static const char *breakpoints_keep_errno(void)
+/* Check that errno is restored after a breakpoint whose handler has changed it. */
+static const char *check_errno_of_breakpoint(void)
 {
 	unsigned int before = called;
 
-	EXPECT(!sdt_attach("errnos:::trapped", failing, NULL));
+	EXPECT(!sdt_attach("errnos:::trapped", set_errno, NULL));
 	errno = 0;
 	hit_breakpoint();
 	EXPECT(errno == 0);
-	EXPECT(!sdt_detach("errnos:::trapped", failing, NULL));
+	EXPECT(!sdt_detach("errnos:::trapped", set_errno, NULL));
 	EXPECT(called == before + 1);
 	return NULL;
 }
 
 const struct test_case errno_cases[] = {
-	{ "errno_kept_by_first_hits", first_hits_keep_errno, NULL },
-	{ "errno_kept_by_breakpoints", breakpoints_keep_errno, NULL },
+	{ "errno_kept_by_first_hits", check_errno_of_first_hits, NULL },
+	{ "errno_kept_by_breakpoints", check_errno_of_breakpoint, NULL },
 };
 
 const unsigned int errno_nr_cases = ARRAY_SIZE(errno_cases);

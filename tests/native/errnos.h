@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases of errno. */
+/* Test cases of errnos.c: hits do not change errno. */
 #ifndef TESTS_NATIVE_ERRNOS_H
 #define TESTS_NATIVE_ERRNOS_H
 

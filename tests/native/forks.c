@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Children of fork(): a child has its own copy of the text before it executes any site. */
+/* Tests of fork(): a child gets its own copy of the text before it executes any site. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 static DEFINE_IMV(int, value) = 1;
 
-static int change(int to)
+static int change_value(int to)
 {
 	return imv_set(value, to) || imv_read(value) != to;
 }
@@ -44,50 +44,50 @@ static void close_pipes(void)
 	close_end(&to_parent[1]);
 }
 
-static bool tell(const int *pipe)
+static bool write_byte(const int *pipe)
 {
 	return write(pipe[1], "", 1) == 1;
 }
 
-static bool hear(const int *pipe)
+static bool read_byte(const int *pipe)
 {
 	char byte;
 
 	return read(pipe[0], &byte, 1) == 1;
 }
 
-/* A change in the parent changes neither the child's value nor its text, and vice versa. */
-static const char *separate(void)
+/* Check that a change in the parent has no effect in the child, and vice versa. */
+static const char *change_in_both(void)
 {
 	pid_t child;
 
-	EXPECT(!change(1));
+	EXPECT(!change_value(1));
 	child = fork();
 	if (!child) {
-		bool good = imv_read(value) == 1 && !change(2) && tell(to_parent) &&
-			    hear(to_child) && imv_read(value) == 2 && !change(3);
+		bool good = imv_read(value) == 1 && !change_value(2) && write_byte(to_parent) &&
+			    read_byte(to_child) && imv_read(value) == 2 && !change_value(3);
 
 		_exit(!good);
 	}
-	/* With this end open, hear() would not return if the child has ended. */
+	/* With this end open, read_byte() would not return if the child has ended. */
 	close_end(&to_parent[1]);
-	EXPECT(hear(to_parent));
+	EXPECT(read_byte(to_parent));
 	EXPECT(imv_read(value) == 1);
-	EXPECT(!change(4));
-	EXPECT(tell(to_child));
+	EXPECT(!change_value(4));
+	EXPECT(write_byte(to_child));
 	EXPECT(process_reap(child) == 0);
 	EXPECT(imv_read(value) == 4);
 	return NULL;
 }
 
-static const char *fork_separates(void)
+static const char *check_separate_texts(void)
 {
 	EXPECT(open_pipes());
-	return separate();
+	return change_in_both();
 }
 
-/* Copying the text needs no file descriptor. */
-static const char *fork_without_descriptors(void)
+/* Check that a process that cannot open files can fork: copying the text needs no descriptor. */
+static const char *check_fork_without_descriptors(void)
 {
 	struct rlimit none = { 0, 0 };
 	pid_t child;
@@ -97,14 +97,14 @@ static const char *fork_without_descriptors(void)
 	if (!child) {
 		bool limited = !setrlimit(RLIMIT_NOFILE, &none) && dup(STDOUT_FILENO) < 0;
 
-		_exit(!limited || separate());
+		_exit(!limited || change_in_both());
 	}
 	close_pipes();
 	EXPECT(process_reap(child) == 0);
 	return NULL;
 }
 
-/* Return the exit code of a child that is forked without memory, or -1. */
+/* Fork a child while no memory can be mapped.  Return its exit code, or -1. */
 static int fork_once_without_memory(void)
 {
 	struct rlimit before, none;
@@ -120,13 +120,13 @@ static int fork_once_without_memory(void)
 	if (!child)
 		_exit(0);
 	setrlimit(RLIMIT_AS, &before);
-	return change(5) ? -1 : process_reap(child);
+	return change_value(5) ? -1 : process_reap(child);
 }
 
-/* A child without memory for its own text is ended, with a message. */
-static const char *fork_without_memory(void)
+/* Check that a child without memory for its own text exits with a message. */
+static const char *check_fork_without_memory(void)
 {
-	char said[256] = "";
+	char message[256] = "";
 	pid_t child;
 
 	EXPECT(open_pipes());
@@ -135,8 +135,8 @@ static const char *fork_without_memory(void)
 		_exit(fork_once_without_memory());
 	EXPECT(process_reap(child) == 127);
 	close_end(&to_parent[1]);
-	EXPECT(read(to_parent[0], said, sizeof(said) - 1) > 0);
-	EXPECT(strstr(said, "kmarkers: no memory"));
+	EXPECT(read(to_parent[0], message, sizeof(message) - 1) > 0);
+	EXPECT(strstr(message, "kmarkers: no memory"));
 	return NULL;
 }
 
@@ -155,8 +155,8 @@ static int count_mappings(void)
 	return nr;
 }
 
-/* fork() leaves no more mappings than before, in the parent and in the child. */
-static const char *fork_leaves_no_copy(void)
+/* Check that fork() adds no mappings, neither in the parent nor in the child. */
+static const char *check_mappings_after_fork(void)
 {
 	int nr;
 	pid_t child;
@@ -171,7 +171,7 @@ static const char *fork_leaves_no_copy(void)
 	return NULL;
 }
 
-/* true: the child gets a signal before fork() returns. */
+/* If true, the child sends itself a signal before fork() returns. */
 static bool send_early;
 
 void __real_native_gate_renew(void);
@@ -188,18 +188,18 @@ static int seen_early;
 
 static void read_early(int sig)
 {
-	if (tell(to_parent) && hear(to_child))
+	if (write_byte(to_parent) && read_byte(to_child))
 		seen_early = imv_read(value);
 }
 
-/* The parent changes the value while a signal handler runs in the child. */
-static const char *fork_signal(void)
+/* Change the value in the parent while a signal handler runs in the child, inside fork(). */
+static const char *check_signal_in_fork(void)
 {
 	struct sigaction action = { .sa_handler = read_early }, before;
 	pid_t child;
 
 	EXPECT(open_pipes());
-	EXPECT(!change(1));
+	EXPECT(!change_value(1));
 	EXPECT(!sigaction(SIGUSR1, &action, &before));
 	send_early = true;
 	child = fork();
@@ -208,9 +208,9 @@ static const char *fork_signal(void)
 		_exit(seen_early != 1);
 	sigaction(SIGUSR1, &before, NULL);
 	close_end(&to_parent[1]);
-	EXPECT(hear(to_parent));
-	EXPECT(!change(2));
-	EXPECT(tell(to_child));
+	EXPECT(read_byte(to_parent));
+	EXPECT(!change_value(2));
+	EXPECT(write_byte(to_child));
 	EXPECT(process_reap(child) == 0);
 	return NULL;
 }
@@ -235,7 +235,7 @@ static void *change_often(void *unused)
 	return NULL;
 }
 
-/* Return the number of forks that succeeded while all threads were still changing values. */
+/* Return the number of forks that succeeded before any thread had made all of its changes. */
 static unsigned int fork_among_changes(void)
 {
 	unsigned int i, good = 0;
@@ -250,8 +250,8 @@ static unsigned int fork_among_changes(void)
 	return good;
 }
 
-/* Most forks succeed during changes.  Some may be too late, on a busy machine. */
-static const char *fork_gets_through(void)
+/* Check that fork() is not delayed until other threads have made all changes; a few may be. */
+static const char *check_fork_during_changes(void)
 {
 	pthread_t threads[CHANGERS];
 	unsigned int i, nr, good = 0;
@@ -275,7 +275,7 @@ static const char *fork_gets_through(void)
 
 #define LOOKS	20
 
-/* This mutex stands for the one that a batch holds from its beginning to its end. */
+/* A mutex like the one that a batch holds from its beginning to its end. */
 static struct mutex held = __MUTEX_INITIALIZER(held);
 static pid_t forker;
 static bool forked;
@@ -292,7 +292,7 @@ static void *fork_once(void *unused)
 	return process_reap(child) ? NULL : &forked;
 }
 
-static bool sleeps(pid_t thread)
+static bool is_sleeping(pid_t thread)
 {
 	char path[64], state = 0;
 	FILE *file;
@@ -307,8 +307,8 @@ static bool sleeps(pid_t thread)
 	return state == 'S';
 }
 
-/* fork() waits for a mutex that is held.  This looks until it sleeps or has forked. */
-static const char *fork_waits(void)
+/* Check that fork() waits for a held mutex: the thread must sleep, and not fork yet. */
+static const char *check_fork_waits_for_mutex(void)
 {
 	void *reaped = NULL;
 	pthread_t thread;
@@ -320,10 +320,10 @@ static const char *fork_waits(void)
 	mutex_lock(&held);
 	if (pthread_create(&thread, NULL, fork_once, NULL)) {
 		mutex_unlock(&held);
-		return "no thread";
+		return "cannot create a thread";
 	}
 	for (looks = 0; looks < LOOKS && !READ_ONCE(forked); usleep(1000))
-		looks = sleeps(READ_ONCE(forker)) ? looks + 1 : 0;
+		looks = is_sleeping(READ_ONCE(forker)) ? looks + 1 : 0;
 	early = READ_ONCE(forked);
 	mutex_unlock(&held);
 	pthread_join(thread, &reaped);
@@ -333,13 +333,13 @@ static const char *fork_waits(void)
 }
 
 const struct test_case fork_cases[] = {
-	{ "fork_waits_for_mutexes", fork_waits, NULL },
-	{ "fork_separates", fork_separates, close_pipes },
-	{ "fork_without_descriptors", fork_without_descriptors, close_pipes },
-	{ "fork_without_memory", fork_without_memory, close_pipes },
-	{ "fork_leaves_no_copy", fork_leaves_no_copy, NULL },
-	{ "fork_signal_finds_own_text", fork_signal, close_pipes },
-	{ "fork_gets_through_changes", fork_gets_through, NULL },
+	{ "fork_waits_for_mutexes", check_fork_waits_for_mutex, NULL },
+	{ "fork_separates", check_separate_texts, close_pipes },
+	{ "fork_without_descriptors", check_fork_without_descriptors, close_pipes },
+	{ "fork_without_memory", check_fork_without_memory, close_pipes },
+	{ "fork_leaves_no_copy", check_mappings_after_fork, NULL },
+	{ "fork_signal_finds_own_text", check_signal_in_fork, close_pipes },
+	{ "fork_gets_through_changes", check_fork_during_changes, NULL },
 };
 
 const unsigned int fork_nr_cases = ARRAY_SIZE(fork_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for children. */
+/* Test cases of forks.c: children of fork(). */
 #ifndef TESTS_NATIVE_FORKS_H
 #define TESTS_NATIVE_FORKS_H
 

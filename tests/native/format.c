@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Formats of markers: they are printed as printf() prints them, or refused. */
+/* Tests of the formats of markers: they are printed as by printf(), or refused. */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static unsigned int print_into(char *to, unsigned int size, const char *format, 
 	return length;
 }
 
-/* Expect the text that snprintf() gives for the same arguments. */
+/* Expect the text that snprintf() writes for the same arguments. */
 #define EXPECT_AS_PRINTF(format, args...)					\
 do {										\
 	snprintf(wanted, sizeof(wanted), format, ## args);			\
@@ -39,7 +39,7 @@ do {										\
 	EXPECT(!marker_format_check(format));						\
 } while (0)
 
-static const char *prints_numbers(void)
+static const char *check_numbers(void)
 {
 	EXPECT_AS_PRINTF("plain text, 100%%");
 	EXPECT_AS_PRINTF("%d %i %u", INT_MIN, INT_MAX, UINT_MAX);
@@ -56,7 +56,7 @@ static const char *prints_numbers(void)
 	return NULL;
 }
 
-static const char *prints_strings(void)
+static const char *check_strings(void)
 {
 	EXPECT_AS_PRINTF("%s", "");
 	EXPECT_AS_PRINTF("[%s] [%5s] [%-5s] [%1s]", "abc", "abc", "abc", "abc");
@@ -65,7 +65,7 @@ static const char *prints_strings(void)
 	return NULL;
 }
 
-static const char *prints_bad_strings(void)
+static const char *check_bad_strings(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,7 +84,7 @@ static const char *prints_bad_strings(void)
 	return NULL;
 }
 
-static const char *refuses(void)
+static const char *check_refused_formats(void)
 {
 	static const char *const bad[] = {
 		"%", "a%", "%n", "%hn", "%d %n", "%f", "%Lf", "%a", "%m", "%y", "%256d", "%.256d",
@@ -95,7 +95,7 @@ static const char *refuses(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT(marker_format_check(bad[i]) == -EINVAL);
-	/* If such a format is printed all the same, the text ends there. */
+	/* Printing such a format ends at the refused conversion. */
 	EXPECT(print_into(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
 	EXPECT(!strcmp(text, "1 "));
 	EXPECT(print_into(text, sizeof(text), "%") == 0);
@@ -103,8 +103,8 @@ static const char *refuses(void)
 	return NULL;
 }
 
-/* A text never takes more bytes than the size allows. */
-static const char *stays_inside(void)
+/* Check that a text never takes more bytes than the given size. */
+static const char *check_size_limit(void)
 {
 	static const char format[] = "abc %8d %s %-9x %.7d %p %c %%";
 	unsigned int size, length;
@@ -120,11 +120,11 @@ static const char *stays_inside(void)
 }
 
 const struct test_case format_cases[] = {
-	{ "format_prints_numbers", prints_numbers, NULL },
-	{ "format_prints_strings", prints_strings, NULL },
-	{ "format_prints_bad_strings", prints_bad_strings, NULL },
-	{ "format_refuses", refuses, NULL },
-	{ "format_stays_inside", stays_inside, NULL },
+	{ "format_prints_numbers", check_numbers, NULL },
+	{ "format_prints_strings", check_strings, NULL },
+	{ "format_prints_bad_strings", check_bad_strings, NULL },
+	{ "format_refuses", check_refused_formats, NULL },
+	{ "format_stays_inside", check_size_limit, NULL },
 };
 
 const unsigned int format_nr_cases = ARRAY_SIZE(format_cases);

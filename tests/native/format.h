@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for formats of markers. */
+/* Test cases of format.c: formats of markers. */
 #ifndef TESTS_NATIVE_FORMAT_H
 #define TESTS_NATIVE_FORMAT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups of benchmarks: which can be measured, and checks of those with a block function. */
+/* Tests of benchmark groups: which are accepted, and wrong results of their block functions. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -9,19 +9,19 @@
 #include "../../bench_modules/run.h"
 #include "groups.h"
 
-static bool stop_never(void)
+static bool never_stop(void)
 {
 	return false;
 }
 
-static u64 pass(u32 loops)
+static u64 return_loops(u32 loops)
 {
 	return loops;
 }
 
-static bench_op *const pass_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = pass };
+static bench_op *const return_loops_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = return_loops };
 
-/* A group with a block function, whose faults the next two cases change. */
+/* A group with a block function, which measures by itself.  Two cases change its results. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
@@ -45,7 +45,7 @@ static const struct bench_group own_group = {
 	.block = own_block, .block_samples = own_block_samples,
 };
 
-static const char *trusts_no_block_function(void)
+static const char *check_wrong_block_function(void)
 {
 	struct bench_config config = { .blocks = 4, .seed = 5 };
 	struct bench_result result = { 0 };
@@ -53,14 +53,14 @@ static const char *trusts_no_block_function(void)
 	own_step = 2;
 	own_variant = 1;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
-	/* A later change of the number of samples has no effect: memory is allocated already. */
+	/* If the number of samples changes later, the first one is valid: memory was allocated. */
 	own_step = 1000000;
-	EXPECT(!bench_run_group(&own_group, &result, stop_never) && result.nr == 8);
+	EXPECT(!bench_run_group(&own_group, &result, never_stop) && result.nr == 8);
 	own_step = 2;
 	own_variant = 2;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result));
-	EXPECT(bench_run_group(&own_group, &result, stop_never) == -EINVAL && !result.nr);
-	/* Numbers of samples of more than 32 bits, and 0. */
+	EXPECT(bench_run_group(&own_group, &result, never_stop) == -EINVAL && !result.nr);
+	/* Total numbers of samples that exceed 32 bits, and 0. */
 	config.blocks = BENCH_MAX_BLOCKS;
 	own_step = 1000000;
 	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
@@ -74,24 +74,26 @@ static const char *trusts_no_block_function(void)
 
 static bool is_refused(const struct bench_group *group, const char *word)
 {
-	const char *why = bench_why_not(group);
+	const char *why = bench_find_group_error(group);
 
 	return why && strstr(why, word);
 }
 
-static const char *refuses_bad_groups(void)
+static const char *check_bad_groups(void)
 {
 	static const char *const commands[] = { "start", "stop", "reset", "blocks", "cpu", "seed" };
-	struct bench_variant variants[] = { BENCH_ROW("base", pass), BENCH_ROW("base-clone", pass) };
+	struct bench_variant variants[] = {
+		BENCH_ROW("base", return_loops), BENCH_ROW("base-clone", return_loops),
+	};
 	struct bench_group loops = { .name = "g", .variants = variants, .nr_variants = 2 };
 	struct bench_group own = own_group;
 	char name[BENCH_MAX_NAME + 2] = "";
 	unsigned int i;
 
 	own_step = 2;
-	EXPECT(!bench_why_not(&loops) && !bench_why_not(&own));
+	EXPECT(!bench_find_group_error(&loops) && !bench_find_group_error(&own));
 	own.nr_variants = 1;
-	EXPECT(!bench_why_not(&own));
+	EXPECT(!bench_find_group_error(&own));
 	own.block_samples = NULL;
 	EXPECT(is_refused(&own, "no block_samples"));
 	loops.block_samples = own_block_samples;
@@ -111,7 +113,7 @@ static const char *refuses_bad_groups(void)
 	}
 	memset(name, 'a', BENCH_MAX_NAME);
 	loops.name = name;
-	EXPECT(!bench_why_not(&loops));
+	EXPECT(!bench_find_group_error(&loops));
 	name[BENCH_MAX_NAME] = 'a';
 	EXPECT(is_refused(&loops, "64"));
 	loops.name = "g";
@@ -121,10 +123,10 @@ static const char *refuses_bad_groups(void)
 }
 
 /*
- * Every group of ours satisfies the rules for groups of users' modules and programs, except the
- * group of peers, which has no variants before the peers are loaded.
+ * Check that every group of kmarkers satisfies the rules for groups of users' modules and programs.
+ * The group of peers is an exception: it has no variants before the peers are loaded.
  */
-static const char *measures_groups_that_can_be(void)
+static const char *check_own_groups(void)
 {
 	unsigned int i;
 
@@ -132,14 +134,14 @@ static const char *measures_groups_that_can_be(void)
 	EXPECT(bench_nr_groups > 20);
 	for (i = 0; i < bench_nr_groups; i++)
 		EXPECT(bench_groups[i] == &bench_empty_loop_peers ||
-		       !bench_why_not(bench_groups[i]));
+		       !bench_find_group_error(bench_groups[i]));
 	return NULL;
 }
 
 const struct test_case group_cases[] = {
-	{ "run_measures_groups_that_can_be", measures_groups_that_can_be, NULL },
-	{ "run_trusts_no_block_function", trusts_no_block_function, NULL },
-	{ "run_refuses_bad_groups", refuses_bad_groups, NULL },
+	{ "run_accepts_all_own_groups", check_own_groups, NULL },
+	{ "run_trusts_no_block_function", check_wrong_block_function, NULL },
+	{ "run_refuses_bad_groups", check_bad_groups, NULL },
 };
 
 const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for groups of benchmarks. */
+/* Test cases of groups.c: benchmark groups. */
 #ifndef TESTS_NATIVE_GROUPS_H
 #define TESTS_NATIVE_GROUPS_H
 

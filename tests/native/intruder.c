@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A breakpoint that kmarkers did not set, and a wrong page that is mapped in the place
- * of a page of text: the linker replaces patcher_text_map() by __wrap_patcher_text_map().
+ * Two faults for tests of the patcher: a breakpoint that kmarkers has not stored, and a wrong page
+ * that is mapped instead of a page of text.  For the latter, the linker replaces patcher_text_map()
+ * by __wrap_patcher_text_map().
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +25,7 @@ int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_pok
 static u8 *wrong_page;
 static bool shown;
 
-/* @pokes must be in one page. */
+/* Map the text and, if there is a wrong page, map that over it.  @pokes must be in one page. */
 int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes,
 			    unsigned int nr)
 {

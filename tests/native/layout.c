@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of trace events: fields made from a format, arguments written and read again. */
+/* Tests of trace records: the fields that a format gives, and arguments written and read back. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static u8 record[LAYOUT_RECORD + 1];
 static char text[2 * LAYOUT_RECORD];
 static u16 lengths[MARKER_MAX_ARGS];
 
-/* "name type offset bytes signed, ..." */
-static const char *describe(const char *format)
+/* Return the fields of a format as text: "name type offset bytes signed, ...". */
+static const char *describe_fields(const char *format)
 {
 	struct record_layout *layout = marker_layout_make(format, HEAD);
 	unsigned int i, at = 0;
@@ -42,9 +42,9 @@ static const char *describe(const char *format)
 	return text;
 }
 
-#define EXPECT_FIELDS(format, wanted)	EXPECT(!strcmp(describe(format), wanted))
+#define EXPECT_FIELDS(format, wanted)	EXPECT(!strcmp(describe_fields(format), wanted))
 
-static const char *names_fields(void)
+static const char *check_field_names(void)
 {
 	EXPECT_FIELDS("sector %llu bytes %u",
 		      "sector unsigned long 8 8 0, bytes unsigned int 16 4 0");
@@ -70,8 +70,10 @@ static const char *names_fields(void)
 	return NULL;
 }
 
-/* A field argN is the N-th field, whatever words the format has, and all names are different. */
-static const char *names_once(void)
+/*
+ * Check that a field argN is always the N-th field, and that all names of a format are different.
+ */
+static const char *check_unique_names(void)
 {
 	EXPECT_FIELDS("arg2 %d %d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	EXPECT_FIELDS("%d arg1 %d", "arg1 int 8 4 1, arg2 int 12 4 1");
@@ -81,7 +83,7 @@ static const char *names_once(void)
 	return NULL;
 }
 
-static const char *refuses_formats(void)
+static const char *check_refused_formats(void)
 {
 	static char arrays[LAYOUT_RECORD / 64 * sizeof("%64ph")];
 	char format[2 * (MARKER_MAX_ARGS + 1) + 1] = "";
@@ -92,18 +94,18 @@ static const char *refuses_formats(void)
 	EXPECT_FIELDS("%100000d", "error -22");
 	for (i = 0; i < MARKER_MAX_ARGS; i++)
 		strcat(format, "%d");
-	describe(format);
+	describe_fields(format);
 	EXPECT(strstr(text, "arg32 int 132 4 1"));
 	strcat(format, "%d");
 	EXPECT_FIELDS(format, "error -7");
 	format[2 * MARKER_MAX_ARGS] = '\0';
 	memcpy(format + 2 * MARKER_MAX_ARGS - 2, "%*d", 4);
 	EXPECT_FIELDS(format, "error -7");
-	/* Arrays that fill a record, and one more. */
+	/* Arrays that fill a record are accepted; one more is refused. */
 	arrays[0] = '\0';
 	for (i = 0; i < LAYOUT_RECORD / 64 - 1; i++)
 		strcat(arrays, "%64ph");
-	describe(arrays);
+	describe_fields(arrays);
 	EXPECT(!strstr(text, "error"));
 	strcat(arrays, "%64ph");
 	EXPECT_FIELDS(arrays, "error -7");
@@ -120,7 +122,7 @@ static bool prints(const char *format, const char *wanted)
 	return same;
 }
 
-static const char *writes_print_fmt(void)
+static const char *check_print_fmt(void)
 {
 	EXPECT(prints("sector %llu bytes %u",
 		      "\"sector %lu bytes %u\", REC->sector, REC->bytes"));
@@ -135,8 +137,11 @@ static const char *writes_print_fmt(void)
 	return NULL;
 }
 
-/* The print fmt has no conversion that tracers of Debian 12 do not know: they skip its argument. */
-static const char *prints_what_tracers_know(void)
+/*
+ * Check that a print fmt has only conversions that the tracers of Debian 12 support: they would
+ * skip the argument of any other.
+ */
+static const char *check_supported_conversions(void)
 {
 	EXPECT(prints("c %c %-3c", "\"c %s %-3s\", REC->c, REC->arg2"));
 	EXPECT(prints("t %td z %zu L %Lx", "\"t %ld z %lu L %lx\", REC->t, REC->z, REC->L"));
@@ -152,8 +157,8 @@ static const char *prints_what_tracers_know(void)
 	return NULL;
 }
 
-/* The print fmt has one star at most in a conversion, for its width or its precision. */
-static const char *prints_as_many_as_arguments(void)
+/* Check that a conversion of a print fmt has at most one star, for its width or its precision. */
+static const char *check_stars(void)
 {
 	EXPECT(prints("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
 	EXPECT(prints("%+.*d", "\"%s%.*d\", (REC->arg2 & 0x80000000) ? \"\" : \"+\", "
@@ -168,10 +173,10 @@ static const char *prints_as_many_as_arguments(void)
 }
 
 /*
- * Return how many arguments the quoted part of a print fmt takes, as libtraceevent reads it, or -1
- * if libtraceevent does not know a conversion.
+ * Return the number of arguments that the quoted part of a print fmt takes, as parsed by
+ * libtraceevent, or -1 if libtraceevent does not support a conversion.
  */
-static int taken(const char *at, const char *end)
+static int count_taken(const char *at, const char *end)
 {
 	int nr = 0;
 
@@ -193,8 +198,8 @@ static int taken(const char *at, const char *end)
 	return nr;
 }
 
-/* Return the number of arguments behind the quotes. */
-static int given(const char *at)
+/* Return the number of arguments behind the quoted part of a print fmt. */
+static int count_given(const char *at)
 {
 	bool quoted = false;
 	int nr = 0, depth = 0;
@@ -207,7 +212,8 @@ static int given(const char *at)
 	return nr;
 }
 
-static bool matches(const char *format)
+/* Return true if the print fmt takes as many arguments as it has. */
+static bool takes_all_arguments(const char *format)
 {
 	struct record_layout *layout = marker_layout_make(format, HEAD);
 	const char *end;
@@ -216,14 +222,15 @@ static bool matches(const char *format)
 	if (IS_ERR(layout))
 		return false;
 	end = strstr(layout->print_fmt, "\", ");
-	same = end && taken(layout->print_fmt + 1, end) == given(end + 1);
+	same = end && count_taken(layout->print_fmt + 1, end) == count_given(end + 1);
 	if (!same)
 		printf("# %s: %s\n", format, layout->print_fmt);
 	marker_layout_free(layout);
 	return same;
 }
 
-static const char *pick(unsigned int *left, const char *const *from, unsigned int nr)
+/* Return string number *@left modulo @nr of @from, and divide *@left by @nr. */
+static const char *pick_string(unsigned int *left, const char *const *from, unsigned int nr)
 {
 	const char *one = from[*left % nr];
 
@@ -231,10 +238,10 @@ static const char *pick(unsigned int *left, const char *const *from, unsigned in
 	return one;
 }
 
-#define PICK(left, from)	pick(&(left), from, ARRAY_SIZE(from))
+#define PICK(left, from)	pick_string(&(left), from, ARRAY_SIZE(from))
 
-/* All combinations of flags, widths, precisions, lengths and types. */
-static const char *prints_all_with_their_arguments(void)
+/* Check all combinations of flags, widths, precisions, lengths and types. */
+static const char *check_all_combinations(void)
 {
 	static const char *const minus[] = { "", "-" }, *const plus[] = { "", "+", " ", "+ " };
 	static const char *const hash[] = { "", "#" }, *const zero[] = { "", "0" };
@@ -253,13 +260,16 @@ static const char *prints_all_with_their_arguments(void)
 		snprintf(format, sizeof(format), "%%%s%s%s%s%s%s%s%s then %%d", PICK(left, minus),
 			 PICK(left, plus), PICK(left, hash), PICK(left, zero), PICK(left, widths),
 			 PICK(left, precisions), PICK(left, lengths), PICK(left, types));
-		EXPECT(matches(format));
+		EXPECT(takes_all_arguments(format));
 	}
 	return NULL;
 }
 
-/* Return the text of a record, or NULL if its length differs from the measured one. */
-static const char *through_record(const char *format, ...)
+/*
+ * Write the arguments to a record, read it back and print it.  Return the text, or NULL if bytes
+ * outside of the measured length were written.
+ */
+static const char *print_record(const char *format, ...)
 {
 	struct record_layout *layout = marker_layout_make(format, HEAD);
 	unsigned long slots[MARKER_MAX_ARGS];
@@ -289,12 +299,12 @@ static const char *through_record(const char *format, ...)
 
 #define EXPECT_THROUGH(wanted, format, args...)					\
 do {										\
-	const char *__text = through_record(format, ## args);			\
+	const char *__text = print_record(format, ## args);			\
 										\
 	EXPECT(__text && !strcmp(__text, wanted));				\
 } while (0)
 
-static const char *keeps_arguments(void)
+static const char *check_arguments(void)
 {
 	EXPECT_THROUGH("-1 255 -2 65535", "%hhd %hhu %hd %hu", -1, 255, -2, 65535);
 	EXPECT_THROUGH("-3 4294967293 -4 18446744073709551612", "%d %u %ld %lu", -3, -3, -4L, -4L);
@@ -308,7 +318,7 @@ static const char *keeps_arguments(void)
 	return NULL;
 }
 
-static const char *keeps_arrays(void)
+static const char *check_arrays(void)
 {
 	static const u8 bytes[] = { 0x00, 0x1f, 0xa0, 0xff, 0x05, 0x60, 0x07 };
 
@@ -321,8 +331,8 @@ static const char *keeps_arrays(void)
 	return NULL;
 }
 
-/* Strings without a terminating zero, at the end of readable memory. */
-static const char *reads_no_further(void)
+/* Check strings without a terminating zero, at the end of readable memory. */
+static const char *check_unterminated_strings(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -339,27 +349,27 @@ static const char *reads_no_further(void)
 	return NULL;
 }
 
-static const char *bounds_strings(void)
+static const char *check_long_strings(void)
 {
 	static char many[3 * MARKER_MAX_ARGS + 1], endless[LAYOUT_RECORD + 1];
 	unsigned int i;
 
 	memset(endless, 'e', LAYOUT_RECORD);
-	EXPECT(strlen(through_record("%s", endless)) == LAYOUT_STRING - 1);
-	EXPECT(strlen(through_record("%s%s%s%s", endless, endless, endless, endless)) <
+	EXPECT(strlen(print_record("%s", endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(print_record("%s%s%s%s", endless, endless, endless, endless)) <
 	       LAYOUT_RECORD);
 	for (i = 0; i < MARKER_MAX_ARGS; i++)
 		memcpy(many + 2 * i, "%s", 3);
-	EXPECT(through_record(many, endless, endless, endless, endless, endless, endless, endless,
-			      endless, endless, endless, endless, endless, endless, endless, endless,
-			      endless, endless, endless, endless, endless, endless, endless, endless,
-			      endless, endless, endless, endless, endless, endless, endless, endless,
-			      endless));
+	EXPECT(print_record(many, endless, endless, endless, endless, endless, endless, endless,
+			    endless, endless, endless, endless, endless, endless, endless, endless,
+			    endless, endless, endless, endless, endless, endless, endless, endless,
+			    endless, endless, endless, endless, endless, endless, endless, endless,
+			    endless));
 	return NULL;
 }
 
-/* A string need not end where the format ends it. */
-static const char *keeps_to_precisions(void)
+/* Check that a precision limits the bytes of a string in the record. */
+static const char *check_precisions(void)
 {
 	struct record_layout *layout = marker_layout_make("%.2s %.*s", HEAD);
 	unsigned long slots[] = { (unsigned long)"abcd", 3, (unsigned long)"abcd" };
@@ -373,8 +383,8 @@ static const char *keeps_to_precisions(void)
 	return NULL;
 }
 
-/* A string that becomes longer, shorter or unreadable between measuring and copying. */
-static const char *string_changes(void)
+/* Check a string that becomes longer, shorter or unreadable between measuring and copying. */
+static const char *check_changing_string(void)
 {
 	struct record_layout *layout = marker_layout_make("%s", HEAD);
 	char string[] = "four";
@@ -398,8 +408,8 @@ static const char *string_changes(void)
 	return NULL;
 }
 
-/* A record of another event: too short, or with strings that are elsewhere. */
-static const char *refuses_records(void)
+/* Check that a record is refused that is too short, or whose string is not inside the record. */
+static const char *check_refused_records(void)
 {
 	struct record_layout *layout = marker_layout_make("%s", HEAD);
 	unsigned long slots[] = { (unsigned long)"four" };
@@ -423,20 +433,20 @@ static const char *refuses_records(void)
 }
 
 const struct test_case layout_cases[] = {
-	{ "layout_names_fields", names_fields, NULL },
-	{ "layout_names_once", names_once, NULL },
-	{ "layout_refuses_formats", refuses_formats, NULL },
-	{ "layout_writes_print_fmt", writes_print_fmt, NULL },
-	{ "layout_prints_what_tracers_know", prints_what_tracers_know, NULL },
-	{ "layout_prints_as_many_as_arguments", prints_as_many_as_arguments, NULL },
-	{ "layout_prints_all_with_their_arguments", prints_all_with_their_arguments, NULL },
-	{ "layout_keeps_arguments", keeps_arguments, NULL },
-	{ "layout_keeps_arrays", keeps_arrays, NULL },
-	{ "layout_reads_no_further", reads_no_further, NULL },
-	{ "layout_bounds_strings", bounds_strings, NULL },
-	{ "layout_keeps_to_precisions", keeps_to_precisions, NULL },
-	{ "layout_string_changes", string_changes, NULL },
-	{ "layout_refuses_records", refuses_records, NULL },
+	{ "layout_names_fields", check_field_names, NULL },
+	{ "layout_names_once", check_unique_names, NULL },
+	{ "layout_refuses_formats", check_refused_formats, NULL },
+	{ "layout_writes_print_fmt", check_print_fmt, NULL },
+	{ "layout_prints_what_tracers_know", check_supported_conversions, NULL },
+	{ "layout_prints_as_many_as_arguments", check_stars, NULL },
+	{ "layout_prints_all_with_their_arguments", check_all_combinations, NULL },
+	{ "layout_keeps_arguments", check_arguments, NULL },
+	{ "layout_keeps_arrays", check_arrays, NULL },
+	{ "layout_reads_no_further", check_unterminated_strings, NULL },
+	{ "layout_bounds_strings", check_long_strings, NULL },
+	{ "layout_keeps_to_precisions", check_precisions, NULL },
+	{ "layout_string_changes", check_changing_string, NULL },
+	{ "layout_refuses_records", check_refused_records, NULL },
 };
 
 const unsigned int layout_nr_cases = ARRAY_SIZE(layout_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for records of trace events. */
+/* Test cases of layout.c: records of trace events. */
 #ifndef TESTS_NATIVE_LAYOUT_H
 #define TESTS_NATIVE_LAYOUT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of values, markers, sites and samples, and the beginning and end of runs. */
+/* Tests of the lists of values, markers, sites and samples, and of setup and teardown of a run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 static char *text;
 static size_t text_size;
 
-/* Return what @show prints.  The text is valid until the next call. */
-static const char *printed(int (*show)(struct seq_file *m, void *unused))
+/* Return the text that @show prints, or "" on error.  It is valid until the next call. */
+static const char *get_text(int (*show)(struct seq_file *m, void *unused))
 {
 	struct seq_file m;
 	int err;
@@ -53,16 +53,16 @@ static noinline int read_listed(void)
 	return imv_read(listed) + imv_read(listed);
 }
 
-static const char *lists_values(void)
+static const char *check_list_of_values(void)
 {
 	char line[80];
 
 	EXPECT(read_listed() == 2468);
 	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 0 program 2\n", (unsigned long)&listed__imv);
-	EXPECT(has_line(printed(imv_list_show), line));
+	EXPECT(has_line(get_text(imv_list_show), line));
 	EXPECT(!imv_set(listed, 1));
 	snprintf(line, sizeof(line), "0x%lx 4 0x1 1 program 2\n", (unsigned long)&listed__imv);
-	EXPECT(has_line(printed(imv_list_show), line));
+	EXPECT(has_line(get_text(imv_list_show), line));
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ static noinline int hit_io(int number)
 	return number;
 }
 
-static int command(const char *text)
+static int run_sdt_command(const char *text)
 {
 	char line[80];
 
@@ -83,7 +83,7 @@ static int command(const char *text)
 	return sdt_command_run(line);
 }
 
-static const char *lists_sites_of_probes(void)
+static const char *check_list_of_sdt_sites(void)
 {
 	static const char *const wrong[] = {
 		"io-start", "io-start  count", "io-start count ", "io-start counts", "a:b:c:d:e count",
@@ -92,28 +92,28 @@ static const char *lists_sites_of_probes(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
-		EXPECT(command(wrong[i]) == -EINVAL);
-	EXPECT(has_line(printed(sdt_list_show),
+		EXPECT(run_sdt_command(wrong[i]) == -EINVAL);
+	EXPECT(has_line(get_text(sdt_list_show),
 			"list:program:hit_io:io-start off breakpoint 0 0 hit_io@+0x"));
-	EXPECT(!command("hit_io:io-start count"));
+	EXPECT(!run_sdt_command("hit_io:io-start count"));
 	hit_io(1);
-	EXPECT(!command("io-start promote"));
+	EXPECT(!run_sdt_command("io-start promote"));
 	hit_io(2);
-	EXPECT(has_line(printed(sdt_list_show),
+	EXPECT(has_line(get_text(sdt_list_show),
 			"list:program:hit_io:io-start on breakpoint 1 2 hit_io@+0x"));
-	EXPECT(!command("io-start -promote"));
-	EXPECT(has_line(printed(sdt_list_show),
+	EXPECT(!run_sdt_command("io-start -promote"));
+	EXPECT(has_line(get_text(sdt_list_show),
 			"list:program:hit_io:io-start trapped breakpoint 1 2 hit_io@+0x"));
 	EXPECT(strstr(text, " \"struct request *,int\"\n"));
-	EXPECT(!command("hit_io:io-start -count"));
-	EXPECT(command("hit_io:io-start -count") == -ENOENT);
+	EXPECT(!run_sdt_command("hit_io:io-start -count"));
+	EXPECT(run_sdt_command("hit_io:io-start -count") == -ENOENT);
 	return NULL;
 }
 
-/* Values are changed in several orders.  Each has its own count of changes. */
+/* Values that are changed in different orders.  Each has its own count of changes. */
 static DEFINE_IMV(u8, counted)[5];
 
-static const char *count_in_every_order(void)
+static const char *check_update_counts_locked(void)
 {
 	static const u8 order[] = { 3, 1, 4, 1, 0, 2, 3, 1, 4 };
 	static const u8 times[] = { 1, 3, 1, 2, 2 };
@@ -130,32 +130,32 @@ static const char *count_in_every_order(void)
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		changes[0] = (struct imv_change){ .var = &counted__imv[order[i]], .size = 1 };
 		EXPECT(!imv_updates_reserve(&by_var[2 * order[i]], 2));
-		imv_updates_count(changes, 1);
+		imv_count_updates(changes, 1);
 	}
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
-		EXPECT(imv_updates_of(&counted__imv[i]) == times[i]);
+		EXPECT(imv_get_update_count(&counted__imv[i]) == times[i]);
 		changes[i] = (struct imv_change){ .var = &counted__imv[i], .size = 1 };
 	}
 	EXPECT(!imv_updates_reserve(by_var, ARRAY_SIZE(by_var)));
-	imv_updates_count(changes, i);
+	imv_count_updates(changes, i);
 	for (i = 0; i < ARRAY_SIZE(times); i++)
-		EXPECT(imv_updates_of(&counted__imv[i]) == times[i] + 1);
+		EXPECT(imv_get_update_count(&counted__imv[i]) == times[i] + 1);
 	imv_updates_drop(NULL);
-	EXPECT(!imv_updates_of(&counted__imv[1]));
+	EXPECT(!imv_get_update_count(&counted__imv[1]));
 	return NULL;
 }
 
-static const char *counts_updates(void)
+static const char *check_update_counts(void)
 {
 	const char *failed;
 
 	mutex_lock(&imv_tables.lock);
-	failed = count_in_every_order();
+	failed = check_update_counts_locked();
 	mutex_unlock(&imv_tables.lock);
 	return failed;
 }
 
-static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+static void empty_probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
@@ -170,23 +170,23 @@ static int show_markers(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static const char *lists_markers(void)
+static const char *check_list_of_markers(void)
 {
 	hit_listed();
-	EXPECT(has_line(printed(show_markers),
+	EXPECT(has_line(get_text(show_markers),
 			"listed_mark off immediate 0 program hit_listed listings.c:"));
-	EXPECT(!marker_probe_register("listed_mark", NULL, probe, NULL));
-	EXPECT(!marker_probe_register("listed_later", "%s", probe, NULL));
-	EXPECT(has_line(printed(show_markers),
+	EXPECT(!marker_probe_register("listed_mark", NULL, empty_probe, NULL));
+	EXPECT(!marker_probe_register("listed_later", "%s", empty_probe, NULL));
+	EXPECT(has_line(get_text(show_markers),
 			"listed_mark on immediate 1 program hit_listed listings.c:"));
 	EXPECT(has_line(text, "listed_later waiting - 1 - - - \"%s\"\n"));
 	return NULL;
 }
 
-static void forget_markers(void)
+static void clean_up_markers(void)
 {
-	marker_probe_unregister("listed_mark", probe, NULL);
-	marker_probe_unregister("listed_later", probe, NULL);
+	marker_probe_unregister("listed_mark", empty_probe, NULL);
+	marker_probe_unregister("listed_later", empty_probe, NULL);
 	marker_synchronize_unregister();
 }
 
@@ -198,7 +198,7 @@ static void count_site(void *data, const struct patcher_table *table,
 	nr_sites += patcher_site_key(site) == (unsigned long)data;
 }
 
-static const char *lists_sites(void)
+static const char *check_sites_of_value(void)
 {
 	nr_sites = 0;
 	patcher_for_each_site(count_site, &listed__imv);
@@ -206,52 +206,52 @@ static const char *lists_sites(void)
 	return NULL;
 }
 
-static bool stop_never(void)
+static bool never_stop(void)
 {
 	return false;
 }
 
-static bool stop_now(void)
+static bool always_stop(void)
 {
 	return true;
 }
 
 static int set_up, torn_down;
 
-static int setup_works(void)
+static int succeed_setup(void)
 {
 	set_up++;
 	return 0;
 }
 
-static int setup_fails(void)
+static int fail_setup(void)
 {
 	return -ENODEV;
 }
 
-static void teardown(void)
+static void count_teardown(void)
 {
 	torn_down++;
 }
 
 /*
- * op() takes a sixth of a tick per loop.  It is slower in the last block of five.  Before the first
- * block it is called at each layout of two variants, to find loops and to warm up.
+ * measured_op() takes a sixth of a TSC cycle per loop, and more in the last of five blocks.  Before
+ * the first block it is called at each layout of two variants, to find loop counts and to warm up.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
 static unsigned int calls;
 
-static u64 op(u32 loops)
+static u64 measured_op(u32 loops)
 {
 	return loops / 6 + 40 + (calls++ < CALLS_BEFORE + 4 * BLOCK_CALLS ? 0 : loops);
 }
 
-static bench_op *const op_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = op };
+static bench_op *const measured_op_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = measured_op };
 
 static const struct bench_variant variants[] = {
-	BENCH_ROW("first", op),
-	BENCH_ROW("second", op),
+	BENCH_ROW("first", measured_op),
+	BENCH_ROW("second", measured_op),
 };
 
 static struct bench_group group = {
@@ -259,8 +259,8 @@ static struct bench_group group = {
 	.variants = variants,
 	.nr_variants = 2,
 	.loops = { 6, 12, 18 },
-	.setup = setup_works,
-	.teardown = teardown,
+	.setup = succeed_setup,
+	.teardown = count_teardown,
 };
 
 static struct bench_result result;
@@ -276,17 +276,17 @@ static int show_samples(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static const char *begins_and_ends(void)
+static const char *check_setup_and_teardown(void)
 {
 	struct bench_config config = { .blocks = 3, .seed = 7 };
 
 	EXPECT(!bench_alloc_result(&group, &config, &result));
-	EXPECT(bench_run_group(&group, &result, stop_now) == -EINTR && !result.nr);
+	EXPECT(bench_run_group(&group, &result, always_stop) == -EINTR && !result.nr);
 	EXPECT(set_up == 1 && torn_down == 1);
-	EXPECT(has_line(printed(show_summary), "first 0 0 0.000 0.000 0.000\n"));
-	group.setup = setup_fails;
-	EXPECT(bench_run_group(&group, &result, stop_never) == -ENODEV && torn_down == 1);
-	group.setup = setup_works;
+	EXPECT(has_line(get_text(show_summary), "first 0 0 0.000 0.000 0.000\n"));
+	group.setup = fail_setup;
+	EXPECT(bench_run_group(&group, &result, never_stop) == -ENODEV && torn_down == 1);
+	group.setup = succeed_setup;
 	config.blocks = 0;
 	EXPECT(bench_check_config(&config, 8) == -EINVAL);
 	config.blocks = BENCH_MAX_BLOCKS + 1;
@@ -297,19 +297,19 @@ static const char *begins_and_ends(void)
 	return NULL;
 }
 
-static const char *prints_samples(void)
+static const char *check_printed_samples(void)
 {
 	struct bench_config config = { .blocks = 5, .seed = 7 };
 
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	calls = 0;
-	EXPECT(!bench_run_group(&group, &result, stop_never) && result.nr == 30);
+	EXPECT(!bench_run_group(&group, &result, never_stop) && result.nr == 30);
 	EXPECT(calls == CALLS_BEFORE + 5 * BLOCK_CALLS);
 	result.samples[0].flags = BENCH_PREEMPTED;
 	result.samples[3].flags = BENCH_PREEMPTED | BENCH_MIGRATED;
-	EXPECT(!strncmp(printed(show_samples), "# schema=2\nbenchmark,variant,measured,", 38));
+	EXPECT(!strncmp(get_text(show_samples), "# schema=2\nbenchmark,variant,measured,", 38));
 	EXPECT(strstr(text, ",preempted\n") && strstr(text, ",preempted|migrated\n"));
-	EXPECT(strstr(printed(show_summary), " 4 1 0.166 "));
+	EXPECT(strstr(get_text(show_summary), " 4 1 0.166 "));
 	return NULL;
 }
 
@@ -325,29 +325,29 @@ static int fill_block(u32 block, struct bench_sample *samples)
 	return block < 3 ? 0 : -EIO;
 }
 
-static unsigned int four(void)
+static unsigned int return_four(void)
 {
 	return 4;
 }
 
-/* A group with its own block(): medians are printed by size, and an error ends the run. */
-static const char *prints_sizes(void)
+/* Check a group with a block function: medians are printed per size, and an error ends the run. */
+static const char *check_printed_sizes(void)
 {
 	struct bench_config config = { .blocks = 5 };
 	struct bench_group own = group;
 
 	own.block = fill_block;
-	own.block_samples = four;
+	own.block_samples = return_four;
 	own.most_blocks = 4;
 	EXPECT(!bench_alloc_result(&own, &config, &result) && result.planned == 16);
-	EXPECT(bench_run_group(&own, &result, stop_never) == -EIO && result.nr == 12);
+	EXPECT(bench_run_group(&own, &result, never_stop) == -EIO && result.nr == 12);
 	group.block = fill_block;
-	EXPECT(has_line(printed(show_summary), "first 1 3 101\nfirst 10 3 201\nsecond 1 3 301\n"));
+	EXPECT(has_line(get_text(show_summary), "first 1 3 101\nfirst 10 3 201\nsecond 1 3 301\n"));
 	return NULL;
 }
 
-/* Windows of half a second, whose products have more than 64 bits, and one of days. */
-static const char *prints_long_windows(void)
+/* Check windows of half a second, whose products exceed 64 bits, and windows of days. */
+static const char *check_long_windows(void)
 {
 	static struct bench_sample samples[2 * BENCH_LOOP_COUNTS];
 	unsigned int i;
@@ -363,32 +363,32 @@ static const char *prints_long_windows(void)
 	}
 	bench_free_result(&result);
 	result = (struct bench_result) { .samples = samples, .nr = 6, .planned = 6 };
-	printed(show_summary);
+	get_text(show_summary);
 	result.samples = NULL;
 	EXPECT(has_line(text, "first 1 0 100.000 100.000 100.000\n"));
 	EXPECT(has_line(text, "second 1 0 9223372036854775.807 9223372036854775.807 9223372036854775.807\n"));
 	return NULL;
 }
 
-static void forget_results(void)
+static void clean_up_results(void)
 {
 	bench_free_result(&result);
-	group.setup = setup_works;
+	group.setup = succeed_setup;
 	group.block = NULL;
 	free(text);
 	text = NULL;
 }
 
 const struct test_case listing_cases[] = {
-	{ "imv_lists_values", lists_values, forget_results },
-	{ "imv_counts_updates", counts_updates, forget_results },
-	{ "markers_lists_markers", lists_markers, forget_markers },
-	{ "sdt_lists_sites", lists_sites_of_probes, forget_results },
-	{ "patcher_lists_sites", lists_sites, forget_results },
-	{ "run_begins_and_ends", begins_and_ends, forget_results },
-	{ "output_prints_samples", prints_samples, forget_results },
-	{ "output_prints_sizes", prints_sizes, forget_results },
-	{ "output_prints_long_windows", prints_long_windows, forget_results },
+	{ "imv_lists_values", check_list_of_values, clean_up_results },
+	{ "imv_counts_updates", check_update_counts, clean_up_results },
+	{ "markers_lists_markers", check_list_of_markers, clean_up_markers },
+	{ "sdt_lists_sites", check_list_of_sdt_sites, clean_up_results },
+	{ "patcher_lists_sites", check_sites_of_value, clean_up_results },
+	{ "run_calls_setup_and_teardown", check_setup_and_teardown, clean_up_results },
+	{ "output_prints_samples", check_printed_samples, clean_up_results },
+	{ "output_prints_sizes", check_printed_sizes, clean_up_results },
+	{ "output_prints_long_windows", check_long_windows, clean_up_results },
 };
 
 const unsigned int listing_nr_cases = ARRAY_SIZE(listing_cases);

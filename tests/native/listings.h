@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for lists, and for the beginning and end of runs. */
+/* Test cases of listings.c: lists, and setup and teardown of runs. */
 #ifndef TESTS_NATIVE_LISTINGS_H
 #define TESTS_NATIVE_LISTINGS_H
 

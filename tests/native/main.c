@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs the common cases and the cases of this folder, and prints KTAP.  Arguments: the
- * number of batches that the storms apply; a word, to run only cases whose names contain
- * it; the least number of seconds that the storm of kinds lasts.  Or --start and a
- * scenario of start.c or traced.c.
+ * Runs the test cases of tests/common and of this folder, and prints KTAP.  Arguments: the number
+ * of batches of each stress test; a word, to run only cases whose names contain it; and the
+ * minimum duration of patcher_storm_of_kinds in seconds.  Or --start and a scenario of start.c or
+ * traced.c.
  */
 #include <sched.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ static bool is_wanted(const struct test_case *test)
 	return strstr(test->name, wanted);
 }
 
-static bool one_cpu(void)
+static bool has_one_cpu(void)
 {
 	cpu_set_t allowed;
 
@@ -69,12 +69,12 @@ static void report(const struct test_case *test, const char *failed)
 	failures += failed && !skipped;
 }
 
-static void run_one(const struct test_case *test)
+static void run_case(const struct test_case *test)
 {
 	const char *failed;
 
-	if (strstr(test->name, "storm") && one_cpu()) {
-		report(test, "SKIP one CPU: nothing runs at the same time");
+	if (strstr(test->name, "storm") && has_one_cpu()) {
+		report(test, "SKIP one CPU: a stress test needs several");
 		return;
 	}
 	failed = test->run();
@@ -131,7 +131,7 @@ static void count_case(const struct test_case *test)
 	planned++;
 }
 
-/* Scenarios are run before kmarkers_start(), in a process of their own. */
+/* Run a scenario, which calls kmarkers_start() itself, in a process of its own. */
 static int run_scenario(const char *name)
 {
 	if (!strcmp(name, "uprobes"))
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 	}
 	for_each_case(count_case);
 	printf("1..%u\n", planned);
-	for_each_case(run_one);
+	for_each_case(run_case);
 	patcher_read_stats(&stats);
 	printf("# batches %lu rounds %lu hits %lu stale %lu\n", stats.batches, stats.rounds,
 	       stats.hits, stats.stale);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for many names at a time, and for probes whose code is unloaded. */
+/* Test cases of many.c: many names at a time, and probes whose code is unloaded. */
 #ifndef TESTS_NATIVE_MANY_H
 #define TESTS_NATIVE_MANY_H
 

@@ -3,8 +3,8 @@
 #define TESTS_NATIVE_MAPPINGS_H
 
 /*
- * Return the number of mappings that are writable and of the program's text, or writable
- * and executable.  Return -1 if the mappings cannot be read.
+ * Return the number of writable mappings that are executable or map the program's text, which
+ * contains @in_text.  Return -1 if the mappings cannot be read.
  */
 int bad_mappings(const void *in_text);
 

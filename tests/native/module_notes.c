@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes as modules have them, in a program: compiled by test_sdt.py.  The program sets a
- * breakpoint at each site; for each hit it prints the name and the arguments, which it fetches
- * as the module kmarkers_sdt does.
+ * A program whose SDT sites are notes in the form that modules have, records of where the site
+ * and its arguments are.  Tests in tests/tools compile it.  It stores a breakpoint at each site;
+ * for each hit it prints the name of the probe and the arguments, which it fetches as
+ * kmarkers_sdt does.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -22,10 +23,10 @@
 #include "../../sdt/operands.h"
 #include "../../sdt/registry.h"
 
-/* Referred to by the table of sites; other programs get it from the library. */
+/* Symbol that the table of sites refers to.  Other programs get it from the library. */
 const u8 sdt_tables_need_sdt;
 
-/* Bytes that begin instructions which an interrupt does not see. */
+/* First byte of the instruction at each site, which the breakpoint replaces. */
 static u8 old[64];
 
 extern struct kmarkers_chunk heads[] asm("__start_kmarkers_sdtnote_heads");
@@ -45,7 +46,7 @@ static void copy_registers(struct pt_regs *regs, const greg_t *gregs)
 	};
 }
 
-static void show(const struct sdt_note_record *record, const greg_t *gregs)
+static void print_hit(const struct sdt_note_record *record, const greg_t *gregs)
 {
 	const struct sdt_probe *probe = sdt_probe_of(&record->site);
 	unsigned long args[SDT_MAX_ARGS];
@@ -54,7 +55,7 @@ static void show(const struct sdt_note_record *record, const greg_t *gregs)
 
 	copy_registers(&regs, gregs);
 	if (sdt_operands_fetch(sdt_note_codes(record), probe->nr, &regs, args)) {
-		printf("%s: not known\n", probe->name);
+		printf("%s: cannot decode an argument\n", probe->name);
 		exit(1);
 	}
 	printf("%s", probe->name);
@@ -63,12 +64,12 @@ static void show(const struct sdt_note_record *record, const greg_t *gregs)
 	printf("\n");
 }
 
-static u8 *site_of(unsigned int i)
+static u8 *get_site(unsigned int i)
 {
 	return (u8 *)patcher_site_addr(&records[i].site);
 }
 
-/* Step over the instruction behind a note, and set the breakpoints again after it. */
+/* Print a hit, step over the instruction at the site, and then store the breakpoints again. */
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -77,14 +78,14 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 
 	gregs[REG_EFL] ^= 0x100;
 	for (i = 0; is_step && i < nr_records; i++)
-		*site_of(i) = 0xcc;
+		*get_site(i) = 0xcc;
 	if (is_step)
 		return;
 	gregs[REG_RIP]--;
 	for (i = 0; i < nr_records; i++) {
-		if ((greg_t)site_of(i) == gregs[REG_RIP])
-			show(&records[i], gregs);
-		*site_of(i) = old[i];
+		if ((greg_t)get_site(i) == gregs[REG_RIP])
+			print_hit(&records[i], gregs);
+		*get_site(i) = old[i];
 	}
 }
 
@@ -98,14 +99,14 @@ int main(void)
 	nr_records = heads->bytes / sizeof(*records);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_records; i++) {
-		mprotect((void *)((unsigned long)site_of(i) & ~4095UL), 8192,
+		mprotect((void *)((unsigned long)get_site(i) & ~4095UL), 8192,
 			 PROT_READ | PROT_WRITE | PROT_EXEC);
-		old[i] = *site_of(i);
+		old[i] = *get_site(i);
 	}
 	for (i = 0; i < nr_records; i++)
-		*site_of(i) = 0xcc;
+		*get_site(i) = 0xcc;
 	program_notes();
 	for (i = 0; i < nr_records; i++)
-		*site_of(i) = old[i];
+		*get_site(i) = old[i];
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* native_machine_has_invariant_tsc() of kmbench-no-tsc: the CPU has no invariant TSC. */
+/* A replacement that makes kmbench-no-tsc run as on a CPU without invariant TSC. */
 #include "../../native/machine.h"
 
 bool __wrap_native_machine_has_invariant_tsc(void);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocations that fail.  The linker replaces calloc() by __wrap_calloc().  In programs,
+ * Makes allocations fail.  The linker replaces calloc() by __wrap_calloc().  In programs,
  * kvcalloc(), kzalloc() and similar functions call calloc().
  */
 #include <stdlib.h>
 
 #include "../common/test.h"
 
-/* Number of allocations up to the one that fails, itself included; 0: none fails. */
+/* Number of allocations up to and including the one that fails; 0 if none fails. */
 static unsigned int fail_at;
 
 void *__real_calloc(size_t nr, size_t size);

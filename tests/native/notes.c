@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program that traces its own notes: it sets a breakpoint at the site of each, and fetches
- * the arguments of the first hit as the note describes them.  Compiled by test_sdt.py; prints
- * the name of each probe and the values of its arguments.
+ * A program that traces its own SDT sites, which are ELF notes as in <sys/sdt.h>.  Tests in
+ * tests/tools compile it.  It stores a breakpoint at each site, fetches the arguments of the first
+ * hit as the note describes them, and prints the name of the probe and the arguments.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static const struct {
 	{ { "r14", "r14d", "r14w", "r14b" }, REG_R14 }, { { "r15", "r15d", "r15w", "r15b" }, REG_R15 },
 };
 
-/* Read the register named at *@at, after its percent sign.  Advance *@at behind the name. */
+/* Return the value of the register whose %name is at *@at.  Move *@at behind the name. */
 static long read_register(const char **at, const greg_t *gregs)
 {
 	char name[8] = "";
@@ -59,7 +59,7 @@ static long read_register(const char **at, const greg_t *gregs)
 	exit(1);
 }
 
-/* Read an operand: $number, %register, or displacement(%base,%index,scale). */
+/* Return the value of an operand: $number, %register, or displacement(%base,%index,scale). */
 static long read_operand(const char **at, const greg_t *gregs)
 {
 	long value, scale = 1, index = 0;
@@ -86,7 +86,8 @@ static long read_operand(const char **at, const greg_t *gregs)
 	return value;
 }
 
-static long resize(long value, long size)
+/* Return the low @size bytes of @value.  A negative size sign-extends them. */
+static long truncate_value(long value, long size)
 {
 	unsigned int unused = 64 - 8 * labs(size);
 
@@ -94,7 +95,7 @@ static long resize(long value, long size)
 	return size < 0 ? value >> unused : (long)((unsigned long)value >> unused);
 }
 
-static void show(const struct note *note, const greg_t *gregs)
+static void print_hit(const struct note *note, const greg_t *gregs)
 {
 	const char *at = note->arguments;
 	char *end;
@@ -104,7 +105,7 @@ static void show(const struct note *note, const greg_t *gregs)
 		long size = strtol(at, &end, 10);
 
 		at = end + 1;
-		printf(" %ld", resize(read_operand(&at, gregs), size));
+		printf(" %ld", truncate_value(read_operand(&at, gregs), size));
 		at += *at == ' ';
 	}
 	printf("\n");
@@ -119,8 +120,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	for (i = 0; i < nr_notes; i++) {
 		if ((unsigned long)notes[i].site != gregs[REG_RIP])
 			continue;
-		show(&notes[i], gregs);
-		/* Sites may follow each other without an instruction in between. */
+		print_hit(&notes[i], gregs);
+		/* Several notes may be at one address: remove the breakpoint of each. */
 		*notes[i].site = notes[i].old;
 	}
 }
@@ -157,7 +158,7 @@ static void read_notes(const char *file)
 	}
 }
 
-static void prepare(struct note *note)
+static void prepare_site(struct note *note)
 {
 	unsigned long page = (unsigned long)note->site & ~4095UL;
 
@@ -202,7 +203,7 @@ struct on_stack {
 	char text[8];
 };
 
-static noinline void fill(struct on_stack *frame, long seed)
+static noinline void fill_frame(struct on_stack *frame, long seed)
 {
 	unsigned int i;
 
@@ -218,7 +219,7 @@ static noinline void hit_stack(long seed)
 	struct on_stack frame;
 	volatile int number = seed + 40;
 
-	fill(&frame, seed);
+	fill_frame(&frame, seed);
 	SDT_PROBE_FLAVOUR(note, notes, , , stack, number, frame.many[seed], frame.few[seed],
 			  (unsigned char)frame.text[seed]);
 	sink += frame.many[1] + frame.text[0];
@@ -249,8 +250,8 @@ int main(void)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_notes; i++)
-		prepare(&notes[i]);
-	/* Two notes may be at one address. */
+		prepare_site(&notes[i]);
+	/* Store the breakpoints last: two notes may be at one address. */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;
 	hit_registers(-1, 2, 3, 4, 5, 1L << 40);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Operands of notes: every form that the assembler writes, and some that it does not. */
+/*
+ * Tests of the encoded operands of notes, which describe where the arguments of an SDT site are:
+ * every form that the assembler emits, and forms that must be refused.
+ */
 #include <string.h>
 
 #include <linux/errno.h>
@@ -9,7 +12,7 @@
 #include "../../sdt/operands.h"
 #include "operands.h"
 
-/* Memory that the registers of the test point to. */
+/* Memory to which the registers of the test point. */
 static struct {
 	s64 before[2];
 	s64 here[4];
@@ -21,7 +24,10 @@ struct form {
 	long wanted;
 };
 
-/* %rbx, %r12 and %rsp point at memory.here; %rcx is 2, %r13 is -5 and all others are 0x99887766. */
+/*
+ * Forms with their codes, length of the codes, and expected value.  %rbx, %r12 and %rsp point to
+ * memory.here, %rcx is 2, %r13 is -5 and all others are 0x99887766.
+ */
 static const struct form forms[] = {
 	{ { 8, 0x48, 0x89, 0xc8 }, 4, 2 },				/* %rcx */
 	{ { -4, 0x4c, 0x89, 0xe8 }, 4, -5 },				/* %r13 */
@@ -57,7 +63,7 @@ static const u8 unknown[][8] = {
 	{ 8, 0x48, 0xc7, 0xc1, 1, 0, 0, 0 },	/* $1 to %rcx */
 };
 
-static const char *fetch_forms(void)
+static const char *check_fetched_values(void)
 {
 	const unsigned long other = 0x99887766;
 	struct pt_regs regs = {
@@ -79,7 +85,7 @@ static const char *fetch_forms(void)
 	return NULL;
 }
 
-static const char *fetch_several(void)
+static const char *check_several_operands(void)
 {
 	static const u8 codes[] = { 8, 0x48, 0x89, 0xc8, -4, 0x48, 0xc7, 0xc0, 0xf9, 0xff, 0xff,
 				    0xff, 3 };
@@ -92,7 +98,7 @@ static const char *fetch_several(void)
 	return NULL;
 }
 
-static const char *relative_to_itself(void)
+static const char *check_relative_operand(void)
 {
 	static u8 codes[] = { 8, 0x48, 0x8b, 0x05, 4, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 	struct sdt_operand operand;
@@ -103,7 +109,7 @@ static const char *relative_to_itself(void)
 	return NULL;
 }
 
-static const char *refuse_unknown(void)
+static const char *check_unknown_operands(void)
 {
 	struct sdt_operand operand;
 	unsigned int i;
@@ -114,10 +120,10 @@ static const char *refuse_unknown(void)
 }
 
 const struct test_case operands_cases[] = {
-	{ "operands_are_fetched", fetch_forms, NULL },
-	{ "operands_are_fetched_in_turn", fetch_several, NULL },
-	{ "operands_relative_to_their_codes", relative_to_itself, NULL },
-	{ "operands_unknown_are_refused", refuse_unknown, NULL },
+	{ "operands_are_fetched", check_fetched_values, NULL },
+	{ "operands_are_fetched_in_turn", check_several_operands, NULL },
+	{ "operands_relative_to_their_codes", check_relative_operand, NULL },
+	{ "operands_unknown_are_refused", check_unknown_operands, NULL },
 };
 
 const unsigned int operands_nr_cases = ARRAY_SIZE(operands_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for operands of notes. */
+/* Test cases of operands.c: encoded operands of notes. */
 #ifndef TESTS_NATIVE_OPERANDS_H
 #define TESTS_NATIVE_OPERANDS_H
 

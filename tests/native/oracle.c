@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Comparison of the emulator with the CPU.
+ * Compares the patcher's instruction emulator with the CPU.
  *
- * The CPU executes each instruction once in a sandbox.  Around the sandbox are
- * breakpoints, as far as an instruction can jump: the CPU stops behind the
- * instruction, and the signal frame holds every register and flag.  The handler
- * compares them, puts the next case into the frame and returns to it, so that a
- * comparison costs one signal.  An instruction that jumps into itself is executed
- * with the trap flag set, which costs a hundred times as much on a virtual machine.
+ * The CPU executes each instruction once in a sandbox.  The memory around the sandbox, as far as an
+ * instruction can jump, consists of breakpoints: the CPU stops behind the instruction, and the
+ * signal frame holds every register and flag.  The handler compares them, writes the next case into
+ * the frame and returns to it, so that a comparison takes one signal.  An instruction that jumps
+ * into itself is executed with the trap flag set, which takes a hundred times as long on a virtual
+ * machine.
  */
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +24,7 @@
 
 #define TRAP_FLAG	0x100UL
 #define RESUME_FLAG	0x10000UL
-/* CF PF AF ZF SF DF OF: what a program can change and a signal frame restores. */
+/* CF PF AF ZF SF DF OF: the flags that a program can change and a signal frame restores. */
 #define FLAGS		0xcd5UL
 #define ALWAYS_SET	0x202UL
 #define STACK_WORDS	8
@@ -45,13 +45,13 @@ static struct {
 	u8 *sandbox;
 } oracle;
 
-/* Indices in a signal frame, in the order of struct pt_regs with sp last. */
+/* Indices of the registers in a signal frame, in the order of struct pt_regs, with sp last. */
 static const int frame_index[] = {
 	REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP, REG_RBX, REG_R11, REG_R10, REG_R9,
 	REG_R8, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RIP, REG_EFL, REG_RSP,
 };
 
-static void load(struct pt_regs *regs, const ucontext_t *context)
+static void read_frame(struct pt_regs *regs, const ucontext_t *context)
 {
 	unsigned long *reg = (void *)regs;
 	unsigned int i;
@@ -61,7 +61,7 @@ static void load(struct pt_regs *regs, const ucontext_t *context)
 	regs->flags &= ~(TRAP_FLAG | RESUME_FLAG);
 }
 
-static void store(ucontext_t *context, const struct pt_regs *regs)
+static void write_frame(ucontext_t *context, const struct pt_regs *regs)
 {
 	const unsigned long *reg = (const void *)regs;
 	unsigned int i;
@@ -72,8 +72,8 @@ static void store(ucontext_t *context, const struct pt_regs *regs)
 
 u8 oracle_stack[ORACLE_STACK_BYTES];
 
-/* Emulate the case.  Return false if the decoder does not know the bytes. */
-static bool expect(struct oracle_case *test)
+/* Emulate the case.  Return false if the decoder does not support the instruction. */
+static bool emulate_case(struct oracle_case *test)
 {
 	u8 *at = oracle.sandbox + test->offset;
 	struct patcher_insn insn;
@@ -84,7 +84,7 @@ static bool expect(struct oracle_case *test)
 	memcpy(at, test->code, insn.len);
 	test->regs.ip = (unsigned long)at;
 	test->regs.flags = (test->regs.flags & FLAGS) | ALWAYS_SET;
-	/* With sp in the handler's stack, the kernel assumes that the handler runs. */
+	/* If sp were in the handler's stack, the kernel would assume that the handler runs. */
 	if (test->regs.sp - (unsigned long)oracle_stack <= ORACLE_STACK_BYTES)
 		test->regs.sp = 0;
 	for (i = 0; i < STACK_WORDS; i++)
@@ -99,18 +99,18 @@ static bool expect(struct oracle_case *test)
 	return true;
 }
 
-/* Get the next case that the decoder knows.  Return false if there is none. */
-static bool prepare(void)
+/* Emulate the next case that the decoder supports.  Return false if there is none. */
+static bool prepare_next_case(void)
 {
 	while (oracle.next(&oracle.test)) {
-		if (expect(&oracle.test))
+		if (emulate_case(&oracle.test))
 			return true;
 		oracle.result->refused++;
 	}
 	return false;
 }
 
-static void compare(const struct pt_regs *got, int sig)
+static void compare_results(const struct pt_regs *got, int sig)
 {
 	struct oracle_result *result = oracle.result;
 
@@ -133,11 +133,11 @@ static void leave_sandbox(ucontext_t *context, int sig)
 {
 	struct pt_regs got;
 
-	load(&got, context);
+	read_frame(&got, context);
 	/* After a breakpoint, ip is one byte behind it; after a single step it is not. */
 	if (context->uc_mcontext.gregs[REG_TRAPNO] == 3)
 		got.ip--;
-	compare(&got, sig);
+	compare_results(&got, sig);
 	memset((void *)oracle.test.regs.ip, INT3, ORACLE_MAX);
 }
 
@@ -160,7 +160,7 @@ static void enter_sandbox(ucontext_t *context)
 	unsigned long into = oracle.expected.ip - oracle.test.regs.ip;
 
 	block_others(context);
-	store(context, &oracle.test.regs);
+	write_frame(context, &oracle.test.regs);
 	if (into < ORACLE_MAX && *(u8 *)oracle.expected.ip != INT3)
 		context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
@@ -180,7 +180,7 @@ static void on_trap(int sig, siginfo_t *info, void *frame)
 		leave_sandbox(context, sig);
 	else
 		copy_context(&oracle.resume, context);
-	oracle.running = !oracle.result->different && prepare();
+	oracle.running = !oracle.result->different && prepare_next_case();
 	if (oracle.running)
 		enter_sandbox(context);
 	else
@@ -229,7 +229,7 @@ static int build_sandbox(void)
 }
 
 /* Install the handler, with its own stack: the stack pointer may be invalid. */
-static int install(struct sigaction *old)
+static int install_handlers(struct sigaction *old)
 {
 	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };
 	struct sigaction action = {
@@ -257,14 +257,14 @@ int oracle_run(oracle_next *next, struct oracle_result *result)
 	unsigned int i;
 	int err;
 
-	err = install(old);
+	err = install_handlers(old);
 	if (err)
 		return err;
 	memset(result, 0, sizeof(*result));
 	oracle.next = next;
 	oracle.result = result;
 	oracle.running = false;
-	/* This enters the handler.  All cases run before the next instruction. */
+	/* The handler executes all cases before it returns to the next instruction. */
 	asm volatile("int3" : : : "memory");
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &old[i], NULL);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Comparison of the emulator with the CPU. */
+/* Comparison of the patcher's instruction emulator with the CPU. */
 #ifndef TESTS_NATIVE_ORACLE_H
 #define TESTS_NATIVE_ORACLE_H
 
 #include <linux/ptrace.h>
 #include <linux/types.h>
 
-/* The longest instruction that a CPU accepts. */
+/* Maximum length of an instruction in bytes. */
 #define ORACLE_MAX	15
 
 /**
- * struct oracle_case - one instruction and the state it starts from
- * @code: the instruction and further bytes
- * @offset: its offset in the sandbox, 0 .. ORACLE_OFFSETS - 1
- * @regs: every register and flag; the oracle sets ip, and sp of a call
+ * struct oracle_case - one instruction and the registers before it
+ * @code: bytes of the instruction, followed by other bytes
+ * @offset: offset of the instruction in the sandbox, 0 .. ORACLE_OFFSETS - 1
+ * @regs: all registers and flags; oracle_run() sets ip and, for a call, sp
  */
 struct oracle_case {
 	u8 code[ORACLE_MAX];
@@ -21,20 +21,20 @@ struct oracle_case {
 	struct pt_regs regs;
 };
 
-/* Offsets in two pages: instructions may cross the boundary between them. */
+/* Number of possible offsets, in two pages: instructions may cross the page boundary. */
 #define ORACLE_OFFSETS	(2 * 4096 - ORACLE_MAX)
 
-/* Stack of the oracle's signal handler.  A case with sp inside it gets another sp. */
+/* Stack of the signal handler.  A case whose sp points into it is executed with sp = 0. */
 #define ORACLE_STACK_BYTES	(1 << 16)
 extern u8 oracle_stack[ORACLE_STACK_BYTES];
 
 /* Fill in the next case.  Return false if there is none. */
 typedef bool oracle_next(struct oracle_case *test);
 
-/* Numbers of cases, and the first difference. */
+/* Number of compared, refused and different cases, and the first difference. */
 struct oracle_result {
 	u64 compared;
-	u64 refused;	/* cases whose bytes the decoder does not know */
+	u64 refused;	/* cases with instructions that the decoder does not support */
 	u64 different;
 	struct oracle_case test;
 	struct pt_regs expected, got;
@@ -42,9 +42,8 @@ struct oracle_result {
 };
 
 /*
- * Run each case through decoder and emulator, and through the CPU, until there
- * are no more or one differs.  SIGTRAP, SIGSEGV, SIGILL and SIGBUS have handlers of the
- * oracle meanwhile.  Only one thread may call this.
+ * Emulate and execute cases until @next returns false or a result differs.  Meanwhile SIGTRAP,
+ * SIGSEGV, SIGILL and SIGBUS have other handlers.  Only one thread may call this.
  * Return 0 or a negative errno.
  */
 int oracle_run(oracle_next *next, struct oracle_result *result);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread is held at an addition to memory while the prefix of the instruction is exchanged: the
- * memory cannot be accessed, so that a signal is delivered before the instruction, and its handler
- * returns to it.  A preempted task returns to the instruction in the same way.
+ * Tests of the exchange of an instruction's prefix while a thread is held at the instruction.  The
+ * instruction adds to memory that cannot be accessed, so a signal is delivered before it, whose
+ * handler returns to it.  A preempted task returns to an instruction in the same way.
  *
- * With a DS prefix the thread returns to the prefix, which may be LOCK by then.  With a nop in
- * place of the prefix it returns to the instruction after the nop, and adds without the LOCK
- * prefix that all other threads use already.
+ * With a DS prefix the thread returns to the prefix, which may have become LOCK.  With a nop
+ * instead of the prefix it returns behind the nop, and adds without the LOCK prefix that all
+ * other threads already use.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -34,11 +34,11 @@ static struct patcher_table table = { .sites = sites, .nr = ARRAY_SIZE(sites), .
 static bool registered;
 
 /**
- * struct standing - the thread, and the place where it is held
- * @memory: the number to which it adds, on a page of its own
- * @ip: the instruction to which it returns
- * @held: the thread is held there
- * @released: the thread may continue
+ * struct standing - state of the thread that is held at an instruction
+ * @memory: address of the number to which the thread adds, in a page of its own
+ * @ip: address of the instruction to which the thread returns
+ * @held: true when the thread is in the signal handler
+ * @released: true when the thread may leave the signal handler
  */
 static struct standing {
 	u32 *memory;
@@ -46,7 +46,7 @@ static struct standing {
 	bool held, released;
 } standing;
 
-static noinline u32 add(u32 *memory)
+static noinline u32 add_first(u32 *memory)
 {
 	u32 one = 1;
 
@@ -81,9 +81,9 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	const ucontext_t *interrupted = context;
 
 	standing.ip = interrupted->uc_mcontext.gregs[REG_RIP];
-	/* Pairs with the acquire in meanwhile(). */
+	/* Pairs with the acquire in change_while_held(). */
 	smp_store_release(&standing.held, true);
-	/* Pairs with the release in meanwhile(). */
+	/* Pairs with the release in change_while_held(). */
 	while (!smp_load_acquire(&standing.released))
 		cpu_relax();
 }
@@ -95,7 +95,7 @@ static void *run_add(void *function)
 	return (void *)(unsigned long)call(standing.memory);
 }
 
-static int no_change(void)
+static int change_nothing(void)
 {
 	return 0;
 }
@@ -125,8 +125,8 @@ static int store_locks(void)
 	return patcher_store_prefixes(owner, pokes, 2);
 }
 
-/* Make a change while a thread is held in a function.  Return the result of the function. */
-static long meanwhile(u32 (*function)(u32 *memory), int (*change)(void))
+/* Call @change while a thread is held in @function.  Return the result of @function. */
+static long change_while_held(u32 (*function)(u32 *memory), int (*change)(void))
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, before;
 	pthread_t thread;
@@ -151,7 +151,7 @@ static long meanwhile(u32 (*function)(u32 *memory), int (*change)(void))
 	return err ?: (long)result;
 }
 
-static void forget(void)
+static void clean_up(void)
 {
 	if (registered)
 		patcher_unregister(&table);
@@ -161,7 +161,7 @@ static void forget(void)
 	standing.memory = NULL;
 }
 
-static const char *held_at_a_prefix(void)
+static const char *check_held_thread(void)
 {
 	struct patcher_stats before, after;
 
@@ -173,23 +173,23 @@ static const char *held_at_a_prefix(void)
 	EXPECT(!patcher_register(&table));
 	registered = true;
 	*standing.memory = 5;
-	/* If the case runs a second time, the prefixes are LOCK already. */
+	/* In a second run of this case, the prefixes are LOCK already. */
 	EXPECT(*prefixes_first == DS || *prefixes_first == LOCK);
 	patcher_read_stats(&before);
-	EXPECT(meanwhile(add, store_locks) == 5);
+	EXPECT(change_while_held(add_first, store_locks) == 5);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1);
 	EXPECT(standing.ip == (unsigned long)prefixes_first);
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
 	EXPECT(*standing.memory == 6 && add_second(standing.memory) == 6);
-	/* A nop cannot replace DS: a LOCK stored in its place comes too late for the thread. */
-	EXPECT(meanwhile(add_behind_nop, no_change) == 7);
+	/* Behind a nop, the thread would not execute a LOCK prefix that is stored over the nop. */
+	EXPECT(change_while_held(add_behind_nop, change_nothing) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);
 	return NULL;
 }
 
 const struct test_case prefixes_cases[] = {
-	{ "prefixes_held_at_a_prefix", held_at_a_prefix, forget },
+	{ "prefixes_held_at_a_prefix", check_held_thread, clean_up },
 };
 
 const unsigned int prefixes_nr_cases = ARRAY_SIZE(prefixes_cases);

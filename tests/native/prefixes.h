@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases of prefixes that are exchanged while a thread is held at their instruction. */
+/* Test cases of prefixes.c: prefixes that are exchanged while a thread is held at them. */
 #ifndef TESTS_NATIVE_PREFIXES_H
 #define TESTS_NATIVE_PREFIXES_H
 

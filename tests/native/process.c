@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Features of programs only: forks, signals, signal stacks, short-lived threads. */
+/* Tests of features that only programs have: forks, signals, signal stacks, short-lived threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #include "../../native/trap.h"
 #include "process.h"
 
-/* All bytes of a value are equal, so that a half-written value is recognised. */
+/* All bytes of each value are equal, so that read_value() recognises a partly changed value. */
 #define ONES	0x0101010101010101ULL
 
 static DEFINE_IMV(u64, value) = ONES;
@@ -37,7 +37,8 @@ static noinline void read_value(void)
 	__atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
 }
 
-static int flip(unsigned int nr)
+/* Change the value @nr times. */
+static int change_repeatedly(unsigned int nr)
 {
 	unsigned int i;
 	int err = 0;
@@ -47,8 +48,8 @@ static int flip(unsigned int nr)
 	return err;
 }
 
-/* Change the value while threads execute @run.  The threads end when stop is set. */
-static const char *storm(void *(*run)(void *))
+/* Change the value test_batches times while three threads execute @run, until stop is set. */
+static const char *change_while_running(void *(*run)(void *))
 {
 	unsigned int i, nr = 0;
 	pthread_t threads[3];
@@ -60,11 +61,11 @@ static const char *storm(void *(*run)(void *))
 		err = pthread_create(&threads[nr], NULL, run, NULL);
 		nr += !err;
 	}
-	/* On a busy machine, a short storm could end before the threads run. */
+	/* On a busy machine, all changes could otherwise be made before the threads run. */
 	while (!err && !READ_ONCE(passes))
 		sched_yield();
 	if (!err)
-		err = flip(test_batches);
+		err = change_repeatedly(test_batches);
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);
@@ -83,14 +84,14 @@ int process_reap(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int change(u64 to)
+static int change_value(u64 to)
 {
 	return imv_set(value, to) || imv_read(value) != to;
 }
 
 static u64 read_first;
 
-/* This runs before kmarkers_start(), which main() calls. */
+/* Read the value before kmarkers_start(), which main() calls. */
 static __attribute__((constructor)) void read_before_main(void)
 {
 	read_first = imv_read(value);
@@ -115,20 +116,20 @@ static void count_fork(void)
 		fork_error = err;
 }
 
-/* Register handlers of fork() before kmarkers_start(): one changes text, one runs sites. */
+/* Register handlers of fork() before kmarkers_start(): one changes text, one executes sites. */
 static __attribute__((constructor)) void watch_forks(void)
 {
 	pthread_atfork(count_fork, NULL, read_often);
 }
 
-static const char *reads_zero_before_start(void)
+static const char *check_read_before_start(void)
 {
 	EXPECT(read_first == 0);
 	EXPECT(_imv_read(value) != 0);
 	return NULL;
 }
 
-static const char *starts_once(void)
+static const char *check_second_start(void)
 {
 	EXPECT(kmarkers_start() == -EBUSY);
 	return NULL;
@@ -136,7 +137,7 @@ static const char *starts_once(void)
 
 static unsigned long bad_children;
 
-/* Fork during a storm.  Each child must be able to read, to change and to fork. */
+/* Fork repeatedly.  Each child must be able to read and to change the value, and to fork. */
 static void *fork_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
@@ -144,9 +145,9 @@ static void *fork_often(void *unused)
 
 		if (!child) {
 			u64 seen = imv_read(value);
-			bool good = seen == _imv_read(value) && !change(7 * ONES);
+			bool good = seen == _imv_read(value) && !change_value(7 * ONES);
 
-			_exit(!good || process_reap(fork() ?: (_exit(change(8 * ONES)), 0)));
+			_exit(!good || process_reap(fork() ?: (_exit(change_value(8 * ONES)), 0)));
 		}
 		if (process_reap(child))
 			__atomic_fetch_add(&bad_children, 1, __ATOMIC_RELAXED);
@@ -155,21 +156,21 @@ static void *fork_often(void *unused)
 	return NULL;
 }
 
-static const char *fork_storm(void)
+static const char *check_forks(void)
 {
-	const char *failed = storm(fork_often);
+	const char *failed = change_while_running(fork_often);
 
 	EXPECT(!bad_children);
 	EXPECT(!fork_error);
 	return failed;
 }
 
-/* A child made without fork()'s handlers shares the text.  Its changes are refused. */
-static const char *clone_is_refused(void)
+/* Check that changes are refused in a child made by clone(2), which shares the text. */
+static const char *check_clone(void)
 {
 	pid_t child;
 
-	EXPECT(!change(ONES));
+	EXPECT(!change_value(ONES));
 	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (!child)
 		_exit(imv_read(value) != ONES || imv_set(value, 2 * ONES) != -EPERM);
@@ -178,7 +179,7 @@ static const char *clone_is_refused(void)
 	return NULL;
 }
 
-/* Close all descriptors, as daemons do, and open files, which get the same numbers. */
+/* Close all descriptors, as daemons do, and open files, to which a change must not write. */
 static bool change_without_descriptors(void)
 {
 	char mine[1 << 16], theirs[sizeof(mine)];
@@ -192,7 +193,7 @@ static bool change_without_descriptors(void)
 		if (write(file, mine, sizeof(mine)) != sizeof(mine))
 			return false;
 	}
-	if (change(5 * ONES))
+	if (change_value(5 * ONES))
 		return false;
 	while (--file > STDERR_FILENO)
 		if (pread(file, theirs, sizeof(theirs), 0) != sizeof(theirs) ||
@@ -201,7 +202,7 @@ static bool change_without_descriptors(void)
 	return true;
 }
 
-static const char *closed_descriptors(void)
+static const char *check_closed_descriptors(void)
 {
 	pid_t child = fork();
 
@@ -223,27 +224,27 @@ static void *read_with_sigtrap_blocked(void *unused)
 	return NULL;
 }
 
-/* Expect that SIGTRAP ends a child in which @run executes sites with SIGTRAP blocked. */
-static const char *dies_of(void *(*run)(void *))
+/* Expect that SIGTRAP kills a child in which @run executes sites with SIGTRAP blocked. */
+static const char *expect_death_by_sigtrap(void *(*run)(void *))
 {
 	pid_t child = fork();
 
 	if (!child) {
 		test_batches = 100000;
-		storm(run);
+		change_while_running(run);
 		_exit(0);
 	}
 	EXPECT(process_reap(child) == 128 + SIGTRAP);
 	return NULL;
 }
 
-static const char *blocked_sigtrap_storm(void)
+static const char *check_blocked_sigtrap(void)
 {
-	return dies_of(read_with_sigtrap_blocked);
+	return expect_death_by_sigtrap(read_with_sigtrap_blocked);
 }
 
-/* Starting with SIGTRAP blocked is refused: a breakpoint would end the program. */
-static const char *blocked_sigtrap_is_refused(void)
+/* Check that a start with SIGTRAP blocked is refused: a breakpoint would kill the program. */
+static const char *check_start_with_blocked_sigtrap(void)
 {
 	pid_t child = fork();
 	sigset_t set;
@@ -274,12 +275,12 @@ static void *read_in_masking_handler(void *unused)
 	return NULL;
 }
 
-static const char *masking_handler_storm(void)
+static const char *check_masking_handler(void)
 {
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer runs handlers with masks of its own";
 #endif
-	return dies_of(read_in_masking_handler);
+	return expect_death_by_sigtrap(read_in_masking_handler);
 }
 
 static void *read_on_signal_stack(void *unused)
@@ -297,7 +298,7 @@ static void *read_on_signal_stack(void *unused)
 	return NULL;
 }
 
-static const char *signal_stack_storm(void)
+static const char *check_signal_stack(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
 
@@ -305,7 +306,7 @@ static const char *signal_stack_storm(void)
 	return "SKIP ThreadSanitizer blocks all signals while a handler runs";
 #endif
 	EXPECT(!sigaction(SIGUSR1, &action, NULL));
-	return storm(read_on_signal_stack);
+	return change_while_running(read_on_signal_stack);
 }
 
 static void *read_briefly(void *unused)
@@ -327,9 +328,9 @@ static void *start_threads(void *unused)
 	return NULL;
 }
 
-static const char *short_threads_storm(void)
+static const char *check_short_threads(void)
 {
-	return storm(start_threads);
+	return change_while_running(start_threads);
 }
 
 static unsigned long foreign;
@@ -344,8 +345,8 @@ unsigned long process_traps_counted(void)
 	return foreign;
 }
 
-/* Breakpoints and signals that kmarkers did not cause are passed to the older handler. */
-static const char *foreign_traps(void)
+/* Check that SIGTRAP that kmarkers has not caused is passed to the program's own handler. */
+static const char *check_foreign_traps(void)
 {
 	unsigned long before = foreign;
 
@@ -356,8 +357,10 @@ static const char *foreign_traps(void)
 	return NULL;
 }
 
-/* A program that ignores SIGTRAP ignores it after the start, too; but an int3 ends it. */
-static const char *ignored_traps(void)
+/*
+ * Check that a program that ignores SIGTRAP still does so after the start, but is killed by int3.
+ */
+static const char *check_ignored_sigtrap(void)
 {
 	pid_t child = fork();
 
@@ -378,18 +381,18 @@ static const char *ignored_traps(void)
 }
 
 const struct test_case process_cases[] = {
-	{ "process_reads_zero_before_start", reads_zero_before_start, NULL },
-	{ "process_blocked_sigtrap_is_refused", blocked_sigtrap_is_refused, NULL },
-	{ "process_starts_once", starts_once, NULL },
-	{ "process_passes_on_foreign_traps", foreign_traps, NULL },
-	{ "process_ignores_ignored_traps", ignored_traps, NULL },
-	{ "process_fork_storm", fork_storm, NULL },
-	{ "process_clone_is_refused", clone_is_refused, NULL },
-	{ "process_closed_descriptors", closed_descriptors, NULL },
-	{ "process_blocked_sigtrap_storm", blocked_sigtrap_storm, NULL },
-	{ "process_masking_handler_storm", masking_handler_storm, NULL },
-	{ "process_signal_stack_storm", signal_stack_storm, NULL },
-	{ "process_short_threads_storm", short_threads_storm, NULL },
+	{ "process_reads_zero_before_start", check_read_before_start, NULL },
+	{ "process_blocked_sigtrap_is_refused", check_start_with_blocked_sigtrap, NULL },
+	{ "process_starts_once", check_second_start, NULL },
+	{ "process_passes_on_foreign_traps", check_foreign_traps, NULL },
+	{ "process_ignores_ignored_traps", check_ignored_sigtrap, NULL },
+	{ "process_fork_storm", check_forks, NULL },
+	{ "process_clone_is_refused", check_clone, NULL },
+	{ "process_closed_descriptors", check_closed_descriptors, NULL },
+	{ "process_blocked_sigtrap_storm", check_blocked_sigtrap, NULL },
+	{ "process_masking_handler_storm", check_masking_handler, NULL },
+	{ "process_signal_stack_storm", check_signal_stack, NULL },
+	{ "process_short_threads_storm", check_short_threads, NULL },
 };
 
 const unsigned int process_nr_cases = ARRAY_SIZE(process_cases);

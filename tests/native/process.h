@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for features of programs only. */
+/* Test cases of process.c: features that only programs have. */
 #ifndef TESTS_NATIVE_PROCESS_H
 #define TESTS_NATIVE_PROCESS_H
 
@@ -10,7 +10,7 @@
 extern const struct test_case process_cases[];
 extern const unsigned int process_nr_cases;
 
-/* The program's own SIGTRAP handler, installed before kmarkers_start(). */
+/* The program's own SIGTRAP handler, installed before kmarkers_start(), and its number of calls. */
 void process_count_trap(int sig);
 unsigned long process_traps_counted(void);
 

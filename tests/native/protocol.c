@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The protocol step by step: after each round the bytes are checked and executed.
- * Breakpoint handlers can be delayed.
+ * Tests of the patcher's protocol, step by step: after each IPI round the bytes of the sites are
+ * checked and executed.  Breakpoint handlers and batches are delayed to test races.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,9 +22,9 @@
 #include "protocol_stand.h"
 
 static unsigned int round_number;
-static bool amiss;
+static bool failed;
 
-/* After a round: check all bytes of both sites.  Executing the sites must jump. */
+/* Called after a round: check all bytes of both sites, and that executing them jumps. */
 static void check_round(void)
 {
 	const u8 first[] = { INT3, INT3, protocol_jump[0] };
@@ -36,34 +36,35 @@ static void check_round(void)
 	if (protocol_site_first[0] != first[i] || protocol_site_second[0] != first[i] ||
 	    memcmp(protocol_site_first + 1, tail[i] + 1, INSN - 1) ||
 	    memcmp(protocol_site_second + 1, tail[i] + 1, INSN - 1))
-		amiss = true;
-	/* Wrong bytes are not executed. */
-	if (!amiss && protocol_run() != 0)
-		amiss = true;
+		failed = true;
+	/* Execute only correct bytes. */
+	if (!failed && protocol_execute() != 0)
+		failed = true;
 }
 
-static const char *steps(void)
+static const char *check_steps(void)
 {
 	struct patcher_stats before, after;
 
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	round_number = 0;
-	amiss = false;
+	failed = false;
 	patcher_read_stats(&before);
 	protocol_after_round = check_round;
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
 	EXPECT(round_number == 3);
-	EXPECT(!amiss);
-	/* In two of the three executions, both sites are breakpoints. */
+	EXPECT(!failed);
+	/* In two of the three executions, both sites were breakpoints. */
 	EXPECT(after.hits - before.hits == 4);
-	EXPECT(protocol_run() == 0);
+	EXPECT(protocol_execute() == 0);
 	return NULL;
 }
 
 static bool inside, returned;
 
+/* Set inside for @ms milliseconds, or until returned is set. */
 static void stay_inside(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -75,13 +76,14 @@ static void stay_inside(unsigned int ms)
 	WRITE_ONCE(inside, false);
 }
 
-/* Stay in the handler for 0.1 s.  If the batch returns before that, which is an error, leave. */
-static void linger(void)
+/* Delay the breakpoint handler by 0.1 s, or until the batch returns, which would be an error. */
+static void delay_handler(void)
 {
 	stay_inside(100);
 }
 
-static bool entered(void)
+/* Wait for at most 5 s until inside is set.  Return true if it is set. */
+static bool wait_until_inside(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int i;
@@ -91,78 +93,78 @@ static bool entered(void)
 	return READ_ONCE(inside);
 }
 
-static void *run_once(void *unused)
+static void *execute_once(void *unused)
 {
-	protocol_run();
+	protocol_execute();
 	return NULL;
 }
 
 static pthread_t visitor;
 
 /* After the first round, start a thread that executes the breakpoints. */
-static void let_visitor_in(void)
+static void start_visitor(void)
 {
 	if (round_number++)
 		return;
-	if (pthread_create(&visitor, NULL, run_once, NULL) || !entered())
-		amiss = true;
+	if (pthread_create(&visitor, NULL, execute_once, NULL) || !wait_until_inside())
+		failed = true;
 }
 
-static const char *waits_for_handlers(void)
+static const char *check_wait_for_handlers(void)
 {
 	bool left;
 
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	round_number = 0;
-	amiss = returned = false;
-	protocol_after_round = let_visitor_in;
-	protocol_in_handler = linger;
+	failed = returned = false;
+	protocol_after_round = start_visitor;
+	protocol_in_handler = delay_handler;
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
 	left = !READ_ONCE(inside);
 	WRITE_ONCE(returned, true);
 	pthread_join(visitor, NULL);
-	EXPECT(!amiss);
+	EXPECT(!failed);
 	EXPECT(left);
 	return NULL;
 }
 
 static void check_leaf(void)
 {
-	amiss |= protocol_leaf() != 0;
+	failed |= protocol_leaf() != 0;
 }
 
-/* The red zone survives a breakpoint, which the leaf meets after the first two rounds. */
-static const char *keeps_red_zone(void)
+/* Check that a breakpoint, which the leaf executes after two of the rounds, keeps the red zone. */
+static const char *check_red_zone(void)
 {
 	struct patcher_stats before, after;
 
-	EXPECT(!protocol_start());
-	amiss = false;
+	EXPECT(!protocol_register());
+	failed = false;
 	patcher_read_stats(&before);
 	protocol_after_round = check_leaf;
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
-	EXPECT(!amiss);
+	EXPECT(!failed);
 	EXPECT(after.hits - before.hits == 2);
 	return NULL;
 }
 
 static char signal_stack[1 << 16];
 
-/* The handler must run on the signal stack, with all signals blocked except SIGTRAP. */
+/* Check that the handler runs on the signal stack, with all signals blocked except SIGTRAP. */
 static void check_handler(void)
 {
 	const char *here = __builtin_frame_address(0);
 	sigset_t blocked;
 
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-	amiss |= here < signal_stack || here >= signal_stack + sizeof(signal_stack) ||
+	failed |= here < signal_stack || here >= signal_stack + sizeof(signal_stack) ||
 		 !sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGALRM) ||
 		 sigismember(&blocked, SIGTRAP);
 }
 
-static const char *handles_apart(void)
+static const char *check_handler_context(void)
 {
 	stack_t stack = { .ss_sp = signal_stack, .ss_size = sizeof(signal_stack) }, old;
 	struct patcher_stats before, after;
@@ -171,9 +173,9 @@ static const char *handles_apart(void)
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer runs handlers with masks of its own";
 #endif
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	EXPECT(!sigaltstack(&stack, &old));
-	amiss = false;
+	failed = false;
 	patcher_read_stats(&before);
 	protocol_after_round = check_leaf;
 	protocol_in_handler = check_handler;
@@ -183,16 +185,16 @@ static const char *handles_apart(void)
 	patcher_read_stats(&after);
 	EXPECT(!err);
 	EXPECT(after.hits - before.hits == 2);
-	EXPECT(!amiss);
+	EXPECT(!failed);
 	return NULL;
 }
 
-static const char *retries_stale_breakpoints(void)
+static const char *check_stale_breakpoint(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	struct patcher_stats before, after;
 
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	patcher_read_stats(&before);
 	EXPECT(patcher_handle_int3(&regs));
 	EXPECT(regs.ip == (unsigned long)protocol_site_first);
@@ -205,7 +207,7 @@ static const char *retries_stale_breakpoints(void)
 
 static void *change_once(void *unused)
 {
-	amiss |= protocol_change(protocol_nop, protocol_jump) != 0;
+	failed |= protocol_change(protocol_nop, protocol_jump) != 0;
 	return NULL;
 }
 
@@ -218,63 +220,64 @@ static void stay_in_first_round(void)
 
 static void begin_batch(void)
 {
-	if (pthread_create(&visitor, NULL, change_once, NULL) || !entered())
-		amiss = true;
+	if (pthread_create(&visitor, NULL, change_once, NULL) || !wait_until_inside())
+		failed = true;
 }
 
-/* A batch begins between the handler's lookup and its look at memory, which holds an int3. */
-static const char *retries_breakpoints_of_new_batches(void)
+/* Check a batch that begins after the handler's lookup and before it reads the byte in memory. */
+static const char *check_breakpoint_of_new_batch(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	u8 byte;
 	bool ours;
 
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	round_number = 0;
-	amiss = returned = false;
+	failed = returned = false;
 	protocol_after_round = stay_in_first_round;
 	__atomic_store_n(&protocol_in_lookup, begin_batch, __ATOMIC_RELEASE);
 	ours = patcher_handle_int3(&regs);
 	byte = protocol_site_first[0];
 	WRITE_ONCE(returned, true);
 	pthread_join(visitor, NULL);
-	EXPECT(!amiss);
+	EXPECT(!failed);
 	EXPECT(byte == INT3);
 	EXPECT(ours && regs.ip == (unsigned long)protocol_site_first);
 	return NULL;
 }
 
-static bool disown(const struct patcher_table *table, const struct patcher_site *site,
-		   struct pt_regs *regs)
+static bool refuse_trap(const struct patcher_table *table, const struct patcher_site *site,
+			struct pt_regs *regs)
 {
 	return false;
 }
 
-/* Trap function that disowns a breakpoint, which is removed and set again meanwhile. */
-static bool disown_and_return(const struct patcher_table *table, const struct patcher_site *site,
-			      struct pt_regs *regs)
+/* A trap function that refuses the trap, after the breakpoint was removed and stored again. */
+static bool refuse_stored_again(const struct patcher_table *table, const struct patcher_site *site,
+				struct pt_regs *regs)
 {
-	amiss |= protocol_store(protocol_trapped, protocol_nop) || protocol_store(protocol_nop, protocol_trapped);
+	failed |= protocol_store_trap(protocol_trapped, protocol_nop) ||
+		  protocol_store_trap(protocol_nop, protocol_trapped);
 	return false;
 }
 
-/* A permanent breakpoint is set again between its trap function and the look at memory. */
-static const char *retries_traps_that_return(void)
+/* Check a permanent breakpoint that is stored again before the handler reads the byte in memory. */
+static const char *check_trap_stored_again(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	bool foreign, ours;
 
-	protocol_trap = disown;
-	EXPECT(!protocol_start());
-	EXPECT(!protocol_store(protocol_nop, protocol_trapped));
-	amiss = false;
+	protocol_trap = refuse_trap;
+	EXPECT(!protocol_register());
+	EXPECT(!protocol_store_trap(protocol_nop, protocol_trapped));
+	failed = false;
 	foreign = !patcher_handle_int3(&regs);
-	protocol_forget();
-	protocol_trap = disown_and_return;
-	EXPECT(!protocol_start());
-	EXPECT(!protocol_store(protocol_nop, protocol_trapped));
+	protocol_cleanup();
+	protocol_trap = refuse_stored_again;
+	EXPECT(!protocol_register());
+	EXPECT(!protocol_store_trap(protocol_nop, protocol_trapped));
 	ours = patcher_handle_int3(&regs);
-	EXPECT(foreign && !amiss);
+	EXPECT(foreign && !failed);
 	EXPECT(ours && regs.ip == (unsigned long)protocol_site_first);
 	return NULL;
 }
@@ -282,7 +285,7 @@ static const char *retries_traps_that_return(void)
 SDT_PROVIDER_DEFINE(protocol);
 SDT_PROBE_DEFINE0(protocol, , , met);
 
-static noinline void meet(void)
+static noinline void hit_met(void)
 {
 	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , met);
 }
@@ -290,44 +293,44 @@ static noinline void meet(void)
 static unsigned long met_at;
 static unsigned int unclaimed;
 
-static void note_place(void *private, const struct sdt_hit *hit)
+static void record_place(void *private, const struct sdt_hit *hit)
 {
 	met_at = hit->ip;
 }
 
-static void trap_met(void)
+static void trap_at_met(void)
 {
 	struct pt_regs regs = { .ip = met_at + 1 };
 
 	unclaimed += !patcher_handle_int3(&regs) || regs.ip == met_at;
 }
 
-/* A breakpoint is met as soon as it is stored: when it is armed, and when it is demoted. */
-static const char *claims_breakpoints_at_once(void)
+/* Check a trap directly after a breakpoint was stored, by arming and by demoting: it is handled. */
+static const char *check_first_trap(void)
 {
 	int err;
 
-	EXPECT(!sdt_attach("met", note_place, NULL));
-	meet();
-	EXPECT(!sdt_detach("met", note_place, NULL));
+	EXPECT(!sdt_attach("met", record_place, NULL));
+	hit_met();
+	EXPECT(!sdt_detach("met", record_place, NULL));
 	unclaimed = 0;
-	protocol_after_round = trap_met;
-	err = sdt_attach("met", note_place, NULL);
+	protocol_after_round = trap_at_met;
+	err = sdt_attach("met", record_place, NULL);
 	protocol_after_round = NULL;
 	EXPECT(!err);
 	EXPECT(!sdt_promote("met", true));
-	protocol_after_round = trap_met;
+	protocol_after_round = trap_at_met;
 	err = sdt_promote("met", false);
 	protocol_after_round = NULL;
 	EXPECT(!err);
-	EXPECT(!sdt_detach("met", note_place, NULL));
+	EXPECT(!sdt_detach("met", record_place, NULL));
 	EXPECT(!unclaimed);
 	return NULL;
 }
 
-static const char *leaves_no_alias(void)
+static const char *check_no_alias_left(void)
 {
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	EXPECT(bad_mappings(protocol_site_first) == 0);
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
 	EXPECT(bad_mappings(protocol_site_first) == 0);
@@ -343,14 +346,14 @@ static void pause_3_ms(void)
 	nanosleep(&pause, NULL);
 }
 
-/* The bucket of a batch fits its duration: 9 ms at least, and the measured time at most. */
-static const char *counts_durations(void)
+/* Check the bucket of a batch's duration: at least 9 ms, and at most the measured time. */
+static const char *check_durations(void)
 {
 	struct patcher_stats before, after;
 	unsigned int bucket = 0;
 	u64 begin;
 
-	EXPECT(!protocol_start());
+	EXPECT(!protocol_register());
 	patcher_read_stats(&before);
 	protocol_after_round = pause_3_ms;
 	begin = ktime_get_ns();
@@ -368,16 +371,16 @@ static const char *counts_durations(void)
 }
 
 const struct test_case protocol_cases[] = {
-	{ "protocol_counts_durations", counts_durations, protocol_forget },
-	{ "protocol_steps", steps, protocol_forget },
-	{ "protocol_waits_for_handlers", waits_for_handlers, protocol_forget },
-	{ "protocol_keeps_red_zone", keeps_red_zone, protocol_forget },
-	{ "protocol_handles_apart", handles_apart, protocol_forget },
-	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, protocol_forget },
-	{ "protocol_retries_new_breakpoints", retries_breakpoints_of_new_batches, protocol_forget },
-	{ "protocol_retries_traps_that_return", retries_traps_that_return, protocol_forget },
-	{ "sdt_claims_breakpoints_at_once", claims_breakpoints_at_once, protocol_forget },
-	{ "protocol_leaves_no_alias", leaves_no_alias, protocol_forget },
+	{ "protocol_counts_durations", check_durations, protocol_cleanup },
+	{ "protocol_steps", check_steps, protocol_cleanup },
+	{ "protocol_waits_for_handlers", check_wait_for_handlers, protocol_cleanup },
+	{ "protocol_keeps_red_zone", check_red_zone, protocol_cleanup },
+	{ "protocol_handles_apart", check_handler_context, protocol_cleanup },
+	{ "protocol_retries_stale_breakpoints", check_stale_breakpoint, protocol_cleanup },
+	{ "protocol_retries_new_breakpoints", check_breakpoint_of_new_batch, protocol_cleanup },
+	{ "protocol_retries_traps_that_return", check_trap_stored_again, protocol_cleanup },
+	{ "sdt_claims_breakpoints_at_once", check_first_trap, protocol_cleanup },
+	{ "protocol_leaves_no_alias", check_no_alias_left, protocol_cleanup },
 };
 
 const unsigned int protocol_nr_cases = ARRAY_SIZE(protocol_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for the steps of the protocol, one by one. */
+/* Test cases of protocol.c: the steps of the patcher's protocol. */
 #ifndef TESTS_NATIVE_PROTOCOL_H
 #define TESTS_NATIVE_PROTOCOL_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that the linker puts in front of those that the batch engine calls (ld --wrap). */
+/*
+ * Three sites for the tests of protocol.c, and functions that the linker calls instead of functions
+ * of the patcher (ld --wrap): they call a hook of the test, and then the patcher's function.
+ */
 #include <string.h>
 
 #include <linux/kernel.h>
@@ -16,7 +19,7 @@ const u8 protocol_nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 const u8 protocol_jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 const u8 protocol_trapped[INSN] = { INT3, 0x1f, 0x44, 0x00, 0x00 };
 
-noinline int protocol_run(void)
+noinline int protocol_execute(void)
 {
 	int first = 0, second = 0;
 
@@ -66,7 +69,7 @@ static void point_record(struct patcher_site *record, const u8 *addr)
 bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
 		      struct pt_regs *regs);
 
-int protocol_start(void)
+int protocol_register(void)
 {
 	int err;
 
@@ -96,7 +99,7 @@ int protocol_change(const u8 *old, const u8 *new)
 	return patcher_apply(owner, pokes, SITES);
 }
 
-int protocol_store(const u8 *old, const u8 *new)
+int protocol_store_trap(const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = protocol_site_first, .len = INSN };
 
@@ -142,7 +145,7 @@ const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 					     const struct patcher_table **found)
 {
-	/* Several handlers may run this at the same time. */
+	/* Take the hook atomically: several handlers may run at the same time. */
 	void (*call)(void) = __atomic_exchange_n(&protocol_in_lookup, NULL, __ATOMIC_ACQ_REL);
 
 	if (call)
@@ -150,7 +153,7 @@ const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 	return __real_patcher_sites_find(addr, found);
 }
 
-void protocol_forget(void)
+void protocol_cleanup(void)
 {
 	protocol_after_round = NULL;
 	protocol_in_handler = NULL;
@@ -159,7 +162,7 @@ void protocol_forget(void)
 		return;
 	protocol_change(protocol_jump, protocol_nop);
 	if (protocol_trap)
-		protocol_store(protocol_trapped, protocol_nop);
+		protocol_store_trap(protocol_trapped, protocol_nop);
 	patcher_unregister(&table);
 	protocol_trap = NULL;
 	registered = false;

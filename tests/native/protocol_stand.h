@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Three sites, and calls between the steps of a batch that changes them. */
+/* Three patch sites, and hooks that are called between the steps of a batch that changes them. */
 #ifndef TESTS_NATIVE_PROTOCOL_STAND_H
 #define TESTS_NATIVE_PROTOCOL_STAND_H
 
@@ -15,32 +15,35 @@ struct pt_regs;
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 
-/* Execute two sites.  Return 3 if both are nops.  A jump passes over the code behind it. */
-int protocol_run(void);
+/* Execute two sites.  Return 3 if both are nops; each jump skips the store of one of the bits. */
+int protocol_execute(void);
 
 /*
- * A leaf function keeps its locals in the 128 bytes below the stack pointer.
- * This one fills them, executes its site, and returns the number that changed.
+ * A leaf function, which may keep locals in the red zone, the 128 bytes below the stack pointer.
+ * It fills the red zone, executes its site, and returns the number of words that have changed.
  */
 unsigned int protocol_leaf(void);
 
 /* Register the sites; change all of them in one batch; restore and unregister them. */
-int protocol_start(void);
+int protocol_register(void);
 int protocol_change(const u8 *old, const u8 *new);
-void protocol_forget(void);
+void protocol_cleanup(void);
 
-/* The trap function of the table, if set before protocol_start(); change the first site by a store. */
+/*
+ * Trap function of the table, to be set before protocol_register(), and a function that stores or
+ * removes a permanent breakpoint at the first site.
+ */
 extern bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
 			     struct pt_regs *regs);
-int protocol_store(const u8 *old, const u8 *new);
+int protocol_store_trap(const u8 *old, const u8 *new);
 
-/* Called after each round of a batch. */
+/* Hook that is called after each round of a batch. */
 extern void (*protocol_after_round)(void);
 
-/* Called by the breakpoint handler before it emulates an instruction. */
+/* Hook that the breakpoint handler calls before it emulates an instruction. */
 extern void (*protocol_in_handler)(void);
 
-/* Called once, by the breakpoint handler when it looks for a site because no poke is pending. */
+/* Hook that is called once, by the breakpoint handler when it looks up a site in the tables. */
 extern void (*protocol_in_lookup)(void);
 
 #endif /* TESTS_NATIVE_PROTOCOL_STAND_H */

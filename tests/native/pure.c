@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The decoder against a table, the emulator against the CPU, the parser against bad input. */
+/*
+ * Tests of internal functions: the instruction decoder with a table of encodings, the emulator
+ * compared with the CPU, and the parser of benchmark commands with bad input.
+ */
 #include <string.h>
 
 #include <linux/errno.h>
@@ -73,7 +76,7 @@ static const struct encoding unknown[] = {
 	{ { 0xc3 }, 1, 0 },
 };
 
-static const char *decodes(void)
+static const char *check_decoder(void)
 {
 	struct patcher_insn insn;
 	unsigned int i, max;
@@ -83,7 +86,7 @@ static const char *decodes(void)
 
 		EXPECT(!patcher_insn_decode(e->bytes, sizeof(e->bytes), &insn));
 		EXPECT(insn.len == e->len && insn.kind == e->kind);
-		/* An instruction that is cut short is refused. */
+		/* A truncated instruction is refused. */
 		for (max = 0; max < e->len; max++)
 			EXPECT(patcher_insn_decode(e->bytes, max, &insn) || insn.len <= max);
 	}
@@ -95,13 +98,13 @@ static const char *decodes(void)
 
 #define SLOT(name)	offsetof(struct pt_regs, name)
 
-/* Registers in the order of their numbers in instructions. */
+/* Offsets of the registers in struct pt_regs, in the order of their numbers in instructions. */
 static const unsigned int slots[16] = {
 	SLOT(ax), SLOT(cx), SLOT(dx), SLOT(bx), SLOT(sp), SLOT(bp), SLOT(si), SLOT(di),
 	SLOT(r8), SLOT(r9), SLOT(r10), SLOT(r11), SLOT(r12), SLOT(r13), SLOT(r14), SLOT(r15),
 };
 
-/* Emulate mov of every size into register @reg.  Compare the result with the manual. */
+/* Emulate mov of every size into register @reg, and compare all registers with expected ones. */
 static const char *check_mov(unsigned int reg)
 {
 	static const u64 before = 0x1122334455667788ULL, imm = 0xf1e2d3c4b5a69788ULL;
@@ -134,7 +137,7 @@ static const char *check_mov(unsigned int reg)
 	return NULL;
 }
 
-static const char *emulates_mov(void)
+static const char *check_emulated_mov(void)
 {
 	static const u8 high[] = { 0xb4, 0x99 };	/* mov $0x99,%ah */
 	struct pt_regs regs = { .ax = 0x1111111111111111UL };
@@ -152,7 +155,7 @@ static const char *emulates_mov(void)
 	return NULL;
 }
 
-/* Return the result of setcc for a condition and flags, by the CPU. */
+/* Define cpu_setCC(flags), which returns the result of the CPU's setcc instruction. */
 #define SETCC(cc)								\
 	static bool cpu_set##cc(unsigned long flags)				\
 	{									\
@@ -180,6 +183,7 @@ SETCC(ge)
 SETCC(le)
 SETCC(g)
 
+/* Return true if the CPU finds condition number @cond true with @flags. */
 static bool cpu_condition(unsigned int cond, unsigned long flags)
 {
 	static bool (*const set[16])(unsigned long flags) = {
@@ -192,7 +196,7 @@ static bool cpu_condition(unsigned int cond, unsigned long flags)
 	return set[cond](flags);
 }
 
-static const char *emulates_jumps(void)
+static const char *check_emulated_jumps(void)
 {
 	static const u8 back[] = { 0xeb, 0xf0 };
 	static const u8 call[] = { 0xe8, 0x00, 0x01, 0x00, 0x00 };
@@ -232,8 +236,8 @@ static const char *emulates_jumps(void)
 	return NULL;
 }
 
-/* patcher_insn_is_usual(), which does not decode, agrees with the decoder. */
-static const char *usual(void)
+/* Check that patcher_insn_is_usual(), a fast test of some encodings, agrees with the decoder. */
+static const char *check_usual_instructions(void)
 {
 	static const u8 some[][PATCHER_INSN_USUAL] = {
 		{ 0x0f, 0x1f, 0x44 }, { 0xe8, 1, 2, 3, 4 }, { 0xe9, 1, 2, 3, 4 }, { 0xb8, 5 }, { 0xbf, 5 },
@@ -255,7 +259,7 @@ static const char *usual(void)
 	return NULL;
 }
 
-static int parse(const char *text, enum bench_verb *verb, u64 *groups)
+static int parse_command(const char *text, enum bench_verb *verb, u64 *groups)
 {
 	char copy[64];
 
@@ -263,7 +267,7 @@ static int parse(const char *text, enum bench_verb *verb, u64 *groups)
 	return bench_parse_control(copy, verb, groups);
 }
 
-static const char *parses_commands(void)
+static const char *check_commands(void)
 {
 	static const char *const bad[] = {
 		"", " \n", "begin", "stop now", "reset empty-loop", "start nothing",
@@ -275,22 +279,22 @@ static const char *parses_commands(void)
 
 	bench_groups_init();
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT(parse(bad[i], &verb, &groups) == -EINVAL);
-	EXPECT(!parse("stop\n", &verb, &groups) && verb == BENCH_STOP);
-	EXPECT(!parse("reset", &verb, &groups) && verb == BENCH_RESET);
-	EXPECT(!parse("start", &verb, &groups) && verb == BENCH_START);
+		EXPECT(parse_command(bad[i], &verb, &groups) == -EINVAL);
+	EXPECT(!parse_command("stop\n", &verb, &groups) && verb == BENCH_STOP);
+	EXPECT(!parse_command("reset", &verb, &groups) && verb == BENCH_RESET);
+	EXPECT(!parse_command("start", &verb, &groups) && verb == BENCH_START);
 	EXPECT(groups == (1ULL << bench_nr_groups) - 1);
-	EXPECT(!parse(" start  memcpy-4096\tempty-loop\n", &verb, &groups) && groups == 3);
-	EXPECT(!parse("empty-loop", &verb, &groups) && verb == BENCH_START && groups == 1);
+	EXPECT(!parse_command(" start  memcpy-4096\tempty-loop\n", &verb, &groups) && groups == 3);
+	EXPECT(!parse_command("empty-loop", &verb, &groups) && verb == BENCH_START && groups == 1);
 	return NULL;
 }
 
 const struct test_case pure_cases[] = {
-	{ "insn_decodes_known_and_refuses_others", decodes, NULL },
-	{ "insn_usual_as_decoded", usual, NULL },
-	{ "insn_emulates_mov", emulates_mov, NULL },
-	{ "insn_emulates_jumps", emulates_jumps, NULL },
-	{ "control_parses_commands", parses_commands, NULL },
+	{ "insn_decodes_known_and_refuses_others", check_decoder, NULL },
+	{ "insn_usual_as_decoded", check_usual_instructions, NULL },
+	{ "insn_emulates_mov", check_emulated_mov, NULL },
+	{ "insn_emulates_jumps", check_emulated_jumps, NULL },
+	{ "control_parses_commands", check_commands, NULL },
 };
 
 const unsigned int pure_nr_cases = ARRAY_SIZE(pure_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for functions that the modules do not export. */
+/* Test cases of pure.c: internal functions of the modules. */
 #ifndef TESTS_NATIVE_PURE_H
 #define TESTS_NATIVE_PURE_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes that wait for a lock of the program while the lock is held by a thread that forks,
- * changes markers, or is cancelled.  Code that could wait for ever runs in a child with an alarm.
+ * Tests of deadlocks: a probe waits for a lock of the program while the lock's holder forks,
+ * changes markers, or is cancelled.  Each test runs in a child process with an alarm, since it
+ * may hang.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -39,17 +40,17 @@ static void wait_for_lock(void)
 	pthread_mutex_unlock(&program_lock);
 }
 
-static void waiting(void *private, void *call_private, const char *format, va_list *args)
+static void probe_that_waits(void *private, void *call_private, const char *format, va_list *args)
 {
 	wait_for_lock();
 }
 
-static void counting(void *private, void *call_private, const char *format, va_list *args)
+static void probe_that_counts(void *private, void *call_private, const char *format, va_list *args)
 {
 	__atomic_fetch_add(&second, 1, __ATOMIC_RELAXED);
 }
 
-static void waiting_typed(void *private, int number)
+static void typed_probe_that_waits(void *private, int number)
 {
 	wait_for_lock();
 }
@@ -61,8 +62,8 @@ static void *hit_once(void *unused)
 	return NULL;
 }
 
-/* Run a function in a child.  Return its result, or 128 + SIGALRM if it does not end. */
-static int in_child(int (*run)(void))
+/* Call @run in a child process.  Return its result, or 128 + SIGALRM if it does not return. */
+static int run_in_child(int (*run)(void))
 {
 	pid_t child = fork();
 
@@ -73,13 +74,13 @@ static int in_child(int (*run)(void))
 	return process_reap(child);
 }
 
-/* Take the lock, and start a thread that is inside a probe until the lock is released. */
+/* Take the lock, and start a thread that is in a probe until the lock is released. */
 static int start_reader(pthread_t *thread)
 {
 	unsigned int before = entered;
 
 	pthread_mutex_lock(&program_lock);
-	if (marker_probe_register("readers_hit", "%d", waiting, NULL) ||
+	if (marker_probe_register("readers_hit", "%d", probe_that_waits, NULL) ||
 	    pthread_create(thread, NULL, hit_once, NULL))
 		return 1;
 	while (READ_ONCE(entered) == before)
@@ -87,15 +88,15 @@ static int start_reader(pthread_t *thread)
 	return 0;
 }
 
-/* Make every kind of change of probes and values, while an older reader is inside a probe. */
-static int change_all(void)
+/* Make every kind of change of probes and values. */
+static int change_probes_and_value(void)
 {
-	return marker_probe_register("readers_hit", "%d", counting, NULL) ||
-	       marker_probe_unregister("readers_hit", counting, NULL) ||
-	       marker_register_readers_typed(waiting_typed, NULL) ||
-	       marker_register_readers_typed(waiting_typed, &second) ||
-	       marker_unregister_readers_typed(waiting_typed, &second) ||
-	       marker_unregister_readers_typed(waiting_typed, NULL) ||
+	return marker_probe_register("readers_hit", "%d", probe_that_counts, NULL) ||
+	       marker_probe_unregister("readers_hit", probe_that_counts, NULL) ||
+	       marker_register_readers_typed(typed_probe_that_waits, NULL) ||
+	       marker_register_readers_typed(typed_probe_that_waits, &second) ||
+	       marker_unregister_readers_typed(typed_probe_that_waits, &second) ||
+	       marker_unregister_readers_typed(typed_probe_that_waits, NULL) ||
 	       imv_set(value, imv_read(value) + 1);
 }
 
@@ -105,11 +106,11 @@ static void *synchronize(void *unused)
 	return NULL;
 }
 
-/* Use all functions in the child of fork(), where no thread is inside a probe. */
-static int use_all(void)
+/* Also wait for probes.  It is called in children of fork(), where no thread is in a probe. */
+static int change_and_synchronize(void)
 {
 	marker_synchronize_unregister();
-	return change_all();
+	return change_probes_and_value();
 }
 
 static int fork_with_lock(void)
@@ -117,18 +118,18 @@ static int fork_with_lock(void)
 	pthread_t reader, waiter;
 
 	if (start_reader(&reader) || pthread_create(&waiter, NULL, synchronize, NULL) ||
-	    change_all() || in_child(use_all))
+	    change_probes_and_value() || run_in_child(change_and_synchronize))
 		return 1;
 	pthread_mutex_unlock(&program_lock);
 	pthread_join(reader, NULL);
 	pthread_join(waiter, NULL);
-	return marker_probe_unregister("readers_hit", waiting, NULL);
+	return marker_probe_unregister("readers_hit", probe_that_waits, NULL);
 }
 
-/* Changes and forks wait for no probe that waits for a lock, which is held meanwhile. */
-static const char *fork_with_own_lock(void)
+/* Check that changes and forks do not wait for a thread in a probe, which waits for a held lock. */
+static const char *check_fork_with_lock(void)
 {
-	EXPECT(in_child(fork_with_lock) == 0);
+	EXPECT(run_in_child(fork_with_lock) == 0);
 	return NULL;
 }
 
@@ -150,7 +151,7 @@ static void *hit_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
 		hit();
-		/* A thread that releases a lock and retakes it at once would starve the others. */
+		/* Otherwise this thread could take the lock again before any other does. */
 		sched_yield();
 	}
 	return NULL;
@@ -159,8 +160,8 @@ static void *hit_often(void *unused)
 static void *connect_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
-		marker_probe_register("readers_hit", "%d", waiting, NULL);
-		marker_probe_unregister("readers_hit", waiting, NULL);
+		marker_probe_register("readers_hit", "%d", probe_that_waits, NULL);
+		marker_probe_unregister("readers_hit", probe_that_waits, NULL);
 		marker_synchronize_unregister();
 	}
 	return NULL;
@@ -180,7 +181,7 @@ static int fork_often(void)
 		pid_t child = fork();
 
 		if (!child)
-			_exit(marker_probe_register("readers_hit", "%d", counting, NULL));
+			_exit(marker_probe_register("readers_hit", "%d", probe_that_counts, NULL));
 		if (process_reap(child))
 			return 2;
 	}
@@ -190,27 +191,29 @@ static int fork_often(void)
 	return 0;
 }
 
-/* A probe logs under a lock that a handler of pthread_atfork() takes, as is usual. */
-static const char *fork_handler_storm(void)
+/* Check a probe that takes a lock which handlers of pthread_atfork() take, too, as for logging. */
+static const char *check_fork_handlers(void)
 {
-	EXPECT(in_child(fork_often) == 0);
+	EXPECT(run_in_child(fork_often) == 0);
 	return NULL;
 }
 
-/* A thread that is to be cancelled, beside a reader, makes a change and then waits. */
+/* Request the cancellation of this thread, make changes, and then wait for threads in probes. */
 static void *change_cancelled(void *result)
 {
 	pthread_cancel(pthread_self());
-	*(int *)result = change_all();
+	*(int *)result = change_probes_and_value();
 	marker_synchronize_unregister();
 	return NULL;
 }
 
-static int is_usable(void)
+/* Return 0 if values and probes can still be changed, here and in a child. */
+static int check_usable(void)
 {
 	int before = imv_read(value);
 
-	return imv_set(value, before + 1) || imv_read(value) != before + 1 || in_child(use_all);
+	return imv_set(value, before + 1) || imv_read(value) != before + 1 ||
+	       run_in_child(change_and_synchronize);
 }
 
 static int cancel_a_change(void)
@@ -226,13 +229,14 @@ static int cancel_a_change(void)
 	pthread_join(reader, NULL);
 	if (result || ended != PTHREAD_CANCELED)
 		return 2;
-	return is_usable() || marker_probe_unregister("readers_hit", waiting, NULL) ? 3 : 0;
+	return check_usable() || marker_probe_unregister("readers_hit", probe_that_waits, NULL) ?
+		3 : 0;
 }
 
-/* A cancelled thread makes its change, ends in the next wait and leaves nothing locked. */
-static const char *cancelled_change(void)
+/* Check that a cancelled thread makes its changes, ends in the wait and leaves nothing locked. */
+static const char *check_cancelled_change(void)
 {
-	EXPECT(in_child(cancel_a_change) == 0);
+	EXPECT(run_in_child(cancel_a_change) == 0);
 	return NULL;
 }
 
@@ -241,11 +245,11 @@ static int forked;
 
 static void *fork_once(void *unused)
 {
-	forked = in_child(use_all);
+	forked = run_in_child(change_and_synchronize);
 	return NULL;
 }
 
-/* Not inlined, since AddressSanitizer does not see which frames a cancelled thread has left. */
+/* Not inlined: AddressSanitizer does not track the stack frames that a cancelled thread leaves. */
 static noinline int set_seven(void)
 {
 	return imv_set(value, 7);
@@ -275,17 +279,17 @@ static int cancel_at_the_gate(void)
 	mutex_unlock(&held);
 	pthread_join(changer, &ended);
 	pthread_join(forker, NULL);
-	return result || ended != PTHREAD_CANCELED || forked || is_usable() ? 2 : 0;
+	return result || ended != PTHREAD_CANCELED || forked || check_usable() ? 2 : 0;
 }
 
-/* The same while a change waits for a fork that waits for another change. */
-static const char *cancelled_at_the_gate(void)
+/* The same for a thread whose change waits for a fork, which waits for a held mutex. */
+static const char *check_cancelled_waiting_change(void)
 {
-	EXPECT(in_child(cancel_at_the_gate) == 0);
+	EXPECT(run_in_child(cancel_at_the_gate) == 0);
 	return NULL;
 }
 
-static void ending(void *private, void *call_private, const char *format, va_list *args)
+static void probe_that_exits(void *private, void *call_private, const char *format, va_list *args)
 {
 	pthread_exit(NULL);
 }
@@ -293,21 +297,21 @@ static void ending(void *private, void *call_private, const char *format, va_lis
 static int end_in_probe(void)
 {
 	pthread_t thread;
-	int err = marker_probe_register("readers_hit", "%d", ending, NULL) ||
+	int err = marker_probe_register("readers_hit", "%d", probe_that_exits, NULL) ||
 		  pthread_create(&thread, NULL, hit_once, NULL);
 
 	if (err)
 		return err;
 	pthread_join(thread, NULL);
-	err = marker_probe_unregister("readers_hit", ending, NULL);
+	err = marker_probe_unregister("readers_hit", probe_that_exits, NULL);
 	marker_synchronize_unregister();
 	return err;
 }
 
-/* A thread that ends inside a probe, as one that is cancelled there, is waited for no longer. */
-static const char *ended_in_probe(void)
+/* Check that a thread that has ended in a probe does not delay marker_synchronize_unregister(). */
+static const char *check_end_in_probe(void)
 {
-	EXPECT(in_child(end_in_probe) == 0);
+	EXPECT(run_in_child(end_in_probe) == 0);
 	return NULL;
 }
 
@@ -317,11 +321,11 @@ static void *list_markers(void *file)
 	return NULL;
 }
 
-/* Register a probe whose format does not fit, which is reported on stderr. */
-static void *mismatch(void *unused)
+/* Register a probe with another format than the marker's, which is reported on stderr. */
+static void *report_mismatch(void *unused)
 {
-	if (!marker_probe_register("readers_hit", "%s", counting, NULL))
-		marker_probe_unregister("readers_hit", counting, NULL);
+	if (!marker_probe_register("readers_hit", "%s", probe_that_counts, NULL))
+		marker_probe_unregister("readers_hit", probe_that_counts, NULL);
 	return NULL;
 }
 
@@ -336,31 +340,31 @@ static int hold_streams(void)
 	flockfile(file);
 	flockfile(stderr);
 	if (pthread_create(&lister, NULL, list_markers, file) ||
-	    pthread_create(&talker, NULL, mismatch, NULL))
+	    pthread_create(&talker, NULL, report_mismatch, NULL))
 		return 1;
 	pthread_join(talker, NULL);
 	usleep(20000);
-	err = is_usable();
+	err = check_usable();
 	funlockfile(stderr);
 	funlockfile(file);
 	pthread_join(lister, NULL);
 	return err || ftell(file) <= 0;
 }
 
-/* No lock of the library is held while a stream's lock is waited for. */
-static const char *streams_are_locked(void)
+/* Check that the library holds none of its locks while it waits for the lock of a stream. */
+static const char *check_locked_streams(void)
 {
-	EXPECT(in_child(hold_streams) == 0);
+	EXPECT(run_in_child(hold_streams) == 0);
 	return NULL;
 }
 
 const struct test_case reader_cases[] = {
-	{ "readers_fork_with_own_lock", fork_with_own_lock, NULL },
-	{ "readers_fork_handler_storm", fork_handler_storm, NULL },
-	{ "readers_cancelled_change", cancelled_change, NULL },
-	{ "readers_cancelled_at_the_gate", cancelled_at_the_gate, NULL },
-	{ "readers_end_in_probe", ended_in_probe, NULL },
-	{ "readers_hold_streams", streams_are_locked, NULL },
+	{ "readers_fork_with_own_lock", check_fork_with_lock, NULL },
+	{ "readers_fork_handler_storm", check_fork_handlers, NULL },
+	{ "readers_change_in_cancelled_thread", check_cancelled_change, NULL },
+	{ "readers_cancelled_at_the_gate", check_cancelled_waiting_change, NULL },
+	{ "readers_end_in_probe", check_end_in_probe, NULL },
+	{ "readers_of_locked_streams", check_locked_streams, NULL },
 };
 
 const unsigned int reader_nr_cases = ARRAY_SIZE(reader_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases of threads that wait for each other: readers, locks of the program, fork, cancellation. */
+/* Test cases of readers.c: deadlocks of probes, locks of the program, fork and cancellation. */
 #ifndef TESTS_NATIVE_READERS_H
 #define TESTS_NATIVE_READERS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Makes a system call fail, as in a sandbox. */
+/* Makes a system call fail with a seccomp filter, as in a sandbox. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_NATIVE_REFUSE_H
 #define TESTS_NATIVE_REFUSE_H
 
-/* Make a system call of the calling thread fail with @error.  Return 0 or -1. */
+/* Make system call @number of the calling thread fail with @error.  Return 0, or -1 on failure. */
 int refuse_syscall(int number, int error);
 
 #endif /* TESTS_NATIVE_REFUSE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes that are registered by name and have a register probe, which a typed marker calls with the
- * arguments in registers: the register probe is called while it is the only one, and never beside its
- * probe.
+ * Tests of probes that are registered by name and have a register probe: a second function, which
+ * gets the arguments in registers.  A typed marker calls the register probe while it has no
+ * other probe, and otherwise the probe itself; never both.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ DECLARE_MARKER(regs_marker, MARKER_PROTO(unsigned long number, u32 word),
 	       MARKER_ARGS(number, word), FORMAT);
 DEFINE_MARKER(regs_marker);
 
-/* Numbers of calls of a probe; in a storm several threads count. */
+/* Numbers of calls of a probe and its register probe, and of wrong arguments. */
 struct seen {
 	atomic_ulong by_name;
 	atomic_ulong by_registers;
@@ -34,7 +34,7 @@ struct seen {
 static struct seen seen[2];
 static atomic_ulong other_calls;
 
-static void judge(struct seen *where, unsigned long number, u32 word)
+static void check_arguments(struct seen *where, unsigned long number, u32 word)
 {
 	if (number != 1UL << 40 || word != 7)
 		atomic_fetch_add(&where->wrong, 1);
@@ -45,7 +45,7 @@ static void by_name(void *private, void *call_private, const char *fmt, va_list 
 	struct seen *where = private;
 	unsigned long number = va_arg(*args, unsigned long);
 
-	judge(where, number, va_arg(*args, u32));
+	check_arguments(where, number, va_arg(*args, u32));
 	atomic_fetch_add(&where->by_name, 1);
 }
 
@@ -53,27 +53,27 @@ static void by_registers(void *private, unsigned long number, u32 word)
 {
 	struct seen *where = private;
 
-	judge(where, number, word);
+	check_arguments(where, number, word);
 	atomic_fetch_add(&where->by_registers, 1);
 }
 
-static void typed(void *private, unsigned long number, u32 word)
+static void typed_probe(void *private, unsigned long number, u32 word)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
 
 /* A probe by name that has no register probe. */
-static void plain(void *private, void *call_private, const char *fmt, va_list *args)
+static void plain_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
 
-static marker_typed_func *register_probe_of(const struct marker_probe *probe)
+static marker_typed_func *get_register_probe(const struct marker_probe *probe)
 {
 	return probe->func == by_name ? (marker_typed_func *)(void *)by_registers : NULL;
 }
 
-static void reset(void)
+static void reset_counts(void)
 {
 	unsigned int i;
 
@@ -90,75 +90,77 @@ static void hit(void)
 	mark_typed(regs_marker, 1UL << 40, 7);
 }
 
-/* Does one hit call each probe, and each register probe, this often? */
-static bool calls(unsigned int first, unsigned int first_registers, unsigned int second,
-		  unsigned int second_registers, unsigned int others)
+/* Hit the marker once.  Return true if it has called each (register) probe this number of times. */
+static bool hit_calls(unsigned int first, unsigned int first_registers, unsigned int second,
+		      unsigned int second_registers, unsigned int others)
 {
-	reset();
+	reset_counts();
 	hit();
 	return seen[0].by_name == first && seen[0].by_registers == first_registers &&
 	       seen[1].by_name == second && seen[1].by_registers == second_registers &&
 	       other_calls == others && !seen[0].wrong && !seen[1].wrong;
 }
 
-static int come(unsigned int i)
+static int register_by_name(unsigned int i)
 {
 	return marker_probe_register(NAME, FORMAT, by_name, &seen[i]);
 }
 
-static int go(unsigned int i)
+static int unregister_by_name(unsigned int i)
 {
 	return marker_probe_unregister(NAME, by_name, &seen[i]);
 }
 
-static const char *alone_or_in_company(void)
+static const char *check_combinations(void)
 {
-	marker_stub_register_probe = register_probe_of;
-	EXPECT(calls(0, 0, 0, 0, 0));
-	EXPECT(!come(0));
-	EXPECT(calls(0, 1, 0, 0, 0));
-	EXPECT(!come(1));
-	EXPECT(calls(1, 0, 1, 0, 0));
-	EXPECT(!marker_probe_register(NAME, FORMAT, plain, NULL));
-	EXPECT(calls(1, 0, 1, 0, 1));
-	EXPECT(!marker_probe_unregister(NAME, plain, NULL));
-	EXPECT(calls(1, 0, 1, 0, 0));
-	EXPECT(!go(0));
-	EXPECT(calls(0, 0, 0, 1, 0));
-	EXPECT(!marker_register_regs_marker(typed, NULL));
-	EXPECT(calls(0, 0, 1, 0, 1));
-	EXPECT(!come(0));
-	EXPECT(calls(1, 0, 1, 0, 1));
-	EXPECT(!go(1));
-	EXPECT(!marker_unregister_regs_marker(typed, NULL));
-	EXPECT(calls(0, 1, 0, 0, 0));
-	EXPECT(!go(0));
-	EXPECT(calls(0, 0, 0, 0, 0));
+	marker_stub_register_probe = get_register_probe;
+	EXPECT(hit_calls(0, 0, 0, 0, 0));
+	EXPECT(!register_by_name(0));
+	EXPECT(hit_calls(0, 1, 0, 0, 0));
+	EXPECT(!register_by_name(1));
+	EXPECT(hit_calls(1, 0, 1, 0, 0));
+	EXPECT(!marker_probe_register(NAME, FORMAT, plain_probe, NULL));
+	EXPECT(hit_calls(1, 0, 1, 0, 1));
+	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
+	EXPECT(hit_calls(1, 0, 1, 0, 0));
+	EXPECT(!unregister_by_name(0));
+	EXPECT(hit_calls(0, 0, 0, 1, 0));
+	EXPECT(!marker_register_regs_marker(typed_probe, NULL));
+	EXPECT(hit_calls(0, 0, 1, 0, 1));
+	EXPECT(!register_by_name(0));
+	EXPECT(hit_calls(1, 0, 1, 0, 1));
+	EXPECT(!unregister_by_name(1));
+	EXPECT(!marker_unregister_regs_marker(typed_probe, NULL));
+	EXPECT(hit_calls(0, 1, 0, 0, 0));
+	EXPECT(!unregister_by_name(0));
+	EXPECT(hit_calls(0, 0, 0, 0, 0));
 	return NULL;
 }
 
-static const char *come_and_go(void)
+static const char *register_repeatedly(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < test_batches; i++) {
-		EXPECT(!come(1));
-		EXPECT(!go(1));
+		EXPECT(!register_by_name(1));
+		EXPECT(!unregister_by_name(1));
 	}
 	return NULL;
 }
 
-/* Each hit calls the first probe once, while the second is registered and unregistered. */
-static const char *storm(void)
+/*
+ * Check that each hit calls the first probe once while the second is registered and unregistered.
+ */
+static const char *check_during_registrations(void)
 {
 	const char *failed;
 	unsigned long hits;
 
-	marker_stub_register_probe = register_probe_of;
-	reset();
-	EXPECT(!come(0));
+	marker_stub_register_probe = get_register_probe;
+	reset_counts();
+	EXPECT(!register_by_name(0));
 	EXPECT(!test_start_threads(hit));
-	failed = come_and_go();
+	failed = register_repeatedly();
 	hits = test_stop_threads();
 	if (failed)
 		return failed;
@@ -167,46 +169,46 @@ static const char *storm(void)
 	return NULL;
 }
 
-/* A probe by name with another format is registered and unregistered; nothing is patched. */
-static const char *beside_another_format(void)
+/* Check that registering a probe by name with another format does not patch the marker's stub. */
+static const char *check_another_format(void)
 {
 	struct marker_typed *marker = &__typed_marker_regs_marker;
 
-	EXPECT(!marker_register_regs_marker(typed, NULL));
+	EXPECT(!marker_register_regs_marker(typed_probe, NULL));
 	EXPECT(marker->direct);
 	EXPECT(!test_show_wrong_page(marker->stub));
-	EXPECT(!marker_probe_register(NAME, "%s", plain, NULL));
-	EXPECT(!marker_probe_unregister(NAME, plain, NULL));
+	EXPECT(!marker_probe_register(NAME, "%s", plain_probe, NULL));
+	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
 	EXPECT(!test_wrong_page_shown() && marker->direct);
-	EXPECT(calls(0, 0, 0, 0, 1));
+	EXPECT(hit_calls(0, 0, 0, 0, 1));
 	return NULL;
 }
 
-static bool all(void *data, const char *name, unsigned long code)
+static bool is_tested_name(void *data, const char *name, unsigned long code)
 {
 	return !strcmp(name, NAME);
 }
 
-/* Disconnecting a probe whose code is unloaded, and whose stub cannot be patched, is tried once. */
-static const char *cannot_leave(void)
+/* Check that a probe stays connected while the stub cannot be patched, and can be removed later. */
+static const char *check_failed_disconnect(void)
 {
-	marker_stub_register_probe = register_probe_of;
-	EXPECT(!come(0));
+	marker_stub_register_probe = get_register_probe;
+	EXPECT(!register_by_name(0));
 	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
-	EXPECT(!marker_tables_disconnect(all, NULL));
+	EXPECT(!marker_tables_disconnect(is_tested_name, NULL));
 	EXPECT(test_wrong_page_shown());
-	EXPECT(calls(0, 1, 0, 0, 0));
+	EXPECT(hit_calls(0, 1, 0, 0, 0));
 	test_show_wrong_page(NULL);
-	EXPECT(marker_tables_disconnect(all, NULL) == 1);
-	EXPECT(calls(0, 0, 0, 0, 0));
+	EXPECT(marker_tables_disconnect(is_tested_name, NULL) == 1);
+	EXPECT(hit_calls(0, 0, 0, 0, 0));
 	return NULL;
 }
 
 #define WAITING	"regs_waiting"
 #define OTHERS	64
 
-/* Connect or disconnect a probe of many other names, whose order in the registry is not known. */
-static int others(int (*change)(const char *name))
+/* Call @change for many other names: their order in the registry is not known. */
+static int change_others(int (*change)(const char *name))
 {
 	unsigned int i;
 	char name[32];
@@ -221,55 +223,55 @@ static int others(int (*change)(const char *name))
 
 static int connect_other(const char *name)
 {
-	return marker_probe_register(name, FORMAT, plain, NULL);
+	return marker_probe_register(name, FORMAT, plain_probe, NULL);
 }
 
 static int disconnect_other(const char *name)
 {
-	return marker_probe_unregister(name, plain, NULL);
+	return marker_probe_unregister(name, plain_probe, NULL);
 }
 
 /*
- * A pair of probe and data that stays connected under one name, because the stub cannot be patched,
- * is disconnected from its other names, and is not reported as unknown.
+ * Check a pair of probe and data that stays connected to one name, because the stub cannot be
+ * patched: it is disconnected from the other names, and the error is not -ENOENT.
  */
-static const char *cannot_leave_one_name(void)
+static const char *check_failed_disconnect_of_one_name(void)
 {
-	marker_stub_register_probe = register_probe_of;
-	EXPECT(!come(0));
-	EXPECT(!others(connect_other));
+	marker_stub_register_probe = get_register_probe;
+	EXPECT(!register_by_name(0));
+	EXPECT(!change_others(connect_other));
 	EXPECT(!marker_probe_register(WAITING, FORMAT, by_name, &seen[0]));
 	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
 	EXPECT(marker_probe_unregister(WAITING, by_name, &seen[0]) == -ENOENT);
 	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -EILSEQ);
-	EXPECT(calls(0, 1, 0, 0, 0));
+	EXPECT(hit_calls(0, 1, 0, 0, 0));
 	test_show_wrong_page(NULL);
 	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
-	EXPECT(calls(0, 0, 0, 0, 0));
+	EXPECT(hit_calls(0, 0, 0, 0, 0));
 	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -ENOENT);
 	return NULL;
 }
 
-static void cleanup(void)
+static void clean_up(void)
 {
 	test_show_wrong_page(NULL);
 	marker_probe_unregister(WAITING, by_name, &seen[0]);
-	others(disconnect_other);
-	go(0);
-	go(1);
-	marker_probe_unregister(NAME, plain, NULL);
-	marker_unregister_regs_marker(typed, NULL);
+	change_others(disconnect_other);
+	unregister_by_name(0);
+	unregister_by_name(1);
+	marker_probe_unregister(NAME, plain_probe, NULL);
+	marker_unregister_regs_marker(typed_probe, NULL);
 	marker_synchronize_unregister();
 	marker_stub_register_probe = NULL;
 }
 
 const struct test_case register_probe_cases[] = {
-	{ "register_probes_alone_or_in_company", alone_or_in_company, cleanup },
-	{ "register_probes_storm", storm, cleanup },
-	{ "register_probes_beside_another_format", beside_another_format, cleanup },
-	{ "register_probes_cannot_leave", cannot_leave, cleanup },
-	{ "register_probes_cannot_leave_one_name", cannot_leave_one_name, cleanup },
+	{ "register_probes_alone_or_in_company", check_combinations, clean_up },
+	{ "register_probes_storm", check_during_registrations, clean_up },
+	{ "register_probes_beside_another_format", check_another_format, clean_up },
+	{ "register_probes_cannot_leave", check_failed_disconnect, clean_up },
+	{ "register_probes_cannot_leave_one_name", check_failed_disconnect_of_one_name, clean_up },
 };
 
 const unsigned int register_probe_nr_cases = ARRAY_SIZE(register_probe_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for probes with a register probe. */
+/* Test cases of register_probes.c: probes by name that have a register probe. */
 #ifndef TESTS_NATIVE_REGISTER_PROBES_H
 #define TESTS_NATIVE_REGISTER_PROBES_H
 

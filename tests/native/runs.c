@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs of benchmarks: the order of the samples, their flags and their unit. */
+/* Tests of benchmark runs: the order of the samples, their flags, and the ratio of core cycles. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -16,28 +16,28 @@
 
 static enum bench_cycles cycles_source;
 
-/* A counter at three times the TSC's rate has ratio 3.  The estimate is plausible. */
-static const char *converts_cycles(void)
+/* Check the ratio of core cycles to TSC cycles: 3 with a counter of three times the rate. */
+static const char *check_cycles_ratio(void)
 {
 	const u64 one = 1 << BENCH_CYCLES_SHIFT;
 	u64 ratio;
 
 	cycles_source = BENCH_CYCLES_NONE;
-	EXPECT(!bench_cycles_ratio());
+	EXPECT(!bench_measure_cycles_ratio());
 	cycles_source = BENCH_CYCLES_COUNTED;
-	ratio = bench_cycles_ratio();
+	ratio = bench_measure_cycles_ratio();
 	EXPECT(ratio > one * 29 / 10 && ratio < one * 31 / 10);
 	cycles_source = BENCH_CYCLES_ESTIMATED;
-	ratio = bench_cycles_ratio();
+	ratio = bench_measure_cycles_ratio();
 	EXPECT(ratio > one / 20 && ratio < one * 20);
 	return NULL;
 }
 
-/* For BENCH_ROW(): a variant that is the same code at every layout. */
+/* Define the layouts of a BENCH_ROW() as the same function at every layout. */
 #define AT_EACH_LAYOUT(code)						\
 static bench_op *const code##_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = code }
 
-static bool stop_never(void)
+static bool never_stop(void)
 {
 	return false;
 }
@@ -60,7 +60,7 @@ static u64 count_second(u32 loops)
 
 AT_EACH_LAYOUT(count_second);
 
-/* Windows so far, and the smallest and the largest delay before one. */
+/* Number of timed windows so far, and minimum and maximum of the random delay before a window. */
 static struct {
 	unsigned int nr;
 	u32 least, most;
@@ -80,11 +80,12 @@ void __wrap_bench_dither(u32 turns)
 }
 
 /*
- * Each variant has each position equally often.  Each layout is used equally often, and each
- * eight blocks use layouts in all eighths of a cache line.  Each loop count comes first, second
- * and last.  Windows begin up to 1024 cycles later.
+ * Check the random order of a run.  Each variant has each position equally often.  Each layout is
+ * used equally often, and each eight blocks use layouts in all eighths of a cache line.  Each
+ * loop count comes first, second and last in a good part of the windows.  Each window is delayed
+ * by up to 1024 turns.
  */
-static const char *randomises_blocks(void)
+static const char *check_random_order(void)
 {
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("a", count_first),
@@ -102,7 +103,7 @@ static const char *randomises_blocks(void)
 	delays.nr = delays.most = 0;
 	delays.least = ~0U;
 	EXPECT(!bench_alloc_result(&group, &config, &result));
-	EXPECT(!bench_run_group(&group, &result, stop_never));
+	EXPECT(!bench_run_group(&group, &result, never_stop));
 	EXPECT(delays.nr == (3 * config.blocks + BENCH_LAYOUTS) * 3);
 	EXPECT(delays.least < 64 && delays.most >= 960 && delays.most < 1024);
 	EXPECT(result.nr == config.blocks * 3 * 3 && result.nr == result.planned);
@@ -127,11 +128,11 @@ static const char *randomises_blocks(void)
 	return NULL;
 }
 
-/* A clock that the measured code moves: a pass takes @pass picoseconds. */
+/* A simulated clock, which pass_time() advances: a pass takes .pass picoseconds. */
 static struct {
 	bool used, stands;
 	u64 ns, pass;
-	unsigned int spoilt;	/* all windows but one in this many take 100 us more; 0: none */
+	unsigned int spoilt;	/* if N is not 0: of N windows, all but one take 100 us more */
 	unsigned int windows;
 } moved;
 
@@ -163,7 +164,8 @@ AT_EACH_LAYOUT(pass_time);
 static const struct bench_variant timed[] = { BENCH_ROW("a", pass_time) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
-static int find(u64 pass, unsigned int spoilt, u32 *loops)
+/* Find loop counts with the simulated clock. */
+static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 {
 	int err;
 
@@ -171,33 +173,33 @@ static int find(u64 pass, unsigned int spoilt, u32 *loops)
 	moved.spoilt = spoilt;
 	moved.windows = 0;
 	moved.used = true;
-	err = bench_find_loops(&to_find, 0, loops);
+	err = bench_find_loop_counts(&to_find, 0, loops);
 	moved.used = false;
 	return err;
 }
 
-/* Windows take 10 to 30 us, or as little as three different numbers of passes can. */
-static const char *finds_loop_counts(void)
+/* Check that windows take 10 to 30 us, or the minimum that three different loop counts allow. */
+static const char *check_loop_counts(void)
 {
 	static const u64 passes[] = { 250, 777, 1000, 4096, 39999, 433000, 5000000, 2000000000 };
 	u32 loops[BENCH_LOOP_COUNTS], again[BENCH_LOOP_COUNTS];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(passes); i++) {
-		EXPECT(!find(passes[i], 0, loops));
+		EXPECT(!find_loop_counts(passes[i], 0, loops));
 		EXPECT(loops[0] && loops[0] < loops[1] && loops[1] < loops[2]);
 		EXPECT(loops[0] * passes[i] >= 9900000);
 		EXPECT(loops[2] * passes[i] <= 30000000 || loops[2] <= 12);
-		/* Seven layouts of eight are disturbed. */
-		EXPECT(!find(passes[i], 8, again));
+		/* The same with disturbances in seven windows of eight. */
+		EXPECT(!find_loop_counts(passes[i], 8, again));
 		EXPECT(!memcmp(loops, again, sizeof(loops)));
 	}
 	EXPECT(loops[0] == 1 && loops[2] == 3);
 	return NULL;
 }
 
-/* Clocks that stand still or go back are reported, without results. */
-static const char *refuses_clocks_that_stand(void)
+/* Check that a run fails, without results, if a clock stands still or goes back. */
+static const char *check_stopped_clocks(void)
 {
 	static const struct bench_group fixed = {
 		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
@@ -208,21 +210,21 @@ static const char *refuses_clocks_that_stand(void)
 	int err[3];
 
 	moved.stands = true;
-	err[0] = find(1000, 0, loops);
+	err[0] = find_loop_counts(1000, 0, loops);
 	moved.stands = false;
 	tsc_step = 0;
-	err[1] = find(1000, 0, loops);
+	err[1] = find_loop_counts(1000, 0, loops);
 	tsc_step = -1;
 	EXPECT(!bench_alloc_result(&fixed, &config, &result));
-	err[2] = bench_run_group(&fixed, &result, stop_never);
+	err[2] = bench_run_group(&fixed, &result, never_stop);
 	tsc_step = 1;
 	EXPECT(err[0] == -ETIME && err[1] == -ERANGE && err[2] == -ERANGE && !result.nr);
 	bench_free_result(&result);
 	return NULL;
 }
 
-/* Windows that would hold interrupts off for more than a second are never run. */
-static const char *refuses_windows_that_are_long(void)
+/* Check that windows that would keep interrupts off for more than a second are never run. */
+static const char *check_long_windows(void)
 {
 	static const struct bench_group own[] = {
 		{ .name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 499 } },
@@ -240,7 +242,7 @@ static const char *refuses_windows_that_are_long(void)
 		EXPECT(!bench_alloc_result(&own[i], &config, &result));
 		moved.used = true;
 		start = moved.ns;
-		err[i] = bench_run_group(&own[i], &result, stop_never);
+		err[i] = bench_run_group(&own[i], &result, never_stop);
 		moved.used = false;
 	}
 	/* A pass takes 2 ms and a little. */
@@ -250,7 +252,7 @@ static const char *refuses_windows_that_are_long(void)
 	return NULL;
 }
 
-/* The CPU and the number of preemptions that the engine reads. */
+/* CPU and number of context switches that the run reads: benchmarks below change them. */
 static unsigned int on_cpu;
 static u64 switches;
 static bool fake_cpu;
@@ -275,28 +277,28 @@ static u64 migrate(u32 loops)
 
 AT_EACH_LAYOUT(migrate);
 
-static u64 be_preempted(u32 loops)
+static u64 count_preemption(u32 loops)
 {
 	switches += loops == DISTURBED;
 	return loops;
 }
 
-AT_EACH_LAYOUT(be_preempted);
+AT_EACH_LAYOUT(count_preemption);
 
-static u64 suffer_both(u32 loops)
+static u64 do_both(u32 loops)
 {
-	return migrate(loops) + be_preempted(loops);
+	return migrate(loops) + count_preemption(loops);
 }
 
-AT_EACH_LAYOUT(suffer_both);
+AT_EACH_LAYOUT(do_both);
 
-/* Each window has the flags of what happened in it, and the CPU on which it began. */
-static const char *flags_disturbed_windows(void)
+/* Check that a sample has the flags of migration and preemption, and the CPU of its beginning. */
+static const char *check_flags(void)
 {
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("migrates", migrate),
-		BENCH_ROW("preempted", be_preempted),
-		BENCH_ROW("both", suffer_both),
+		BENCH_ROW("preempted", count_preemption),
+		BENCH_ROW("both", do_both),
 	};
 	static const u32 flags[] = {
 		BENCH_MIGRATED, BENCH_PREEMPTED, BENCH_MIGRATED | BENCH_PREEMPTED,
@@ -312,7 +314,7 @@ static const char *flags_disturbed_windows(void)
 
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	fake_cpu = true;
-	err = bench_run_group(&group, &result, stop_never);
+	err = bench_run_group(&group, &result, never_stop);
 	fake_cpu = false;
 	EXPECT(!err && result.nr == result.planned);
 	cpu = result.samples[0].cpu;
@@ -327,8 +329,8 @@ static const char *flags_disturbed_windows(void)
 	return NULL;
 }
 
-/* The first block begins, however long finding the loop counts and warming up took. */
-static const char *begins_at_least_one_block(void)
+/* Check that the first block is measured even if the warm-up took longer than the time limit. */
+static const char *check_first_block(void)
 {
 	static const struct bench_group slow = {
 		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
@@ -342,7 +344,7 @@ static const char *begins_at_least_one_block(void)
 	moved.spoilt = 0;
 	EXPECT(!bench_alloc_result(&slow, &config, &result));
 	moved.used = true;
-	err = bench_run_group(&slow, &result, stop_never);
+	err = bench_run_group(&slow, &result, never_stop);
 	moved.used = false;
 	EXPECT(!err && result.nr == BENCH_LOOP_COUNTS && result.planned == result.nr);
 	bench_free_result(&result);
@@ -350,18 +352,18 @@ static const char *begins_at_least_one_block(void)
 }
 
 const struct test_case run_cases[] = {
-	{ "run_randomises_blocks", randomises_blocks, NULL },
-	{ "run_finds_loop_counts", finds_loop_counts, NULL },
-	{ "run_refuses_clocks_that_stand", refuses_clocks_that_stand, NULL },
-	{ "run_refuses_windows_that_are_long", refuses_windows_that_are_long, NULL },
-	{ "run_begins_at_least_one_block", begins_at_least_one_block, NULL },
-	{ "run_flags_disturbed_windows", flags_disturbed_windows, NULL },
-	{ "run_converts_cycles", converts_cycles, NULL },
+	{ "run_randomises_blocks", check_random_order, NULL },
+	{ "run_finds_loop_counts", check_loop_counts, NULL },
+	{ "run_refuses_clocks_that_stand", check_stopped_clocks, NULL },
+	{ "run_refuses_windows_that_are_long", check_long_windows, NULL },
+	{ "run_begins_at_least_one_block", check_first_block, NULL },
+	{ "run_flags_disturbed_windows", check_flags, NULL },
+	{ "run_converts_cycles", check_cycles_ratio, NULL },
 };
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
 
-/* Functions that kmbench provides to the engine.  The counter runs three times as fast. */
+/* Functions that kmbench provides to runs.  The cycle counter has three times the TSC's rate. */
 u64 bench_count_switches(void)
 {
 	return switches;
@@ -371,7 +373,7 @@ void bench_pause(void)
 {
 }
 
-enum bench_cycles bench_cycles_source(void)
+enum bench_cycles bench_find_cycles_source(void)
 {
 	return cycles_source;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for runs of benchmarks. */
+/* Test cases of runs.c: benchmark runs. */
 #ifndef TESTS_NATIVE_RUNS_H
 #define TESTS_NATIVE_RUNS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fields of trace events from the declared types of SDT probes. */
+/* Tests of the fields of trace events, which are derived from the declared types of SDT probes. */
 #include <string.h>
 
 #include <linux/kernel.h>
@@ -9,8 +9,8 @@
 #include "../../sdt/types.h"
 #include "sdt_types.h"
 
-/* Do these types give the format @wanted, after the field of the site? */
-static bool becomes(unsigned int nr, const char *types, const char *wanted)
+/* Return true if these types give the format @wanted, behind the field of the site. */
+static bool gives(unsigned int nr, const char *types, const char *wanted)
 {
 	const struct sdt_probe probe = { .types = types, .nr = nr };
 	char format[SDT_FORMAT];
@@ -19,49 +19,49 @@ static bool becomes(unsigned int nr, const char *types, const char *wanted)
 	return !strncmp(format, "site %pS", 8) && !strcmp(format + 8, wanted);
 }
 
-static const char *makes_integers(void)
+static const char *check_integers(void)
 {
-	EXPECT(becomes(0, "", ""));
-	EXPECT(becomes(2, "int,unsigned int", " arg1 %d arg2 %u"));
-	EXPECT(becomes(3, "unsigned, long ,  unsigned long long", " arg1 %u arg2 %ld arg3 %lu"));
-	EXPECT(becomes(3, "char,unsigned char,short int", " arg1 %hhd arg2 %hhu arg3 %hd"));
-	EXPECT(becomes(3, "u8,int16_t,size_t", " arg1 %hhu arg2 %hd arg3 %lu"));
-	EXPECT(becomes(2, "enum req_op,const volatile s64", " arg1 %d arg2 %ld"));
-	EXPECT(becomes(2, "struct thing,double", " arg1 %lx arg2 %lx"));
-	EXPECT(becomes(4, "const pid_t,u8 const,volatile  gfp_t,const unsigned  char",
-		       " arg1 %d arg2 %hhu arg3 %u arg4 %hhu"));
-	EXPECT(becomes(2, "const,const volatile", " arg1 %lx arg2 %lx"));
-	EXPECT(becomes(2, "interval_t,bool", " arg1 %lx arg2 %hhu"));
+	EXPECT(gives(0, "", ""));
+	EXPECT(gives(2, "int,unsigned int", " arg1 %d arg2 %u"));
+	EXPECT(gives(3, "unsigned, long ,  unsigned long long", " arg1 %u arg2 %ld arg3 %lu"));
+	EXPECT(gives(3, "char,unsigned char,short int", " arg1 %hhd arg2 %hhu arg3 %hd"));
+	EXPECT(gives(3, "u8,int16_t,size_t", " arg1 %hhu arg2 %hd arg3 %lu"));
+	EXPECT(gives(2, "enum req_op,const volatile s64", " arg1 %d arg2 %ld"));
+	EXPECT(gives(2, "struct thing,double", " arg1 %lx arg2 %lx"));
+	EXPECT(gives(4, "const pid_t,u8 const,volatile  gfp_t,const unsigned  char",
+		     " arg1 %d arg2 %hhu arg3 %u arg4 %hhu"));
+	EXPECT(gives(2, "const,const volatile", " arg1 %lx arg2 %lx"));
+	EXPECT(gives(2, "interval_t,bool", " arg1 %lx arg2 %hhu"));
 	return NULL;
 }
 
-static const char *makes_pointers(void)
+static const char *check_pointers(void)
 {
-	EXPECT(becomes(2, "struct request *,void *", " arg1 %p arg2 %p"));
-	EXPECT(becomes(3, "char *,const char *,const char*", " arg1 %s arg2 %s arg3 %s"));
-	EXPECT(becomes(2, "unsigned char *,u8 *", " arg1 %p arg2 %p"));
-	EXPECT(becomes(2, "char **,char __user *", " arg1 %p arg2 %p"));
-	EXPECT(becomes(2, "void (*)(int, char *),int", " arg1 %p arg2 %d"));
-	EXPECT(becomes(1, "char *(*)(void)", " arg1 %p"));
+	EXPECT(gives(2, "struct request *,void *", " arg1 %p arg2 %p"));
+	EXPECT(gives(3, "char *,const char *,const char*", " arg1 %s arg2 %s arg3 %s"));
+	EXPECT(gives(2, "unsigned char *,u8 *", " arg1 %p arg2 %p"));
+	EXPECT(gives(2, "char **,char __user *", " arg1 %p arg2 %p"));
+	EXPECT(gives(2, "void (*)(int, char *),int", " arg1 %p arg2 %d"));
+	EXPECT(gives(1, "char *(*)(void)", " arg1 %p"));
 	return NULL;
 }
 
-/* The number of declared types may differ from the number of arguments. */
-static const char *keeps_to_arguments(void)
+/* Check numbers of declared types that differ from the number of arguments. */
+static const char *check_number_of_fields(void)
 {
-	EXPECT(becomes(1, "int,int", " arg1 %d"));
-	EXPECT(becomes(3, "int", " arg1 %d arg2 %lx arg3 %lx"));
-	EXPECT(becomes(2, "a_name_that_is_longer_than_any_that_a_declared_type_of_ours_may_ever_have,int",
-		       " arg1 %lx arg2 %d"));
-	EXPECT(becomes(7, "bool,bool,bool,bool,bool,bool,bool",
-		       " arg1 %hhu arg2 %hhu arg3 %hhu arg4 %hhu arg5 %hhu arg6 %hhu arg7 %hhu"));
+	EXPECT(gives(1, "int,int", " arg1 %d"));
+	EXPECT(gives(3, "int", " arg1 %d arg2 %lx arg3 %lx"));
+	EXPECT(gives(2, "a_name_that_is_longer_than_any_that_a_declared_type_of_ours_may_ever_have,int",
+		     " arg1 %lx arg2 %d"));
+	EXPECT(gives(7, "bool,bool,bool,bool,bool,bool,bool",
+		     " arg1 %hhu arg2 %hhu arg3 %hhu arg4 %hhu arg5 %hhu arg6 %hhu arg7 %hhu"));
 	return NULL;
 }
 
 const struct test_case sdt_types_cases[] = {
-	{ "sdt_types_of_integers", makes_integers, NULL },
-	{ "sdt_types_of_pointers", makes_pointers, NULL },
-	{ "sdt_types_of_each_argument", keeps_to_arguments, NULL },
+	{ "sdt_types_of_integers", check_integers, NULL },
+	{ "sdt_types_of_pointers", check_pointers, NULL },
+	{ "sdt_types_of_each_argument", check_number_of_fields, NULL },
 };
 
 const unsigned int sdt_types_nr_cases = ARRAY_SIZE(sdt_types_cases);

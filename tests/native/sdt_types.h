@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for the declared types of SDT probes. */
+/* Test cases of sdt_types.c: the declared types of SDT probes. */
 #ifndef TESTS_NATIVE_SDT_TYPES_H
 #define TESTS_NATIVE_SDT_TYPES_H
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program with user shadow stacks uses the library.  For a processor and a kernel that
- * have shadow stacks; linked statically, for a small initramfs.  Each line of output is
- * one test in KTAP's form.  With the argument "break", the program only returns to
- * another place than its shadow stack says.
+ * A program with user shadow stacks that uses the kmarkers library.  It needs a processor and a
+ * kernel that support shadow stacks, and is linked statically, for a small initramfs.  Each line
+ * of output is one test in KTAP format.  With the argument "break", the program only returns to
+ * another address than that on its shadow stack.
  *
- * The program switches the stack on itself, as Debian's glibc does not.  The function
- * that does it must not return: its own return address is on no shadow stack.
+ * The program enables the shadow stack itself, as Debian's glibc does not.  The function that does
+ * so must not return: its own return address is not on the shadow stack.
  *
- * There is one thread.  Bochs 3.0 mixes the shadow stacks of two tasks up: a program
- * without our library already dies after fork().
+ * There is one thread, since Bochs 3.0 confuses the shadow stacks of two tasks: a program without
+ * the library also dies after fork().
  */
 #define SDT_FLAVOUR breakpoint
 #include <errno.h>
@@ -48,19 +48,19 @@ static void handler(void *private, const struct sdt_hit *hit)
 	trapped += hit->args[0];
 }
 
-static void test(bool good, const char *what)
+static void print_result(bool good, const char *what)
 {
 	printf("%s %s\n", good ? "ok" : "not ok", what);
 }
 
-static noinline unsigned int work(void)
+static noinline unsigned int hit_sites(void)
 {
 	trace_mark(shadow_request, "%d", 1);
 	SDT_PROBE1(shadow, , , request, 1);
 	return imv_read(step);
 }
 
-/* Return to another place than the shadow stack says; with shadow stacks this is a fault. */
+/* Return to another address than that on the shadow stack, which causes a fault. */
 static noinline void return_elsewhere(void)
 {
 	asm volatile("lea	1f(%%rip), %%rax\n"
@@ -74,7 +74,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	_exit(info->si_code == CONTROL_PROTECTION ? 0 : 1);
 }
 
-static _Noreturn void break_rule(void)
+static _Noreturn void exit_after_fault(void)
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 
@@ -83,7 +83,7 @@ static _Noreturn void break_rule(void)
 	_exit(1);
 }
 
-static bool status_says_so(void)
+static bool has_shadow_stack(void)
 {
 	FILE *file = fopen("/proc/self/status", "r");
 	char line[256];
@@ -96,30 +96,30 @@ static bool status_says_so(void)
 	return found;
 }
 
-/* Each change of a marker and of a value must take at once, back and forth. */
-static bool change(void)
+/* Return true if each change of a marker and of a value, back and forth, takes effect at once. */
+static bool change_repeatedly(void)
 {
 	bool good = true;
 	unsigned int i;
 
 	for (i = 0; i < CHANGES; i++) {
 		good &= !marker_probe_register("shadow_request", "%d", probe, NULL);
-		good &= !imv_set(step, 1000 + i) && work() == 1000 + i;
+		good &= !imv_set(step, 1000 + i) && hit_sites() == 1000 + i;
 		good &= !marker_probe_unregister("shadow_request", probe, NULL);
-		work();
+		hit_sites();
 	}
 	return good && marked == CHANGES;
 }
 
-/* Each execution of a permanent breakpoint causes a signal. */
-static bool trap(void)
+/* Return true if each execution of a permanent breakpoint calls the handler. */
+static bool trap_repeatedly(void)
 {
 	unsigned int i;
 
 	if (sdt_attach("shadow:::request", handler, NULL))
 		return false;
 	for (i = 0; i < HITS; i++)
-		work();
+		hit_sites();
 	return !sdt_detach("shadow:::request", handler, NULL) && trapped == HITS;
 }
 
@@ -129,8 +129,8 @@ asm(".pushsection .text\n"
 	"	ret\n"
 	".popsection\n");
 
-/* Replace the nop by a branch to the next instruction, and the other way round. */
-static int replace(u8 opcode)
+/* Replace the nop by a branch with this opcode to the next instruction, and restore it. */
+static int replace_and_restore(u8 opcode)
 {
 	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	struct patcher_poke poke = { .addr = shadow_site, .len = sizeof(nop) };
@@ -146,7 +146,10 @@ static int replace(u8 opcode)
 	return patcher_apply("shadow", &poke, 1);
 }
 
-/* An emulated call would cause a fault at its return, so only replacing by a call is refused. */
+/*
+ * Return true if a nop can be replaced by a jump but not by a call: the return from an emulated
+ * call would cause a fault.
+ */
 static bool only_call_is_refused(void)
 {
 	static struct patcher_site site = { .len = 5 };
@@ -154,16 +157,17 @@ static bool only_call_is_refused(void)
 
 	table.owner = "shadow";
 	site.addr = (long)shadow_site - (long)&site.addr;
-	return !patcher_register(&table) && !replace(0xe9) && replace(0xe8) == -EOPNOTSUPP;
+	return !patcher_register(&table) && !replace_and_restore(0xe9) &&
+	       replace_and_restore(0xe8) == -EOPNOTSUPP;
 }
 
-static _Noreturn void run(void)
+static _Noreturn void run_tests(void)
 {
-	test(status_says_so(), "the kernel says that the program has a shadow stack");
-	test(!kmarkers_start(), "the library starts");
-	test(change(), "each change of a marker and of a value takes");
-	test(trap(), "each breakpoint that stays calls its handler");
-	test(only_call_is_refused(), "a nop becomes a jump and never a call");
+	print_result(has_shadow_stack(), "/proc/self/status shows that shadow stacks are enabled");
+	print_result(!kmarkers_start(), "kmarkers_start() returns 0");
+	print_result(change_repeatedly(), "each change of a marker and of a value takes effect");
+	print_result(trap_repeatedly(), "each permanent breakpoint calls its handler");
+	print_result(only_call_is_refused(), "a nop can be replaced by a jump, not by a call");
 	exit(0);
 }
 
@@ -180,6 +184,6 @@ int main(int argc, char **argv)
 		_exit(2);
 	}
 	if (argc > 1 && !strcmp(argv[1], "break"))
-		break_rule();
-	run();
+		exit_after_fault();
+	run_tests();
 }

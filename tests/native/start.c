@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmarkers_start() without memory, descriptors or other resources.  And batches without
- * SIGTRAP or membarrier(), which were available at the start.
+ * Tests of kmarkers_start() without memory, file descriptors or other resources.  Also tests of
+ * batches after SIGTRAP or membarrier(), which were available at the start, were taken away.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 
 static DEFINE_IMV(int, value) = 1;
 
-/* Return whether the site reads the variable's value and follows a change of it. */
-static bool works(void)
+/* Return true if the immediate value can be read and changed. */
+static bool value_works(void)
 {
 	int before = _imv_read(value);
 
@@ -31,7 +31,7 @@ static bool works(void)
 	       imv_read(value) == before + 1;
 }
 
-static bool limit(int what, rlim_t most)
+static bool set_limit(int what, rlim_t most)
 {
 	struct rlimit limit;
 
@@ -41,7 +41,7 @@ static bool limit(int what, rlim_t most)
 	return !setrlimit(what, &limit);
 }
 
-/* Return whether an int3 calls the handler older than kmarkers_start() once. */
+/* Return true if an int3 calls the handler that was installed before kmarkers_start(). */
 static bool passes_on_traps(void)
 {
 	unsigned long before = process_traps_counted();
@@ -50,11 +50,11 @@ static bool passes_on_traps(void)
 	return process_traps_counted() == before + 1;
 }
 
-/* Exit code: all allocations were made before the one that should fail. */
+/* Exit code if kmarkers_start() makes fewer allocations than @nth, so that none has failed. */
 #define NOTHING_FAILED	2
 
-/* Start while an allocation fails, which affects only the table that needs it, and start again. */
-static int after_failure(unsigned int nth)
+/* Call kmarkers_start() while its @nth allocation fails, and check that a second call succeeds. */
+static int start_after_failure(unsigned int nth)
 {
 	int err;
 
@@ -63,12 +63,12 @@ static int after_failure(unsigned int nth)
 	test_stop_failing();
 	if (!err)
 		return NOTHING_FAILED;
-	return err != -ENOMEM || kmarkers_start() || !works() || !passes_on_traps() ||
+	return err != -ENOMEM || kmarkers_start() || !value_works() || !passes_on_traps() ||
 	       kmarkers_start() != -EBUSY;
 }
 
-/* In each child a later allocation fails, until none fails. */
-static int after_failures(void)
+/* Let a later allocation fail in each child process, until none fails. */
+static int start_after_each_failure(void)
 {
 	unsigned int nth = 0;
 	int failed;
@@ -77,44 +77,45 @@ static int after_failures(void)
 	do {
 		child = fork();
 		if (!child)
-			_exit(after_failure(nth + 1));
+			_exit(start_after_failure(nth + 1));
 		failed = process_reap(child);
 		nth++;
 	} while (!failed);
 	return failed != NOTHING_FAILED || nth < 5;
 }
 
-static int without_memory(void)
+static int start_with_no_memory(void)
 {
 	struct rlimit before;
 
 	if (getrlimit(RLIMIT_AS, &before))
 		return 1;
-	if (!limit(RLIMIT_AS, 0) || kmarkers_start() != -ENOMEM)
+	if (!set_limit(RLIMIT_AS, 0) || kmarkers_start() != -ENOMEM)
 		return 1;
-	return !limit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !works();
+	return !set_limit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !value_works();
 }
 
-static int without_descriptors(void)
+static int start_with_no_descriptors(void)
 {
-	if (!limit(RLIMIT_NOFILE, 0) || dup(STDERR_FILENO) >= 0)
+	if (!set_limit(RLIMIT_NOFILE, 0) || dup(STDERR_FILENO) >= 0)
 		return 1;
-	return kmarkers_start() || !works();
+	return kmarkers_start() || !value_works();
 }
 
-static int with_limited_files(void)
+/* Call kmarkers_start() while files cannot be written to (RLIMIT_FSIZE is 0). */
+static int start_with_no_file_size(void)
 {
-	return !limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !works();
+	return !set_limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !value_works();
 }
 
 static const struct {
 	const char *name;
 	int (*run)(void);
 } scenarios[] = {
-	{ "failures", after_failures },
-	{ "memory", without_memory },
-	{ "descriptors", without_descriptors },
-	{ "files", with_limited_files },
+	{ "failures", start_after_each_failure },
+	{ "memory", start_with_no_memory },
+	{ "descriptors", start_with_no_descriptors },
+	{ "files", start_with_no_file_size },
 };
 
 int start_scenario(const char *name)
@@ -127,7 +128,7 @@ int start_scenario(const char *name)
 	return -1;
 }
 
-/* The messages of the new program on stderr are dropped. */
+/* Discard the messages of the new program on stderr. */
 void start_exec(char *name)
 {
 	char *const arguments[] = { "test", "--start", name, NULL };
@@ -146,13 +147,13 @@ int start_anew(char *name)
 	return process_reap(child);
 }
 
-static const char *start_is_tried_again(void)
+static const char *check_second_start(void)
 {
 	EXPECT(start_anew("failures") == 0);
 	return NULL;
 }
 
-static const char *start_without_memory(void)
+static const char *check_start_without_memory(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return "SKIP a sanitizer needs memory of its own";
@@ -161,20 +162,20 @@ static const char *start_without_memory(void)
 	return NULL;
 }
 
-static const char *start_without_descriptors(void)
+static const char *check_start_without_descriptors(void)
 {
 	EXPECT(start_anew("descriptors") == 0);
 	return NULL;
 }
 
-static const char *start_with_limited_files(void)
+static const char *check_start_with_limited_files(void)
 {
 	EXPECT(start_anew("files") == 0);
 	return NULL;
 }
 
-/* Return whether a change fails with @error and changes nothing. */
-static bool refuses(int error)
+/* Return true if a change fails with @error and changes nothing. */
+static bool is_change_refused(int error)
 {
 	int before = imv_read(value);
 
@@ -186,27 +187,27 @@ static void on_trap(int sig)
 {
 }
 
-/* In a child: replace the handler of SIGTRAP in each possible way, and restore it. */
+/* In a child, replace the library's handler of SIGTRAP in each possible way, and restore it. */
 static int lose_sigtrap(void)
 {
 	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, on_trap };
 	struct sigaction ours;
 	unsigned int i;
 
-	if (!works())
+	if (!value_works())
 		return 1;
 	for (i = 0; i < ARRAY_SIZE(handlers); i++) {
 		struct sigaction other = { .sa_handler = handlers[i] };
 
-		if (sigaction(SIGTRAP, &other, &ours) || !refuses(-ENOLINK))
+		if (sigaction(SIGTRAP, &other, &ours) || !is_change_refused(-ENOLINK))
 			return 2;
-		if (sigaction(SIGTRAP, &ours, NULL) || !works())
+		if (sigaction(SIGTRAP, &ours, NULL) || !value_works())
 			return 3;
 	}
 	return 0;
 }
 
-static const char *batch_without_sigtrap(void)
+static const char *check_batch_without_sigtrap(void)
 {
 	pid_t child = fork();
 
@@ -218,12 +219,12 @@ static const char *batch_without_sigtrap(void)
 
 static int lose_membarrier(int error)
 {
-	if (!works() || refuse_syscall(SYS_membarrier, error))
+	if (!value_works() || refuse_syscall(SYS_membarrier, error))
 		return 1;
-	return refuses(-EOPNOTSUPP) ? 0 : 2;
+	return is_change_refused(-EOPNOTSUPP) ? 0 : 2;
 }
 
-static const char *batch_without_membarrier(void)
+static const char *check_batch_without_membarrier(void)
 {
 	const int errors[] = { EPERM, EINVAL };
 	unsigned int i;
@@ -239,12 +240,12 @@ static const char *batch_without_membarrier(void)
 }
 
 const struct test_case start_cases[] = {
-	{ "start_is_tried_again", start_is_tried_again, NULL },
-	{ "start_without_memory", start_without_memory, NULL },
-	{ "start_without_descriptors", start_without_descriptors, NULL },
-	{ "start_with_limited_files", start_with_limited_files, NULL },
-	{ "batch_without_sigtrap", batch_without_sigtrap, NULL },
-	{ "batch_without_membarrier", batch_without_membarrier, NULL },
+	{ "start_is_tried_again", check_second_start, NULL },
+	{ "start_without_memory", check_start_without_memory, NULL },
+	{ "start_without_descriptors", check_start_without_descriptors, NULL },
+	{ "start_with_limited_files", check_start_with_limited_files, NULL },
+	{ "batch_without_sigtrap", check_batch_without_sigtrap, NULL },
+	{ "batch_without_membarrier", check_batch_without_membarrier, NULL },
 };
 
 const unsigned int start_nr_cases = ARRAY_SIZE(start_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for kmarkers_start(), and for batches that lack something after it. */
+/* Test cases of start.c: kmarkers_start() and batches without resources that they need. */
 #ifndef TESTS_NATIVE_START_H
 #define TESTS_NATIVE_START_H
 
@@ -8,10 +8,13 @@
 extern const struct test_case start_cases[];
 extern const unsigned int start_nr_cases;
 
-/* Run a scenario in a program before kmarkers_start().  Return the exit code. */
+/* Run a scenario in a program that has not called kmarkers_start().  Return the exit code. */
 int start_scenario(const char *name);
 
-/* Become a new process of this program, which runs a scenario; in a child of its own: its exit code. */
+/*
+ * start_exec() replaces this process by a new one of the same program, which runs a scenario.
+ * start_anew() does so in a child process, and returns its exit code.
+ */
 void start_exec(char *name);
 int start_anew(char *name);
 

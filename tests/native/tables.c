@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables that this file makes at run time: wrong heads, and sites that read no value. */
+/*
+ * Tests of kmarkers tables that this file makes at run time, with wrong headers, and with sites
+ * that do not read an immediate value.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -18,7 +21,7 @@
 #include "../../markers/tables.h"
 #include "tables.h"
 
-/* Clients contain these structures.  A new layout needs a new KMARKERS_TABLE_VERSION. */
+/* Compiled clients contain these structures: a new layout requires a new KMARKERS_TABLE_VERSION. */
 static_assert(KMARKERS_TABLE_VERSION == 5, "the sizes below are those of version 5");
 static_assert(sizeof(struct marker) == 72, "struct marker");
 static_assert(sizeof(struct marker_tp) == 112, "struct marker_tp");
@@ -31,7 +34,7 @@ static_assert(sizeof(struct sdt_target) == 16, "struct sdt_target");
 
 NAME(mov1) NAME(mov4) NAME(mov8) NAME(nop) NAME(jump) NAME(jne) NAME(mov2) NAME(end)
 
-/* These instructions are changed, but never executed. */
+/* Instructions for sites, which are changed but never executed. */
 static __used noinline void instructions(void)
 {
 	asm volatile(SITE(mov1, "movb $1, %al")
@@ -44,7 +47,7 @@ static __used noinline void instructions(void)
 		     SITE(end, ""));
 }
 
-/* A chunk as the assembler makes it, with room for three records. */
+/* A header and records as the assembler emits them, with space for three records. */
 static struct {
 	struct kmarkers_chunk head;
 	struct patcher_site sites[3];
@@ -52,7 +55,7 @@ static struct {
 
 static u64 variable;
 
-/* The owner of the table: imv_drop_module() removes its table only. */
+/* An invalid module, as the owner of the table: imv_drop_module(MODULE) removes only this table. */
 #define MODULE	((struct module *)1)
 
 static void fill_head(unsigned int bytes, unsigned int record)
@@ -63,7 +66,8 @@ static void fill_head(unsigned int bytes, unsigned int record)
 	};
 }
 
-static int add(const u8 *addr, const u8 *end, u8 size, u16 flags)
+/* Add a table with the instruction from @addr to @end as its only site, and drop it again. */
+static int add_and_drop(const u8 *addr, const u8 *end, u8 size, u16 flags)
 {
 	struct kmarkers_span span = { NULL };
 	int err;
@@ -72,48 +76,48 @@ static int add(const u8 *addr, const u8 *end, u8 size, u16 flags)
 	chunk.sites[0] = (struct patcher_site) { .len = end - addr, .size = size, .flags = flags };
 	chunk.sites[0].addr = (long)addr - (long)&chunk.sites[0].addr;
 	chunk.sites[0].key = (long)&variable - (long)&chunk.sites[0].key;
-	err = kmarkers_join(&span, &chunk.head, sizeof(chunk.sites[0])) ?:
+	err = kmarkers_join_chunk(&span, &chunk.head, sizeof(chunk.sites[0])) ?:
 	      imv_add_table(MODULE, &span);
 	if (!err)
 		imv_drop_module(MODULE);
 	return err;
 }
 
-/* Sites that read a value are accepted.  They get the value of the variable, 0 included. */
-static const char *takes_reads(void)
+/* Check that sites that read a value are accepted, and are patched to the variable's value. */
+static const char *check_accepted_sites(void)
 {
 	u32 operand;
 
 	variable = 0;
-	EXPECT(!add(tables_mov1, tables_mov4, 1, 0));
+	EXPECT(!add_and_drop(tables_mov1, tables_mov4, 1, 0));
 	EXPECT(tables_mov1[1] == 0);
-	EXPECT(!add(tables_mov4, tables_mov8, 4, 0));
-	EXPECT(!add(tables_mov4, tables_mov8, 2, 0));
-	EXPECT(!add(tables_mov4, tables_mov8, 1, 0));
+	EXPECT(!add_and_drop(tables_mov4, tables_mov8, 4, 0));
+	EXPECT(!add_and_drop(tables_mov4, tables_mov8, 2, 0));
+	EXPECT(!add_and_drop(tables_mov4, tables_mov8, 1, 0));
 	variable = 77;
-	EXPECT(!add(tables_mov8, tables_nop, 8, 0));
+	EXPECT(!add_and_drop(tables_mov8, tables_nop, 8, 0));
 	memcpy(&operand, tables_mov8 + 2, sizeof(operand));
 	EXPECT(operand == 77);
-	EXPECT(!add(tables_jne, tables_mov2, 1, IMV_FLIP));
+	EXPECT(!add_and_drop(tables_jne, tables_mov2, 1, IMV_FLIP));
 	return NULL;
 }
 
-static const char *refuses_others(void)
+static const char *check_refused_sites(void)
 {
 	u8 before[5];
 
 	memcpy(before, tables_nop, sizeof(before));
-	EXPECT(add(tables_nop, tables_jump, 4, 0) == -EINVAL);
-	EXPECT(add(tables_jump, tables_jne, 4, 0) == -EINVAL);
-	EXPECT(add(tables_jne, tables_mov2, 1, 0) == -EINVAL);
-	EXPECT(add(tables_mov2, tables_end, 2, 0) == -EINVAL);
-	EXPECT(add(tables_mov8, tables_nop, 4, 0) == -EINVAL);
-	EXPECT(add(tables_mov4, tables_mov8, 8, 0) == -EINVAL);
-	EXPECT(add(tables_mov1, tables_mov4, 3, 0) == -EINVAL);
-	EXPECT(add(tables_mov1, tables_mov4, 1, IMV_FLIP) == -EINVAL);
-	EXPECT(add(tables_mov1, tables_mov4, 1, IMV_BRANCH) == -EINVAL);
-	EXPECT(add(tables_mov4, tables_mov8, 4, PATCHER_SITE_RUN) == -EINVAL);
-	EXPECT(add((u8 *)&variable, (u8 *)&variable + 5, 4, 0) == -EPERM);
+	EXPECT(add_and_drop(tables_nop, tables_jump, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_jump, tables_jne, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_jne, tables_mov2, 1, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov2, tables_end, 2, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov8, tables_nop, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov4, tables_mov8, 8, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov1, tables_mov4, 3, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov1, tables_mov4, 1, IMV_FLIP) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov1, tables_mov4, 1, IMV_BRANCH) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov4, tables_mov8, 4, PATCHER_SITE_RUN) == -EINVAL);
+	EXPECT(add_and_drop((u8 *)&variable, (u8 *)&variable + 5, 4, 0) == -EPERM);
 	EXPECT(!memcmp(before, tables_nop, sizeof(before)));
 	return NULL;
 }
@@ -122,10 +126,10 @@ static int join_one(unsigned int record)
 {
 	struct kmarkers_span span = { NULL };
 
-	return kmarkers_join(&span, &chunk.head, record);
+	return kmarkers_join_chunk(&span, &chunk.head, record);
 }
 
-static const char *refuses_heads(void)
+static const char *check_refused_headers(void)
 {
 	const unsigned int site = sizeof(struct patcher_site);
 
@@ -155,14 +159,15 @@ static int join_two(unsigned int first, unsigned int second, struct kmarkers_spa
 	memset(span, 0, sizeof(*span));
 	fill_head(site, site);
 	chunk.head.first += first * site;
-	err = kmarkers_join(span, &chunk.head, site);
+	err = kmarkers_join_chunk(span, &chunk.head, site);
 	fill_head(site, site);
 	chunk.head.first += second * site;
-	return err ?: kmarkers_join(span, &chunk.head, site) ?: kmarkers_span_records(span, site);
+	return err ?: kmarkers_join_chunk(span, &chunk.head, site) ?:
+	       kmarkers_span_records(span, site);
 }
 
-/* Adjacent records of two chunks form one table, in any order of the chunks. */
-static const char *joins(void)
+/* Check that adjacent records of two chunks form one table, in any order of the chunks. */
+static const char *check_joined_chunks(void)
 {
 	struct kmarkers_span span = { NULL };
 
@@ -175,14 +180,14 @@ static const char *joins(void)
 	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
 	EXPECT(marker_tables_add(MODULE, &span) == -EINVAL);
 	EXPECT(marker_stubs_add(MODULE, &span) == -EINVAL);
-	/* The same record twice. */
+	/* Two chunks with the same record are refused. */
 	EXPECT(join_two(1, 1, &span) == -EINVAL);
 	/* A chunk without records has no effect on the table. */
 	fill_head(0, sizeof(struct patcher_site));
 	EXPECT(join_two(1, 2, &span) == 2);
 	chunk.head.bytes = 0;
 	chunk.head.first = 0;
-	EXPECT(!kmarkers_join(&span, &chunk.head, sizeof(struct patcher_site)));
+	EXPECT(!kmarkers_join_chunk(&span, &chunk.head, sizeof(struct patcher_site)));
 	EXPECT(kmarkers_span_records(&span, sizeof(struct patcher_site)) == 2);
 	EXPECT(span.first == &chunk.sites[1] && span.chunks == 3);
 	return NULL;
@@ -204,7 +209,7 @@ static __used noinline void other_instructions(void)
 }
 
 static struct patcher_site others[OTHERS];
-/* One site reads scaled[1], which is set.  All others read scaled[0], which lies before it. */
+/* One site reads scaled[1], which is set.  All others read scaled[0], at a lower address. */
 static DEFINE_IMV(u8, scaled)[2];
 
 static noinline u8 read_scaled(void)
@@ -216,7 +221,7 @@ static noinline u8 read_scaled(void)
 	return value;
 }
 
-/* Return the nanoseconds that setting a value with one site takes: the least of several tries. */
+/* Set a value with one site SETS times.  Return the minimum time of several tries in ns, or 0. */
 static u64 time_sets(void)
 {
 	struct imv_change change = { .var = &scaled__imv[1], .size = 1 };
@@ -249,8 +254,8 @@ static int add_others(void)
 	return imv_add_table(MODULE, &span);
 }
 
-/* The time of a change does not depend on the sites of other variables. */
-static const char *does_not_walk(void)
+/* Check that the time to set a value does not depend on the number of sites of other values. */
+static const char *check_time_of_set(void)
 {
 	u64 alone = time_sets(), among;
 
@@ -262,17 +267,17 @@ static const char *does_not_walk(void)
 	return NULL;
 }
 
-static void forget_others(void)
+static void drop_others(void)
 {
 	imv_drop_module(MODULE);
 }
 
 const struct test_case table_cases[] = {
-	{ "tables_of_reads_are_taken", takes_reads, NULL },
-	{ "tables_of_others_are_refused", refuses_others, NULL },
-	{ "tables_with_wrong_heads_are_refused", refuses_heads, NULL },
-	{ "tables_of_units_are_joined", joins, NULL },
-	{ "imv_set_looks_at_its_sites_only", does_not_walk, forget_others },
+	{ "tables_of_reads_are_taken", check_accepted_sites, NULL },
+	{ "tables_of_others_are_refused", check_refused_sites, NULL },
+	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
+	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
+	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_others },
 };
 
 const unsigned int table_nr_cases = ARRAY_SIZE(table_cases);

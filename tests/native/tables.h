@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for tables that are made at run time. */
+/* Test cases of tables.c: tables that are made at run time. */
 #ifndef TESTS_NATIVE_TABLES_H
 #define TESTS_NATIVE_TABLES_H
 

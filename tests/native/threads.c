@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A thread on every CPU the process may use. */
+/* Threads of the stress tests: one on each CPU that the process may use. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ static unsigned int nr_threads;
 static bool stop;
 static void (*pass_function)(void);
 
-static void *run(void *data)
+static void *pass_repeatedly(void *data)
 {
 	struct thread *thread = data;
 
@@ -31,7 +31,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-static int start_on(unsigned int cpu)
+static int start_thread_on(unsigned int cpu)
 {
 	pthread_attr_t attr;
 	cpu_set_t set;
@@ -42,7 +42,7 @@ static int start_on(unsigned int cpu)
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	threads[nr_threads].passes = 0;
-	err = pthread_create(&threads[nr_threads].id, &attr, run, &threads[nr_threads]);
+	err = pthread_create(&threads[nr_threads].id, &attr, pass_repeatedly, &threads[nr_threads]);
 	pthread_attr_destroy(&attr);
 	nr_threads += !err;
 	return -err;
@@ -60,7 +60,7 @@ int test_start_threads(void (*pass)(void))
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (cpu = 0; cpu < CPU_SETSIZE && nr_threads < MAX_THREADS && !err; cpu++)
 		if (CPU_ISSET(cpu, &allowed))
-			err = start_on(cpu);
+			err = start_thread_on(cpu);
 	for (i = 0; i < nr_threads && !err; i++)
 		while (!READ_ONCE(threads[i].passes))
 			sched_yield();
@@ -96,7 +96,7 @@ void test_wait_pass(void)
 	}
 }
 
-bool test_alone(void)
+bool test_has_one_cpu(void)
 {
 	return false;
 }

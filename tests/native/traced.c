@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints in the program's text when kmarkers_start() moves it: of uprobes, where this
- * process may set them, and of a debugger, by ptrace(2).
+ * Tests of kmarkers_start(), which moves the program's text, while the text contains breakpoints of
+ * others: of uprobes, if this process may add them, and of a debugger, by ptrace(2).
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,12 +29,12 @@
 static DEFINE_IMV(int, value) = 1;
 static volatile unsigned int calls;
 
-static noinline void plain(void)
+static noinline void count_call(void)
 {
 	calls++;
 }
 
-/* A site of ours; its instruction begins the function. */
+/* Read an immediate value: the function begins with the instruction of the site. */
 static noinline int read_value(void)
 {
 	return imv_read(value);
@@ -42,7 +42,7 @@ static noinline int read_value(void)
 
 extern u8 traced_long_nop[];
 
-/* A uprobe on a nop of five bytes becomes a call, from Linux 6.18 on. */
+/* Execute a nop of 5 bytes: since Linux 6.18, the kernel replaces it by a call for a uprobe. */
 static noinline void long_nop(void)
 {
 	asm volatile(".globl traced_long_nop\n"
@@ -63,23 +63,27 @@ static void count_hit(void *private, const struct sdt_hit *hit)
 	calls++;
 }
 
-static u8 *places(unsigned int i)
+/* Return the address of breakpoint number @i. */
+static u8 *get_place(unsigned int i)
 {
 	static u8 *const all[PLACES] = {
-		(u8 *)plain, (u8 *)read_value, (u8 *)hit_probe, traced_long_nop,
+		(u8 *)count_call, (u8 *)read_value, (u8 *)hit_probe, traced_long_nop,
 	};
 
 	return all[i];
 }
 
-/* Check that all works, in text without any foreign bytes.  Return the step that failed, or 0. */
-static int runs(void)
+/*
+ * Check that functions, values and probes work, and that the text has no breakpoints of others.
+ * Return the number of the step that failed, or 0.
+ */
+static int check_all(void)
 {
 	static const u8 nop[NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0, 0 };
 	unsigned int before = calls;
 	int now = _imv_read(value);
 
-	plain();
+	count_call();
 	long_nop();
 	hit_probe();
 	if (calls != before + 2 || read_value() != now)
@@ -94,13 +98,13 @@ static int runs(void)
 	return memcmp(traced_long_nop, nop, NOP_BYTES) ? 6 : 0;
 }
 
-/* Add a uprobe at an address, whose file offset is known because the load bias is 0. */
+/* Add a uprobe at an address of this program, whose load bias is 0. */
 static int add_uprobe(const u8 *addr)
 {
 	extern const u8 __ehdr_start[];
 
 	return uprobes_add("/proc/self/exe",
-			   uprobes_offset((const void *)__ehdr_start, (unsigned long)addr));
+			   uprobes_find_offset((const void *)__ehdr_start, (unsigned long)addr));
 }
 
 static int add_uprobes(void)
@@ -109,9 +113,9 @@ static int add_uprobes(void)
 	int err = 0;
 
 	for (i = 0; i < PLACES && !err; i++) {
-		err = add_uprobe(places(i));
-		/* The kernel refuses uprobes on instructions with the prefix of sites of probes. */
-		if (err == -ENOTSUPP && places(i) == (u8 *)hit_probe)
+		err = add_uprobe(get_place(i));
+		/* The kernel refuses uprobes on instructions with the prefix of SDT sites. */
+		if (err == -ENOTSUPP && get_place(i) == (u8 *)hit_probe)
 			err = 0;
 	}
 	return err;
@@ -119,29 +123,29 @@ static int add_uprobes(void)
 
 int traced_by_uprobes(void)
 {
-	int err = uprobes_type() < 0 ? -EPERM : add_uprobes();
+	int err = uprobes_read_type() < 0 ? -EPERM : add_uprobes();
 	unsigned int i;
 
 	if (err) {
-		fprintf(stderr, "uprobes: %s\n", uprobes_why(err));
+		fprintf(stderr, "uprobes: %s\n", uprobes_explain(err));
 		return NO_UPROBES;
 	}
-	if (*places(0) != KMARKERS_INT3)
+	if (*get_place(0) != KMARKERS_INT3)
 		return 1;
 	for (i = 0; i < 3; i++) {
-		plain();
+		count_call();
 		long_nop();
 		read_value();
 	}
-	err = kmarkers_start() ? 1 : runs();
-	/* One tracer detaches, and another one attaches. */
+	err = kmarkers_start() ? 1 : check_all();
+	/* Remove the uprobes, and add them again, as when another tracer attaches. */
 	uprobes_drop();
-	err = err ?: runs();
+	err = err ?: check_all();
 	if (!err && add_uprobes())
 		return 7;
-	err = err ?: runs();
+	err = err ?: check_all();
 	uprobes_drop();
-	return err ?: runs();
+	return err ?: check_all();
 }
 
 int traced_by_debugger(void)
@@ -149,12 +153,12 @@ int traced_by_debugger(void)
 	unsigned int i;
 
 	for (i = 0; i < PLACES; i++)
-		if (*places(i) != KMARKERS_INT3)
+		if (*get_place(i) != KMARKERS_INT3)
 			return 1;
-	return kmarkers_start() ? 1 : runs();
+	return kmarkers_start() ? 1 : check_all();
 }
 
-static const char *keeps_running_under_uprobes(void)
+static const char *check_under_uprobes(void)
 {
 	int code = start_anew("uprobes");
 
@@ -164,7 +168,7 @@ static const char *keeps_running_under_uprobes(void)
 	return NULL;
 }
 
-/* Store a breakpoint, and behind it bytes as in a nop that is being replaced by a call. */
+/* Store a breakpoint.  On the nop, also store other bytes, as in the kernel's change to a call. */
 static bool store_breakpoint(pid_t child, u8 *addr)
 {
 	u8 bytes[sizeof(long)] = { KMARKERS_INT3, 1, 2, 3, 4 };
@@ -178,8 +182,11 @@ static bool store_breakpoint(pid_t child, u8 *addr)
 	return !ptrace(PTRACE_POKETEXT, child, addr, word);
 }
 
-/* Return the exit code of a child that stops once, at its exec(), or 128 + SIGNAL. */
-static int debug(pid_t child)
+/*
+ * Store breakpoints in a child that has stopped at its exec(), and let it continue.  Return its
+ * exit code, or 128 + SIGNAL if a signal stops or kills it.
+ */
+static int debug_child(pid_t child)
 {
 	int status;
 	unsigned int i;
@@ -187,7 +194,7 @@ static int debug(pid_t child)
 	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 		return -1;
 	for (i = 0; i < PLACES; i++)
-		if (!store_breakpoint(child, places(i)))
+		if (!store_breakpoint(child, get_place(i)))
 			return -1;
 	if (ptrace(PTRACE_CONT, child, 0, 0) || waitpid(child, &status, 0) != child)
 		return -1;
@@ -198,7 +205,7 @@ static int debug(pid_t child)
 	return 128 + WSTOPSIG(status);
 }
 
-static const char *keeps_running_under_debugger(void)
+static const char *check_under_debugger(void)
 {
 	pid_t child = fork();
 
@@ -207,13 +214,13 @@ static const char *keeps_running_under_debugger(void)
 			_exit(126);
 		start_exec("debugger");
 	}
-	EXPECT(debug(child) == 0);
+	EXPECT(debug_child(child) == 0);
 	return NULL;
 }
 
 const struct test_case traced_cases[] = {
-	{ "traced_by_uprobes", keeps_running_under_uprobes, NULL },
-	{ "traced_by_debugger", keeps_running_under_debugger, NULL },
+	{ "traced_by_uprobes", check_under_uprobes, NULL },
+	{ "traced_by_debugger", check_under_debugger, NULL },
 };
 
 const unsigned int traced_nr_cases = ARRAY_SIZE(traced_cases);

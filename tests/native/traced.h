@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases of programs with breakpoints of a tracer or a debugger. */
+/* Test cases of traced.c: programs with breakpoints of a tracer or a debugger. */
 #ifndef TESTS_NATIVE_TRACED_H
 #define TESTS_NATIVE_TRACED_H
 
@@ -8,7 +8,7 @@
 extern const struct test_case traced_cases[];
 extern const unsigned int traced_nr_cases;
 
-/* Scenarios: a program before kmarkers_start(), traced.  Return the exit code. */
+/* Scenarios in a traced program that has not called kmarkers_start().  Return the exit code. */
 int traced_by_uprobes(void);
 int traced_by_debugger(void);
 

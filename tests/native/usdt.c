@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program with a USDT probe behind its semaphore, for the tracers of a test kernel.  For each line
- * of its standard input it passes the probe six times and prints how often its argument was
- * computed, and the semaphore.
+ * A program with a USDT probe that is guarded by its semaphore, for tests of tracers.  For each
+ * line of standard input it hits the probe six times, and prints how often it has computed an
+ * argument, and the value of the semaphore.
  */
 #define _SDT_HAS_SEMAPHORES 1
 #include <stdio.h>
 #include <sys/sdt.h>
 
 volatile unsigned short server_request__start_semaphore __attribute__((section(".probes")));
-static int described;
+static int computed;
 
-static long describe(int number)
+static long compute_argument(int number)
 {
-	described++;
+	computed++;
 	return number * 1000L;
 }
 
-static void pass_probe(int number)
+static void hit_probe(int number)
 {
 	if (__builtin_expect(server_request__start_semaphore, 0))
-		DTRACE_PROBE2(server, request__start, number, describe(number));
+		DTRACE_PROBE2(server, request__start, number, compute_argument(number));
 }
 
 int main(void)
@@ -31,10 +31,10 @@ int main(void)
 	while ((c = getchar()) != EOF) {
 		if (c != '\n')
 			continue;
-		described = 0;
+		computed = 0;
 		for (i = 1; i <= 6; i++)
-			pass_probe(i);
-		printf("described %d semaphore %u\n", described, server_request__start_semaphore);
+			hit_probe(i);
+		printf("described %d semaphore %u\n", computed, server_request__start_semaphore);
 	}
 	return 0;
 }

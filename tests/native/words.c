@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines and numbers that are written to files: which are accepted, and which are refused. */
+/* Tests of the parser of lines and numbers that users write to control files. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,13 +22,13 @@ static const struct {
 	{ "-9223372036854775808", 0x8000000000000000ULL },
 };
 
-/* Texts that are refused as numbers, signed or not. */
+/* Texts that are refused as signed and as unsigned numbers. */
 static const char *const no_numbers[] = {
 	"", "\n", "1\n", "\n1", "1\n2", "1\n\n", "0x1\n", " 1", "1 ", "1x", "0x", "08", "--1", "+-1",
 	"one", "18446744073709551616",
 };
 
-static const char *numbers(void)
+static const char *check_numbers(void)
 {
 	unsigned int i;
 	u64 value;
@@ -50,22 +50,22 @@ static const char *numbers(void)
 	return NULL;
 }
 
-static const char *lines(void)
+static const char *check_lines(void)
 {
 	char whole[] = "a b\n", open[] = "a b", twice[] = "a\n\n", bare[] = "\n", nul[] = "a\0b";
 
-	EXPECT(!kmarkers_end_line(whole, 4) && !strcmp(whole, "a b"));
-	EXPECT(!kmarkers_end_line(open, 3) && !strcmp(open, "a b"));
-	EXPECT(!kmarkers_end_line(twice, 3) && !strcmp(twice, "a\n"));
-	EXPECT(kmarkers_end_line(bare, 1) == -EINVAL);
-	EXPECT(kmarkers_end_line(bare, 0) == -EINVAL);
-	EXPECT(kmarkers_end_line(nul, 3) == -EINVAL);
+	EXPECT(!kmarkers_strip_newline(whole, 4) && !strcmp(whole, "a b"));
+	EXPECT(!kmarkers_strip_newline(open, 3) && !strcmp(open, "a b"));
+	EXPECT(!kmarkers_strip_newline(twice, 3) && !strcmp(twice, "a\n"));
+	EXPECT(kmarkers_strip_newline(bare, 1) == -EINVAL);
+	EXPECT(kmarkers_strip_newline(bare, 0) == -EINVAL);
+	EXPECT(kmarkers_strip_newline(nul, 3) == -EINVAL);
 	return NULL;
 }
 
 const struct test_case words_cases[] = {
-	{ "words_numbers", numbers, NULL },
-	{ "words_lines", lines, NULL },
+	{ "words_numbers", check_numbers, NULL },
+	{ "words_lines", check_lines, NULL },
 };
 
 const unsigned int words_nr_cases = ARRAY_SIZE(words_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for the functions that parse what is written to files. */
+/* Test cases of words.c: the parser of text that is written to control files. */
 #ifndef TESTS_NATIVE_WORDS_H
 #define TESTS_NATIVE_WORDS_H
 

@@ -1,24 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs as root in a bare Debian: installs, upgrades and removes the packages as their users do.
-# /srv/packages holds the packages, /srv/next those of a later version, /srv/examples the examples.
-# Prints KTAP. What the test kernel gets is left in /srv/modules, with the key that DKMS made; what a
-# kernel gets that is installed later is left in /srv/modules-later.
+# Runs as root in a minimal Debian: installs, upgrades and removes the packages as users do.
+# /srv/packages contains the packages, /srv/next those of a later version, /srv/examples the
+# examples. Prints KTAP. Writes modules for tests in a test kernel, and the key of DKMS, to
+# /srv/modules; those for a kernel that is installed later to /srv/modules-later.
 #
 # usage: root.sh VERSION NEXT
 version=$1 next=$2
 number=0
-# From the installation to the first event is a matter of at most 3 minutes. A busy machine takes
-# longer; the time for which its processors work stays about the same.
+# Limit of the CPU time of the installation in seconds: users should wait for at most 3 minutes. The
+# CPU time is checked, because a busy machine hardly changes it.
 PROCESSOR_SECONDS=170
 
-# result CODE NAME
+# result CODE NAME: print the result of a test, which has passed if CODE is 0
 result() {
 	number=$((number + 1))
 	if [ "$1" -eq 0 ]; then echo "ok $number $2"; else echo "not ok $number $2"; fi
 }
 
-# try NAME COMMAND...
+# try NAME COMMAND...: passes if the command succeeds
 try() {
 	name=$1
 	shift
@@ -38,7 +38,7 @@ refused() {
 	result $code "$name"
 }
 
-# same NAME GOT WANTED
+# same NAME GOT WANTED: passes if both are the same text
 same() {
 	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
@@ -49,55 +49,56 @@ get() {
 	apt-get -qq -y --no-install-recommends "$@"
 }
 
-# list_files: print every file that a package may leave. The key is DKMS's own, for all modules.
+# list_files: print all files but caches, logs and lists, to find files that a package leaves
+# behind. The key that DKMS has made is left out: it is for the modules of all packages.
 list_files() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv -o -path /run \
 		-o -path /var/cache -o -path /var/log -o -path '/var/lib/dpkg/*-old' \
 		-o -path /var/lib/apt/lists -o -path '/var/lib/dkms/mok.*' -o -name __pycache__ \) -prune -o -print | LC_ALL=C sort
 }
 
-# modules: print the modules that are installed
+# modules: print the names of the installed modules of kmarkers
 modules() {
 	find "/lib/modules/$release/updates" -name 'kmarkers*.ko*' | sed 's|.*/||; s/\.ko.*//' | sort
 }
 
-# field NAME: print the values of a field of the modules, each value once
+# field NAME: print the values of a modinfo field of the installed modules, each value once
 field() {
 	find "/lib/modules/$release/updates" -name 'kmarkers*.ko*' -exec modinfo -F "$1" {} + | sort -u
 }
 
-# described: print the parameters that the modules describe, each behind its module
+# described: print the module parameters that have a description: "MODULE PARAMETER" on each line
 described() {
 	modules | while read -r module; do
 		modinfo -k "$release" -F parm "$module" | sed -n "s/^\([a-z_]*\):..*/$module \1/p"
 	done
 }
 
-# started: print the files that load a module at boot, or give it parameters
-started() {
+# boot_files: print the files that load a module of kmarkers at boot, or set its parameters
+boot_files() {
 	find /etc/modules-load.d /usr/lib/modules-load.d /lib/modules-load.d /etc/modprobe.d \
 		/usr/lib/modprobe.d /lib/modprobe.d -name '*kmarkers*' 2>/dev/null
 }
 
-# state: print how dpkg sees the package of the modules
+# state: print dpkg's status and version of the package kmarkers-dkms
 state() {
 	dpkg-query -W -f '${db:Status-Abbrev}${Version}' kmarkers-dkms
 }
 
-# worked_between BEFORE AFTER: print the seconds that processors worked for programs of this script,
-# according to the output of "times" before and after
+# worked_between BEFORE AFTER: print the CPU seconds of this script's child processes, from the
+# output of "times" before and after
 worked_between() {
 	cat "$1" "$2" | sed -n 's/[ms]/ /g; 2p; 4p' |
 		awk '{ worked = $1 * 60 + $2 + $3 * 60 + $4 - worked } END { print int(worked) }'
 }
 
-# build DIRECTORY: build an outside client as its users do
+# build DIRECTORY: build an external module against the installed packages, as users do
 build() {
 	make -C "/lib/modules/$release/build" M="$1" \
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
 }
 
-# build_headers: build a module for each header of modules that the packages installed
+# build_headers: build a module for each installed header for modules, which includes only that
 build_headers() {
 	objects='' headers=$(cd "$(pkg-config --variable=kmarkers kmarkers)/include" &&
 		grep -L '#error "include <' kmarkers/*.h linux/*.h | grep -v /user.h) || return
@@ -107,7 +108,7 @@ build_headers() {
 		objects="$objects $name.o"
 		printf '#include <%s>\n#include <linux/module.h>\nMODULE_LICENSE("GPL");\n' "$header" >"/srv/each/$name.c"
 	done
-	# shellcheck disable=SC2016 # make's variable
+	# shellcheck disable=SC2016 # a variable of make
 	printf 'include $(KMARKERS)/kmarkers.mk\nobj-m :=%s\n' "$objects" >/srv/each/Kbuild
 	[ "$(echo "$objects" | wc -w)" -gt 20 ] && build /srv/each
 }
@@ -121,8 +122,8 @@ build_examples() {
 	done
 }
 
-# deliver DIRECTORY: build a client, and leave what a test kernel gets there. Under Secure Boot a
-# client must be signed, too.
+# deliver DIRECTORY: build and sign an external client module, and copy all modules and other files
+# for the test kernel to DIRECTORY. Under Secure Boot, clients must be signed, too.
 deliver() {
 	rm -rf /srv/client
 	cp -r /srv/examples/client /srv/client
@@ -148,7 +149,7 @@ deliver() {
 	depmod "$release"
 }
 
-# deliver_later: leave modules of the later version beside those of this one
+# deliver_later: copy two modules of the later version to /srv/modules/next
 deliver_later() {
 	mkdir -p /srv/modules/next
 	cp "/lib/modules/$release/updates/dkms/kmarkers_immediate.ko"* \
@@ -156,13 +157,14 @@ deliver_later() {
 	if [ -e /srv/modules/next/kmarkers_immediate.ko.xz ]; then xz -d /srv/modules/next/*.xz; fi
 }
 
-# packages: print the packages that are installed
+# packages: print the names of the installed packages
 packages() {
 	dpkg-query -W -f '${Package}\n'
 }
 
-# shellcheck disable=SC2016 # for the other shell
-# fill: install the modules where DKMS has no room for a build. The mount vanishes with its namespace.
+# shellcheck disable=SC2016 # the other shell expands the variable
+# fill: install the modules while DKMS has only 4 MB for a build. The mount is in a mount namespace
+# of its own, which ends with the command.
 fill() {
 	unshare --mount sh -e -c 'mount -t tmpfs -o size=4m tmpfs /var/lib/dkms
 		exec apt-get -qq -y --no-install-recommends install "$1"' \
@@ -174,9 +176,9 @@ get update && get install dkms gcc make openssl kmod pkgconf libc6-dev mount pyt
 	xz-utils || exit
 echo "# uptime: tools are installed"
 
-try "packages can be installed without headers of a kernel" get install /srv/packages/*.deb
+try "packages can be installed without kernel headers" get install /srv/packages/*.deb
 grep -q "no module was built: headers of a kernel are missing" /tmp/said
-result $? "a sentence says that headers are missing"
+result $? "a message reports that kernel headers are missing"
 try "packages without a build can be purged" get purge kmarkers kmarkers-dev kmarkers-dkms
 
 get install linux-headers-amd64 >/dev/null || exit
@@ -184,20 +186,20 @@ release=$(basename /lib/modules/*-amd64)
 depmod "$release"
 list_files >/tmp/before
 
-refused "a disk that is full in the middle of a build is an error" "[Ee]rror\|No space" fill
-same "no module is left by that" "$(modules)" ""
+refused "installing fails if the disk is full during the build" "[Ee]rror\|No space" fill
+same "no module is left by the failed installation" "$(modules)" ""
 start=$(date +%s)
-# In the shell itself: a subshell has no such children.
+# Call times in the shell itself: a subshell does not have the CPU times of these children.
 times >/tmp/before.times
-try "the installation is finished when there is room" get install /srv/packages/*.deb
+try "the installation succeeds when the disk has space" get install /srv/packages/*.deb
 times >/tmp/after.times
 worked=$(worked_between /tmp/before.times /tmp/after.times)
-echo "# install: $(($(date +%s) - start)) s, in which processors worked $worked s"
+echo "# install: $(($(date +%s) - start)) s, CPU time $worked s"
 [ "$worked" -gt 0 ] && [ "$worked" -le "$PROCESSOR_SECONDS" ]
-result $? "processors work at most $PROCESSOR_SECONDS s to install"
+result $? "the installation takes at most $PROCESSOR_SECONDS s of CPU time"
 grep -q "^kmarkers-dkms: [1-9][0-9]* of [1-9][0-9]* files are compiled$" /tmp/said
-result $? "the installation says how many files are compiled"
-try "nothing is half installed" test -z "$(dpkg --audit)"
+result $? "the installation prints the number of compiled files"
+try "no package is partly installed" test -z "$(dpkg --audit)"
 wanted=$(sed -n 's/^BUILT_MODULE_NAME.*="\(.*\)"/\1/p' "/usr/src/kmarkers-$version/dkms.conf" | sort)
 same "all modules are installed" "$(modules)" "$wanted"
 same "modules have the version of the package" "$(field version)" "$version"
@@ -205,14 +207,14 @@ same "modules have the version of the package" "$(field version)" "$version"
 result $? "modules are signed by DKMS"
 same "the command has the version of the package" "$(kmarkers --version)" "kmarkers $version"
 for page in man1/kmarkers.1 man1/kmarkers-bench.1 man7/kmarkers.7 man9/kmarkers-immediate.9; do
-	try "man page $page is there" test -e "/usr/share/man/$page.gz"
+	try "man page $page is installed" test -e "/usr/share/man/$page.gz"
 done
-same "no module is loaded at boot by itself" "$(started)" ""
+same "no module is loaded at boot by itself" "$(boot_files)" ""
 
-refused "headers of another kernel are missing" "headers" dkms build "kmarkers/$version" -k 9.9.9-other
-same "modules stay as they were" "$(modules)" "$wanted"
+refused "building for a kernel without headers fails" "headers" dkms build "kmarkers/$version" -k 9.9.9-other
+same "the failed build changes no module" "$(modules)" "$wanted"
 
-# shellcheck disable=SC2046 # flags are words
+# shellcheck disable=SC2046 # word splitting is intended
 try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user/flight.c \
 	$(pkg-config --cflags --libs kmarkers-user)
 for what in headers examples; do
@@ -222,25 +224,25 @@ for what in headers examples; do
 done
 deliver /srv/modules
 
-# To the scripts of the package modules are loaded.
+# Simulate loaded modules for the maintainer scripts of the package, which read KMARKERS_ROOT.
 mkdir -p /tmp/loaded/proc /tmp/loaded/sys/module/kmarkers_patcher
 echo "kmarkers_patcher 90000 0 - Live 0x0" >/tmp/loaded/proc/modules
 echo "$version" >/tmp/loaded/sys/module/kmarkers_patcher/version
 find /lib/modules -name 'kmarkers*' -exec ls -i {} + >/tmp/inodes
-refused "removing the package while its modules are loaded" \
+refused "removing the package is refused while its modules are loaded" \
 	"nothing is removed, because these modules are loaded: kmarkers_patcher; unload them first" \
 	env KMARKERS_ROOT=/tmp/loaded apt-get -qq -y remove kmarkers-dkms
-same "the package is installed as before" "$(state)" "ii $version"
+same "the package is still installed" "$(state)" "ii $version"
 find /lib/modules -name 'kmarkers*' -exec ls -i {} + | diff /tmp/inodes - >/dev/null
-result $? "the same files of modules are there as before"
+result $? "the module files are the same as before"
 
 try "packages are upgraded" env KMARKERS_ROOT=/tmp/loaded apt-get -qq -y install /srv/next/*.deb
 grep -q "modules of version $version are loaded; unload them, or boot again, to use version $next" /tmp/said
-result $? "a sentence says what must happen while older modules are loaded"
+result $? "a message asks to unload the older modules or to reboot"
 rm -r /tmp/loaded
 deliver_later
 same "modules have the version of the upgrade" "$(field version)" "$next"
-same "the older sources are gone" "$(ls -d /usr/src/kmarkers-*)" "/usr/src/kmarkers-$next"
+same "the older sources are removed" "$(ls -d /usr/src/kmarkers-*)" "/usr/src/kmarkers-$next"
 try "packages are downgraded" get install --allow-downgrades /srv/packages/*.deb
 same "modules have the version of the downgrade" "$(field version)" "$version"
 
@@ -250,22 +252,22 @@ try "headers of another kernel are installed" get install linux-headers-rt-amd64
 release=$(basename /lib/modules/*-rt-amd64)
 same "modules are built for a kernel that is installed later" "$(modules)" "$wanted"
 dkms uninstall "kmarkers/$version" -k "$release" >/dev/null
-same "the modules of that kernel are taken away" "$(modules)" ""
+same "the modules of that kernel are uninstalled" "$(modules)" ""
 try "modules are built at boot for a kernel that lacks them" dkms autoinstall -k "$release"
-same "the modules of that kernel are back" "$(modules)" "$wanted"
+same "the modules of that kernel are installed again" "$(modules)" "$wanted"
 deliver /srv/modules-later
 release=$older
 
-# As after a removal that was interrupted.
+# Delete a module, as an interrupted removal may have done.
 find "/lib/modules/$release/updates" -name 'kmarkers_sdt.ko*' -delete
-try "packages are removed although a module is gone" get remove kmarkers kmarkers-dev kmarkers-dkms
-same "modules of all kernels are gone" "$(find /lib/modules -name 'kmarkers*')" ""
+try "packages are removed although a module is missing" get remove kmarkers kmarkers-dev kmarkers-dkms
+same "no kernel has modules of kmarkers any more" "$(find /lib/modules -name 'kmarkers*')" ""
 try "packages are purged" dpkg --purge kmarkers kmarkers-dev kmarkers-dkms
-# shellcheck disable=SC2046 # packages are words
+# shellcheck disable=SC2046 # word splitting is intended
 dpkg --purge $(packages | LC_ALL=C sort | LC_ALL=C comm -13 /tmp/packages -) >/dev/null 2>&1
-# depmod wrote into it.
+# Also remove the folder of the other kernel, to which depmod has written files.
 rm -rf /lib/modules/*-rt-amd64
 list_files | diff /tmp/before - >/tmp/left
 sed 's/^/# /' /tmp/left
-try "purging leaves nothing" test ! -s /tmp/left
+try "purging leaves no files" test ! -s /tmp/left
 echo "1..$number"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page in a browser, on three screens, light and dark; for the suite `page` of make check-full.
+"""Tests of the HTML report in Chromium, on three screen sizes, in light and dark colours.
 
 kmarkers check runs it where scripts/setup --page has installed Chromium and build/page.
 """
@@ -19,8 +19,8 @@ BROWSER = ROOT / "scripts" / "kmtools" / "suites" / "browser.py"
 SECONDS = 600
 
 
-def look_at(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
-    """What is wrong with each page, as lines, by the name of its file."""
+def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
+    """Check pages in Chromium; return the lines with the faults of each page, by file name."""
     words = [str(PYTHON), str(BROWSER), *(["--brief"] if brief else []), *map(str, pages)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr
@@ -38,23 +38,23 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_hostile(tmp_path_factory.mktemp("hostile"))
 
 
-def test_the_reference_page_is_right_on_every_screen(reference: Path) -> None:
-    assert look_at(reference / "report.html") == {"report.html": []}
+def test_reference_page_has_no_fault_on_any_screen(reference: Path) -> None:
+    assert find_page_faults(reference / "report.html") == {"report.html": []}
 
 
-def test_a_page_of_hostile_names_is_right_but_for_its_answer(hostile: Path) -> None:
-    (lines,) = look_at(hostile / "report.html", brief=True).values()
+def test_page_with_hostile_names_has_faults_on_the_first_screen_only(hostile: Path) -> None:
+    (lines,) = find_page_faults(hostile / "report.html", brief=True).values()
     assert [line for line in lines if "first screen" not in line] == []
 
 
-def test_a_page_of_all_benchmarks_is_right_on_a_telephone(
+def test_page_of_all_benchmarks_has_no_fault_on_a_phone(
     tmp_path: Path, native_programs: None
 ) -> None:
-    run = pages.make_whole(tmp_path, nativeprograms.kmbench("list").stdout)
-    assert look_at(run / "report.html", brief=True) == {"report.html": []}
+    run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
+    assert find_page_faults(run / "report.html", brief=True) == {"report.html": []}
 
 
-# A table that is scrolled together with its verdict.
+# A table whose verdict column (class v) scrolls out of sight, which is a fault.
 WIDE_TABLE = """
 <div class="scroll" tabindex="0" style="overflow-x: auto; width: 200px"><table><tbody>
 <tr><th scope="row">a</th><td style="min-width: 600px">b</td><td class="v">c</td></tr>
@@ -68,7 +68,7 @@ aria-label="label">{svg}</svg></figure><p><a href="#x" id="x">link</a></p>{body}
 """
 
 
-# What is broken: style, figure, text; and the line that says so.
+# Pages with one flaw each: the inserted CSS, SVG and HTML, and a part of the expected fault line.
 FLAWS = {
     "pale": (".answer { color: #999999 }", "", "", 'contrast: <p> "a"'),
     "texts": ("", '<text x="1" y="20">one</text><text x="9" y="22">two</text>', "", "overlap: <te"),
@@ -89,14 +89,14 @@ FLAWS = {
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What is noticed in pages with one flaw each."""
+    """Return the faults found in pages with one flaw each, by file name."""
     folder = tmp_path_factory.mktemp("broken")
     for name, (css, drawn, body, _) in FLAWS.items():
         text = BROKEN.format(css=css, svg=drawn, body=body)
         (folder / f"{name}.html").write_text(text)
-    return look_at(*folder.iterdir(), brief=True)
+    return find_page_faults(*folder.iterdir(), brief=True)
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_a_flaw_is_noticed(broken: dict[str, list[str]], flaw: str) -> None:
+def test_each_flaw_is_reported(broken: dict[str, list[str]], flaw: str) -> None:
     assert any(FLAWS[flaw][3] in line for line in broken[f"{flaw}.html"])

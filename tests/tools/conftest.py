@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fixtures that several test files use."""
+"""Fixtures of several test files."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Suites that a test runs keep no logs beside those of the run that it is a part of."""
+    """Redirect the logs of suites that a test runs, so that those in build/check are kept."""
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
 @pytest.fixture(scope="session")
 def native_programs() -> None:
-    """Build kmbench and the programs that are tested with it."""
-    nativeprograms.build()
+    """Build kmbench and other programs of native/ that tests run."""
+    nativeprograms.build_programs()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads an SVG that the tools wrote, and compares two of them by texts, positions and classes.
+"""Parses SVG figures of kmarkers, and compares two of them by texts, positions and CSS classes.
 
-Versions of matplotlib differ in bytes; a tenth of a pixel is what they may differ in places."""
+The bytes differ between versions of matplotlib; positions may differ by NEAR."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ NUMBER = re.compile(r"-?[\d.]+")
 
 @dataclass(frozen=True)
 class Part:
-    """A shape or a text: what it is, its classes and the rest of its look, its text, its places."""
+    """A path or text element: its CSS classes, other attributes, text, path commands,
+    coordinates."""
 
     kind: str
     classes: str
@@ -34,8 +35,8 @@ class Part:
         return self.places[1]
 
 
-def parts(svg: str) -> list[Part]:
-    """The shapes and texts of a figure, in their order."""
+def parse_elements(svg: str) -> list[Part]:
+    """Return the path and text elements of an SVG, in document order."""
     found = []
     for element in ElementTree.fromstring(svg).iter():
         kind = element.tag.rpartition("}")[2]
@@ -52,33 +53,38 @@ def parts(svg: str) -> list[Part]:
     return found
 
 
-def texts(svg: str) -> list[Part]:
-    """The texts alone."""
-    return [part for part in parts(svg) if part.kind == "text"]
+def parse_texts(svg: str) -> list[Part]:
+    """Return the text elements of an SVG."""
+    return [part for part in parse_elements(svg) if part.kind == "text"]
 
 
-def order(drawn: Sequence[Part]) -> list[Part]:
-    """Parts in an order that does not depend on how lines are joined: texts, then shapes."""
+def sort_elements(drawn: Sequence[Part]) -> list[Part]:
+    """Return elements sorted by kind: texts, then paths. Versions of matplotlib mix them
+    differently."""
     return sorted(drawn, key=lambda part: part.kind == "path")
 
 
-def difference(one: str, other: str) -> str:
-    """What differs between two figures beyond the width of a line, or "" for nothing."""
-    first, second = order(parts(one)), order(parts(other))
+def find_difference(one: str, other: str) -> str:
+    """Return a description of the first difference between two SVGs; "" if there is none."""
+    first, second = sort_elements(parse_elements(one)), sort_elements(parse_elements(other))
     if len(first) != len(second):
         return f"{len(first)} and {len(second)} parts"
     for a, b in zip(first, second, strict=True):
         if (a.kind, a.classes, a.look, a.text) != (b.kind, b.classes, b.look, b.text):
             return f"{a} and {b}"
-        far = [(p, q) for p, q in zip(ends(a), ends(b), strict=False) if abs(p - q) > NEAR]
-        if far or len(ends(a)) != len(ends(b)):
+        far = [
+            (p, q)
+            for p, q in zip(select_coordinates(a), select_coordinates(b), strict=False)
+            if abs(p - q) > NEAR
+        ]
+        if far or len(select_coordinates(a)) != len(select_coordinates(b)):
             return f"places of {a} and {b}"
     return ""
 
 
-def ends(part: Part) -> tuple[float, ...]:
-    """The places of a part; of a shape those of its moves, as lines may be level in one version
-    and not quite so in the other."""
+def select_coordinates(part: Part) -> tuple[float, ...]:
+    """Return the coordinates of an element that are compared: of a path only the first point,
+    because other points differ between versions of matplotlib."""
     if part.kind == "text":
         return part.places
     return tuple(part.places[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A laboratory whose emulator is a shell script, for tests of the code that judges a run."""
+"""A fake QEMU, a shell script, for tests of kmtools.lab without a virtual machine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kmtools.lab import catalogue
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 
-# A shell script that replaces QEMU and does what the test machine would do. It finds the files
-# of its serial ports and the nonce in its arguments.
+# The beginning of a shell script that replaces QEMU. It parses its arguments: $console, $status and
+# $results are the files of the serial ports, $nonce is that of the kernel's command line.
 FAKE_QEMU = r"""#!/bin/sh
 [ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
 for arg; do
@@ -36,7 +36,7 @@ finish() {
 
 
 def make_laboratory(root: Path) -> None:
-    """Make a directory with a kernel that only the fake emulator can boot."""
+    """Make a cache directory with a fake kernel, for the fake QEMU."""
     tree = root / "cache" / "kernels" / catalogue.default_name()
     tree.mkdir(parents=True)
     (tree / "vmlinuz").touch()
@@ -51,8 +51,8 @@ def make_laboratory(root: Path) -> None:
 
 
 @contextmanager
-def fake_emulator(laboratory: Path, script: str) -> Iterator[None]:
-    """Write a shell script that does what the test machine would do."""
+def use_fake_qemu(laboratory: Path, script: str) -> Iterator[None]:
+    """Make KMARKERS_QEMU name a fake QEMU that runs `script`, for the block."""
     fake = laboratory / "qemu"
     fake.write_text(FAKE_QEMU + script)
     fake.chmod(0o755)
@@ -63,10 +63,10 @@ def fake_emulator(laboratory: Path, script: str) -> Iterator[None]:
         del os.environ["KMARKERS_QEMU"]
 
 
-def run_fake(
+def boot_fake(
     laboratory: Path, script: str, timeout: float = 20.0, silence: float = 60.0
 ) -> tuple[Result, list[str]]:
-    """Boot with the fake emulator; return the verdict and what was shown."""
+    """Boot with the fake QEMU; return the result and the lines of the status channel."""
     said: list[str] = []
     request = Request(
         kernel=catalogue.default_name(),
@@ -76,5 +76,5 @@ def run_fake(
         accel="tcg",
         silence=silence,
     )
-    with fake_emulator(laboratory, script):
+    with use_fake_qemu(laboratory, script):
         return boot(request, said.append), said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A mirror whose apt is a shell script, for tests of fetching and of refused packages."""
+"""A fake package mirror: shell scripts replace apt-get and apt-cache, for tests of kmtools.lab."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ FULL = "E: Failed to fetch mirror://m/x.deb  Error writing to file - write (28: 
 CHANGED = "E: Failed to fetch mirror://m/x.deb  Hash Sum mismatch"
 NO_SUITE = "E: The repository 'mirror://m s-security Release' does not have a Release file."
 
-# It answers from files in $MIRROR: NAME.refused holds why NAME cannot be downloaded, `stale` and
-# `no-security` why lists cannot be; NAME.cut lets its download end halfway.
+# Replaces apt-get and apt-cache. Files in $MIRROR control it: NAME.refused has the error message
+# for the download of a package, `stale` and `no-security` those for the download of lists; NAME.cut
+# truncates the download of a package.
 FAKE_APT = r"""#!/bin/sh
 program=${0##*/}
 while :; do
@@ -73,7 +74,7 @@ esac
 
 
 class FakeMirror:
-    """Packages of two releases of a kernel, and a compiler."""
+    """A mirror with packages of two releases of a kernel, and of a compiler."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.dir = root / "mirror"
@@ -88,19 +89,19 @@ class FakeMirror:
         monkeypatch.setenv("MIRROR", str(self.dir))
         monkeypatch.setenv("KMARKERS_CACHE", str(self.cache))
         source = Source("mirror://m", "s", ("main",))
-        monkeypatch.setattr(apt, "mirror_of", lambda suite: Mirror(source, source))
+        monkeypatch.setattr(apt, "find_mirror", lambda suite: Mirror(source, source))
         # Only root can make device nodes, so fetching needs root.
         monkeypatch.setattr("os.geteuid", lambda: 0)
         monkeypatch.setattr("os.mknod", lambda path, *_: Path(path).touch())
         monkeypatch.setattr(unpack, "NEEDED_BYTES", 1 << 20)
-        monkeypatch.setattr(unpack, "have_qemu", lambda entry: True)
+        monkeypatch.setattr(unpack, "is_qemu_unpacked", lambda entry: True)
         for number, release in enumerate((OLD, NEW), 1):
             self.package(f"linux-image-{release}", str(number), f"boot/vmlinuz-{release}")
             self.package(f"linux-headers-{release}", str(number), f"usr/src/linux-{release}/x")
         self.package("make", "1", "usr/bin/make")
 
     def package(self, name: str, version: str, file: str, content: bytes = b"") -> None:
-        """Offer a package with one file."""
+        """Add a package with one file to the mirror."""
         tree = self.dir.parent / "package"
         (tree / "DEBIAN").mkdir(parents=True)
         fields = {"Package": name, "Version": version, "Architecture": "amd64"}
@@ -115,16 +116,16 @@ class FakeMirror:
         shutil.rmtree(tree)
 
     def say(self, file: str, text: str) -> None:
-        """Make a step fail with this message of apt."""
+        """Make apt fail with a message, by a control file such as NAME.refused."""
         (self.dir / file).write_text(f"{text}\n")
 
     def well_again(self) -> None:
-        """Make all steps succeed again."""
+        """Remove all control files, so that apt succeeds again."""
         for path in self.dir.iterdir():
             if path.suffix != ".deb":
                 path.unlink()
 
     @property
     def log(self) -> list[str]:
-        """Return the requests that apt made over the network."""
+        """Return the log of downloads: of lists and packages."""
         return (self.dir / "log").read_text().split()

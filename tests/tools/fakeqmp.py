@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A fake monitor of an emulator; a test sets the state of its CPUs."""
+"""A fake QMP monitor of QEMU, with CPUs whose state a test sets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 IDT = 0xFFFFFE0000000000
-# Entry code of the kernel, which may be loaded at another address.
+# The address of the kernel's entry code for int3 (asm_exc_int3).
 ENTRY = 0xFFFFFFFF9A200B40
 
 
 @dataclass
 class FakeCpu:
-    """The state of one CPU; `next` may change it before each query."""
+    """The state of one CPU. `next` is called before each query, and may change it."""
 
     place: int = 0xFFFFFFFF99000000
     flags: int = 0x246
@@ -29,29 +29,29 @@ class FakeCpu:
     next: Callable[[FakeCpu], None] = lambda cpu: None
 
     def registers(self, number: int) -> str:
-        """Return the registers as the monitor prints them."""
+        """Return the output of `info registers` for this CPU."""
         self.next(self)
         return (
             f"\r\nCPU#{number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
-            f"RSI=0 RDI=0 RBP=0 RSP={stack_of(number):016x}\r\n"
+            f"RSI=0 RDI=0 RBP=0 RSP={stack_pointer_of(number):016x}\r\n"
             f"RIP={self.place:016x} RFL={self.flags:08x} [---Z-P-] CPL={3 if self.user else 0}"
             f" II=0 A20=1 SMM=0 HLT={int(self.halted)}\r\n"
             f"GDT=     fffffe0000001000 0000007f\r\nIDT=     {IDT:016x} 00000fff\r\n"
         )
 
 
-def stack_of(number: int) -> int:
-    """Return the address of the stack of a CPU."""
+def stack_pointer_of(number: int) -> int:
+    """Return the stack pointer of a CPU."""
     return 0xFFFFC90000000000 + number * 0x10000
 
 
-def gate(entry: int) -> list[int]:
-    """Return the two words of an entry of the table of vectors."""
+def make_idt_entry(entry: int) -> list[int]:
+    """Return the two words of an IDT entry for a handler address."""
     return [(entry >> 16 & 0xFFFF) << 48 | 0x8E00 << 32 | 0x10 << 16 | entry & 0xFFFF, entry >> 32]
 
 
 class FakeMonitor:
-    """Serves the protocol on a socket, one connection after the other."""
+    """Serves QMP on a Unix socket, one connection after the other."""
 
     def __init__(self, path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> None:
         self.cpus = cpus
@@ -69,7 +69,7 @@ class FakeMonitor:
             with line, line.makefile("rw") as qmp:
                 self._say(qmp, {"QMP": {"version": {}}})
                 for request in qmp:
-                    # An event may come at any time.
+                    # QMP may send an event before any answer.
                     self._say(qmp, {"event": "RTC_CHANGE"})
                     self._say(qmp, self._answer(json.loads(request)))
 
@@ -98,7 +98,7 @@ class FakeMonitor:
         address, size = int(words[3], 16), 8 if words[2] == "g" else 1
         found = [self._word(address + size * n) for n in range(int(words[1]))]
         known = [f"0x{word:0{2 * size}x}" for word in found if word is not None]
-        # A line holds two words; unreadable memory ends the output.
+        # QEMU prints two words in a line, and stops at unreadable memory.
         return "".join(
             f"{address + 16 * n:016x}: {' '.join(known[2 * n : 2 * n + 2])}\r\n"
             for n in range((len(known) + 1) // 2)
@@ -106,9 +106,9 @@ class FakeMonitor:
 
     def _word(self, address: int) -> int | None:
         if IDT + 48 <= address < IDT + 64:
-            return gate(ENTRY)[(address - IDT - 48) // 8]
+            return make_idt_entry(ENTRY)[(address - IDT - 48) // 8]
         for number, cpu in enumerate(self.cpus):
-            index = (address - stack_of(number)) // 8
+            index = (address - stack_pointer_of(number)) // 8
             if 0 <= index < len(cpu.stack):
                 return cpu.stack[index]
         return self.memory.get(address)

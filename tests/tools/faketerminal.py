@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A terminal of a test: a program's screen, keys and size."""
+"""A pseudoterminal for tests of programs: it emulates the screen, and can type and change its
+size."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ TOKEN = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|\x1b\[?[?\d;]*$|[\r\n]|[^\x1b
 
 
 class Terminal:
-    """Runs a program on a terminal; `screen` has what is in sight, `said` all that was written."""
+    """Runs a program on a pseudoterminal. `screen` is the visible text, `said` all output."""
 
     def __init__(self, words: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
-        """`size` is width and height."""
+        """Start the program `words`; `size` is width and height."""
         self.said, self.colours, self.beyond = "", 0, 0
         self.other, self.cursor, self.wraps = False, True, True
         self._left, self._x, self._y = "", 0, 0
@@ -34,34 +35,34 @@ class Terminal:
         self.resize(*size)
 
     def resize(self, width: int, height: int) -> None:
-        """Change the size; the kernel sends SIGWINCH."""
+        """Change the size of the terminal; the kernel sends SIGWINCH to the program."""
         self.width = width
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def press(self, keys: str) -> None:
-        """Type."""
+        """Type keys."""
         os.write(self._fd, keys.encode())
 
     @property
     def screen(self) -> str:
-        """The lines in sight."""
+        """The visible lines."""
         return "\n".join(self.lines.get(y, "") for y in range(max(self.lines, default=-1) + 1))
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Read until something is so."""
+        """Read output until done() is true; fail after a time limit."""
         end = time.monotonic() + SECONDS
         while not done():
             assert time.monotonic() < end, f"it did not come to that:\n{self.screen}"
             self._read()
 
     def ended(self) -> int:
-        """Read to the end; returns the exit code."""
+        """Read output until the program ends; return its exit code."""
         self.until(lambda: self.status is not None)
         assert self.status is not None
         return os.waitstatus_to_exitcode(self.status)
 
     def close(self) -> None:
-        """End the program, and what it has started, which may heed no SIGHUP."""
+        """Kill the process group of the program, which may ignore SIGHUP."""
         if self.status is None:
             os.killpg(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A small run with every figure of a page, the same to the byte on every machine.
+"""Generates a small run with data for every figure, with the same bytes on every machine.
 
-Random numbers come from random.Random.random(), whose series Python promises to keep.
+Random numbers are from random.Random.random(), whose series is the same in all versions of Python.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ SIZES = (1, 100, 10_000)
 Line = tuple[object, ...]
 
 
-def timed(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Line]:
-    """The windows of a benchmark: drift of a block, jitter, rare interruptions."""
+def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Line]:
+    """Yield the measured windows of a benchmark, with drift of a block, jitter and rare
+    interruptions."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         drift, layout = 0.02 * draw(), block % rawdata.LAYOUTS
@@ -67,8 +68,9 @@ def timed(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Lin
             yield benchmark, name, "loop", *where, ticks, "ticks", "", flags
 
 
-def switches(seed: int) -> Iterator[Line]:
-    """Switches of some sites in each way, with the gap that another CPU saw."""
+def simulate_switching(seed: int) -> Iterator[Line]:
+    """Yield measurements of switching sites, by each mechanism, with the gap seen by another
+    CPU."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         for way, (start, each) in WAYS.items():
@@ -81,15 +83,17 @@ def switches(seed: int) -> Iterator[Line]:
 
 
 def write_process(path: Path, seed: int, emulated: str) -> None:
-    """The raw files of one process that measured everything."""
+    """Write the raw files of one process with all benchmarks."""
     rawdata.write_tier(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
     for number, (benchmark, costs) in enumerate(TIMED.items()):
-        rawdata.write_raw(path / f"{benchmark}.csv", list(timed(benchmark, costs, seed + number)))
-    rawdata.write_raw(path / "arm-scaling.csv", list(switches(seed)))
+        rawdata.write_raw(
+            path / f"{benchmark}.csv", list(simulate_windows(benchmark, costs, seed + number))
+        )
+    rawdata.write_raw(path / "arm-scaling.csv", list(simulate_switching(seed)))
 
 
-def make(root: Path) -> Path:
-    """The run, with its page. Nothing in it is of the machine that makes it."""
+def make_run(root: Path) -> Path:
+    """Make the run and its report; return its directory. It has no data of this machine."""
     raw, run = root / "raw", root / "run"
     for process in range(1, PROCESSES + 1):
         write_process(raw / "native" / f"process-{process}", 1000 * process, emulated="0")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An SSH server of our own on an unprivileged port of the loopback interface, with its own keys."""
+"""Runs an SSH server for a test, on an unprivileged port of the loopback interface, with new
+keys."""
 
 from __future__ import annotations
 
@@ -23,29 +24,29 @@ WAIT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Server:
-    """Where it listens, and the options of ssh that reach it."""
+    """The port of a running server, and the options of ssh to connect to it."""
 
     port: int
     options: list[str]
 
 
-def free_port() -> int:
-    """A port of the loopback interface on which nobody listens."""
+def find_free_port() -> int:
+    """Return a free TCP port of the loopback interface."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
-def sshd() -> Path:
-    """The program; skips the test where it is missing."""
+def find_sshd() -> Path:
+    """Return the path of sshd; skip the test if it is missing."""
     for path in (Path("/usr/sbin/sshd"), UNPACKED / "usr/sbin/sshd"):
         if path.exists():
             return path
     pytest.skip(f"there is no sshd: {REMEDY}")
 
 
-def answers(port: int) -> bool:
-    """Whether a server says its version."""
+def is_answering(port: int) -> bool:
+    """Return True if a server on the port sends its SSH version."""
     with socket.socket() as one:
         one.settimeout(5)
         try:
@@ -55,8 +56,8 @@ def answers(port: int) -> bool:
             return False
 
 
-def configure(folder: Path, program: Path, port: int) -> list[str]:
-    """Make keys and files; returns the options of ssh."""
+def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
+    """Write keys and configuration files of a server; return the options of ssh."""
     root = UNPACKED if program.is_relative_to(UNPACKED) else Path("/")
     for name in ("host", "user"):
         key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
@@ -78,7 +79,7 @@ def configure(folder: Path, program: Path, port: int) -> list[str]:
         if (root / "usr/lib/openssh" / name).exists():
             lines.append(f"{word} {root}/usr/lib/openssh/{name}")
     (folder / "config").write_text("\n".join(lines) + "\n")
-    # sshd wants a user of its own, which the machine need not have.
+    # sshd requires a user named sshd, which this machine may not have.
     users = Path("/etc/passwd").read_text()
     if "\nsshd:" not in users:
         users += "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
@@ -90,14 +91,14 @@ def configure(folder: Path, program: Path, port: int) -> list[str]:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[Server]:
-    """Run the server in a mount namespace of its own, and end it by its process id."""
-    program = sshd()
+def run_server(folder: Path) -> Iterator[Server]:
+    """Run sshd for the block, in a mount namespace of its own; then terminate its process."""
+    program = find_sshd()
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("ssh-keygen"):
         pytest.skip("needs root, unshare and ssh-keygen")
     folder.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    options = configure(folder, program, port)
+    port = find_free_port()
+    options = write_configuration(folder, program, port)
     inside = (
         f"mount --bind {folder}/passwd /etc/passwd && mount -t tmpfs none /run"
         f" && mkdir /run/sshd && exec {program} -D -e -f {folder}/config"
@@ -113,7 +114,7 @@ def server(folder: Path) -> Iterator[Server]:
         )
     try:
         until = time.monotonic() + WAIT_SECONDS
-        while not answers(port):
+        while not is_answering(port):
             if running.poll() is not None or time.monotonic() > until:
                 pytest.skip(f"sshd cannot run here: {(folder / 'log').read_text()[-300:]}")
             time.sleep(0.1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs of many made-up machines, written fast: `python manyruns.py FOLDER COUNT` makes them."""
+"""Writes simulated runs of many machines, fast; `python manyruns.py FOLDER COUNT` writes COUNT
+runs."""
 
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ COSTS = {
 PROCESSES, BLOCKS, LOOPS, LAYOUTS = 4, 8, (1000, 5000), 8
 CPUS = (("AMD EPYC", "0x1000065"), ("Intel Xeon", "0x2b000603"))
 KERNELS = ("6.1.0-test", "6.12.0-test")
-# The machines of the second CPU model take one percent more for this variant.
+# On machines with the second CPU model, this variant costs 1 % more.
 COSTLIER = ("memcpy-4096", "marker-generic", 1.01)
 NOISE = 0.002
 
 
-def windows() -> list[tuple[str, str, int, int, int]]:
-    """Every window of a run: benchmark, variant, process, block and loops."""
+def list_windows() -> list[tuple[str, str, int, int, int]]:
+    """Return all windows of a run: benchmark, variant, process, block and loops."""
     return [
         (benchmark, variant, process, (process - 1) * BLOCKS + block, loops)
         for benchmark, costs in COSTS.items()
@@ -38,11 +39,11 @@ def windows() -> list[tuple[str, str, int, int, int]]:
 
 
 class Maker:
-    """Writes runs that differ in their noise, CPU model and kernel."""
+    """Writes runs with different noise, CPU models and kernels."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.windows = windows()
+        self.windows = list_windows()
         self.costs = np.array([COSTS[b][v] * loops for b, v, _, _, loops in self.windows])
         hit = [(b, v) == COSTLIER[:2] for b, v, *_ in self.windows]
         self.more = np.where(hit, COSTLIER[2], 1.0)
@@ -52,7 +53,7 @@ class Maker:
         ]
 
     def write(self, number: int, slower: float = 1.0) -> Path:
-        """Write one run; `slower` multiplies all its costs."""
+        """Write run `number`; all its costs are multiplied by `slower`."""
         rng = np.random.default_rng(number)
         run = self.folder / f"machine-{number:05}"
         run.mkdir(parents=True)
@@ -74,24 +75,24 @@ class Maker:
         return run
 
 
-def write(folder: Path, count: int) -> list[Path]:
-    """Write some runs."""
+def write_runs(folder: Path, count: int) -> list[Path]:
+    """Write `count` runs; return their directories."""
     maker = Maker(folder)
     return [maker.write(number) for number in range(count)]
 
 
-def kept(folder: Path, count: int, different: int = 20) -> None:
-    """Write runs with their estimates, as machines leave them; the rest are copies of some."""
-    made = write(folder, min(count, different))
+def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> None:
+    """Write `different` runs with estimates.json, and copies of them, `count` runs in all."""
+    made = write_runs(folder, min(count, different))
     for run in made:
-        estimates.of_run(run)
+        estimates.load_estimates(run)
     for number in range(len(made), count):
         shutil.copytree(made[number % len(made)], folder / f"machine-{number:05}")
 
 
-def dated(folder: Path, count: int, since: int, name: str = "run") -> None:
-    """Runs of one machine, of which those from `since` on have the costlier variant; folders
-    are named `name` and a number."""
+def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") -> None:
+    """Write runs of one machine on different days; in those from number `since` on, the variant
+    COSTLIER costs more. The directories are called `name`-NUMBER."""
     maker = Maker(folder)
     for number in range(count):
         later = number >= since
@@ -99,9 +100,9 @@ def dated(folder: Path, count: int, since: int, name: str = "run") -> None:
         env = json.loads((run / "env.json").read_text())
         env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
         (run / "env.json").write_text(json.dumps(env))
-        # Names do not tell the order; the dates do.
+        # The order of names differs from that of dates.
         run.rename(folder / f"{name}-{(number * 7) % count:02}")
 
 
 if __name__ == "__main__":
-    kept(Path(sys.argv[1]), int(sys.argv[2]), 200)
+    write_runs_with_estimates(Path(sys.argv[1]), int(sys.argv[2]), 200)

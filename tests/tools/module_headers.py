@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The headers that are installed: each compiles alone, in a module and in a program; for the row
-`headers` of make check-full."""
+"""Tests of the installed headers: each compiles alone, in a module and in a program. The suite
+`headers` of make check-full runs them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.lab import build, catalogue, chroot
 
-# A header that is part of another one says so.
+# Headers with this line may be included only by another header.
 PART = '#error "include <'
 PROGRAMS = {"user.h"}
 INCLUDED = re.compile(r"^\s*#\s*include <([^>]+)>", re.MULTILINE)
@@ -23,7 +23,7 @@ TYPED = """
 DECLARE_MARKER(client, MARKER_PROTO(u32 number), MARKER_ARGS(number), "number %u");
 DEFINE_MARKER(client);
 """
-# What kernel drivers define themselves, before or behind our headers: macros, types and functions.
+# Macros, types and functions that kernel drivers define, which must not conflict with our headers.
 DRIVER = """
 #define MARK() pr_debug("%d\\n", __LINE__)
 #define PROBE(x) ((x) + 1)
@@ -56,8 +56,8 @@ static inline int trace(int x) { return x; }
 static inline int count(int x) { return x; }
 static inline int matches(int x) { return x; }
 """
-# Names of the markers and probes of 2006 to 2009, of sdt(9) and of a program's sys/sdt.h, which
-# sources that use them rely on. All others have our prefix.
+# Historical names without a prefix: those of the markers and probes of 2006 to 2009, of sdt(9) and
+# of <sys/sdt.h>. All other public names must have a prefix of kmarkers.
 HISTORICAL = {
     "MARK", "MARK_NOARGS", "GET_MARKER", "DEFINE_MARKER", "DECLARE_MARKER",
     "DECLARE_MARKER_NOARGS", "EXPORT_MARKER_SYMBOL", "EXPORT_MARKER_SYMBOL_GPL", "trace_mark",
@@ -73,16 +73,16 @@ PREFIXED = re.compile(
 
 @pytest.fixture(scope="module")
 def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install what developers get; returns the folder of the headers."""
-    # All of it: other tests may have built some of the libraries alone.
-    nativeprograms.build("libkmarkers.a", "libkmbench.a")
+    """Run `scripts/install dev`; return the installed directory with the headers."""
+    # Build both libraries: other tests may have built only one.
+    nativeprograms.build_programs("libkmarkers.a", "libkmbench.a")
     root = tmp_path_factory.mktemp("installed")
     env = {**os.environ, "DESTDIR": str(root), "PREFIX": "/usr"}
     subprocess.run([ROOT / "scripts" / "install", "dev"], env=env, check=True)
     return root / "usr" / "share" / "kmarkers"
 
 
-def test_what_an_installed_header_includes_is_installed(share: Path) -> None:
+def test_all_included_headers_are_installed(share: Path) -> None:
     headers = list((share / "include").rglob("*.h"))
     assert len(headers) > 25
     named = {name for path in headers for name in INCLUDED.findall(path.read_text())}
@@ -91,8 +91,8 @@ def test_what_an_installed_header_includes_is_installed(share: Path) -> None:
     assert [name for name in sorted(ours) if not (share / "include" / name).is_file()] == []
 
 
-def headers(share: Path) -> list[str]:
-    """Return the public headers, as they are included."""
+def list_headers(share: Path) -> list[str]:
+    """Return the public headers as names for #include."""
     found = sorted((share / "include").glob("[kl]*/*.h"))
     return [str(path.relative_to(share / "include")) for path in found]
 
@@ -106,11 +106,11 @@ def test_each_header_compiles_in_a_program(share: Path, tmp_path: Path) -> None:
         subprocess.run(["gcc", *flags, source], check=True)
 
 
-def of_modules(share: Path) -> list[str]:
-    """Return the public headers of modules, as they are included."""
+def list_module_headers(share: Path) -> list[str]:
+    """Return the public headers for modules as names for #include."""
     names = [
         name
-        for name in headers(share)
+        for name in list_headers(share)
         if Path(name).name not in PROGRAMS and PART not in (share / "include" / name).read_text()
     ]
     assert len(names) > 20
@@ -118,18 +118,19 @@ def of_modules(share: Path) -> list[str]:
 
 
 def build_clients(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
-    """Build modules whose sources are these texts; fails if one does not build, or warns."""
+    """Build modules from source texts, by file name; fail if one does not build without a
+    warning."""
     kernel = catalogue.default_name()
-    if why := chroot.obstacle():
+    if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
-    if not catalogue.unpacked(kernel):
+    if not catalogue.find_unpacked(kernel):
         pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
     source = tmp_path / "client"
     shutil.copytree(share, source / "km")
     for name, text in texts.items():
         (source / f"{name}.c").write_text(text)
     objects = " ".join(f"{name}.o" for name in texts)
-    # Modules of ours are not built: modpost warns of each symbol.
+    # The kmarkers modules are not built, so modpost warns about each of their symbols.
     place = "KMARKERS := $(src)/km\nKMARKERS_SYMVERS :=\ninclude $(src)/km/kmarkers.mk\n"
     (source / "Kbuild").write_text(f"obj-m := {objects}\n{place}")
     log = tmp_path / "log"
@@ -143,7 +144,7 @@ def build_clients(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
 
 def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
     texts = {}
-    for number, name in enumerate(of_modules(share)):
+    for number, name in enumerate(list_module_headers(share)):
         more = TYPED if name == "kmarkers/typed.h" else ""
         texts[f"client{number}"] = (
             f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
@@ -151,9 +152,9 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
     build_clients(share, tmp_path, texts)
 
 
-def test_a_driver_has_its_own_names(share: Path, tmp_path: Path) -> None:
-    """MARK() is that of <linux/marker.h> alone."""
-    names = [name for name in of_modules(share) if name != "linux/marker.h"]
+def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
+    """Only <linux/marker.h> may define MARK(), which drivers define, too."""
+    names = [name for name in list_module_headers(share) if name != "linux/marker.h"]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'
     head = "#include <linux/module.h>\n"
@@ -164,9 +165,9 @@ def test_a_driver_has_its_own_names(share: Path, tmp_path: Path) -> None:
     build_clients(share, tmp_path, texts)
 
 
-def test_names_have_a_prefix_or_a_history(share: Path) -> None:
+def test_public_names_have_a_prefix_or_are_historical(share: Path) -> None:
     found = set()
-    for name in of_modules(share):
+    for name in list_module_headers(share):
         text = (share / "include" / name).read_text()
         found |= set(re.findall(r"^#\s*define\s+(\w+)", text, re.MULTILINE))
         found |= set(re.findall(r"^(?:struct|union|enum) (\w+) \{", text, re.MULTILINE))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The sites of modules as their files have them, and what makefiles of others give to make; for the
-row `headers` of make check-full."""
+"""Tests of the reader of sites in module files, and of make variables that other makefiles set. The
+suite `headers` of make check-full runs them."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ MODULE_LICENSE("GPL");
 """
 
 
-def built(tmp_path: Path, name: str, *make_args: str) -> Path:
-    """Build the module in a folder of that name; returns its file."""
+def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
+    """Build the test module in a directory with this name; return the module file."""
     kernel = catalogue.default_name()
-    if why := chroot.obstacle():
+    if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
-    if not catalogue.unpacked(kernel):
+    if not catalogue.find_unpacked(kernel):
         pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
     folder = tmp_path / name
     folder.mkdir(parents=True)
@@ -67,8 +67,8 @@ def built(tmp_path: Path, name: str, *make_args: str) -> Path:
     return out / "mine.ko"
 
 
-def named(sites: list[Site]) -> list[tuple[str, str, str, str]]:
-    """Return what matters of sites."""
+def describe_sites(sites: list[Site]) -> list[tuple[str, str, str, str]]:
+    """Return kind, name, flavour and function of sites, sorted."""
     return sorted((site.kind, site.name, site.flavour, site.function) for site in sites)
 
 
@@ -80,9 +80,9 @@ WORK = [
 
 
 def test_sites_of_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    module = built(tmp_path, "fine")
+    module = build_module(tmp_path, "fine")
     sites = read_sites(module)
-    assert named(sites) == sorted([*WORK, ("marker", "mine_init", "generic", "mine_init")])
+    assert describe_sites(sites) == sorted([*WORK, ("marker", "mine_init", "generic", "mine_init")])
     line = SOURCE.splitlines().index('\ttrace_mark(mine_length, "length %u", n);') + 1
     assert f"mine.c:{line}" in [site.place for site in sites]
     assert main(["sites", str(module)]) == 0
@@ -92,10 +92,10 @@ def test_sites_of_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_sites_in_text_that_is_freed_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = built(tmp_path, "early", "ccflags-y=-DEARLY")
+    module = build_module(tmp_path, "early", "ccflags-y=-DEARLY")
     early = [(kind, name, flavour, "mine_init") for kind, name, flavour, _ in WORK[:2]]
     early.append(("marker", "mine_set_up", "jump", "mine_init"))
-    assert named(read_sites(module)) == sorted([*WORK, *early])
+    assert describe_sites(read_sites(module)) == sorted([*WORK, *early])
     assert main(["sites", str(module)]) == 1
     said = capsys.readouterr().err
     assert "error: marker mine_set_up (mine.c:12, set_up) is in mine_init, which is freed" in said
@@ -103,33 +103,33 @@ def test_sites_in_text_that_is_freed_are_errors(
     assert "error: SDT probe mine:start is in mine_init, which is freed after init" in said
 
 
-def test_what_is_given_to_make_adds_to_our_flags(tmp_path: Path) -> None:
-    module = built(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
+def test_make_variables_add_to_the_flags_of_kmarkers(tmp_path: Path) -> None:
+    module = build_module(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
     assert len(read_sites(module)) == 4
 
 
-def test_the_same_source_in_two_folders_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_object_is_the_same_in_two_directories(tmp_path: Path) -> None:
     script = """for folder in /tmp/a /tmp/another/place; do
         mkdir -p $folder && cp /src/mine.c /src/Kbuild $folder/
         make -s -C $1 M=$folder KCFLAGS=-g0 KMARKERS=/kmarkers modules || exit 1
         ! grep -c $folder $folder/mine.ko || exit 1
     done
     cmp /tmp/a/mine.ko /tmp/another/place/mine.ko"""
-    built(tmp_path, "twice")
+    build_module(tmp_path, "twice")
     kernel = catalogue.require(catalogue.default_name())
     binds = [
         (tmp_path / "twice", "src"),
         (build.object_dir(kernel.name, ROOT), "kmarkers"),
-        *build.kernel_binds(kernel),
+        *build.list_kernel_binds(kernel),
     ]
     words = ["sh", "-c", script, "sh", f"/usr/lib/modules/{kernel.release}/build"]
     log = tmp_path / "twice.log"
-    code = chroot.run(unpack.suite_dir(kernel.suite), binds, words, log)
+    code = chroot.run_command(unpack.suite_dir(kernel.suite), binds, words, log)
     assert code == 0, log.read_text()
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    data = built(tmp_path, "fine").read_bytes()
+def test_error_about_a_damaged_file_names_it(tmp_path: Path) -> None:
+    data = build_module(tmp_path, "fine").read_bytes()
     damaged = tmp_path / "damaged.ko"
     drawn = random.Random(1)
     for number in range(300):

@@ -14,31 +14,33 @@ KMBENCH = NATIVE / "kmbench"
 EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 
 
-def build(*names: str) -> None:
+def build_programs(*names: str) -> None:
     """Build programs or libraries; by default the programs that these tests run."""
     names = names or ("kmbench", "kmbench-no-tsc", "test", "deny")
     programs = [str(NATIVE / name) for name in names]
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), *programs], check=True)
 
 
-def run(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, on a single CPU if asked."""
+def run_program(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; with `one_cpu`, on a single CPU."""
     text = [str(word) for word in words]
     if one_cpu:
         text = ["taskset", "1", *text]
     return subprocess.run(text, capture_output=True, text=True, timeout=60, check=False)
 
 
-def kmbench(*words: object) -> subprocess.CompletedProcess[str]:
+def run_kmbench(*words: object) -> subprocess.CompletedProcess[str]:
     """Run kmbench."""
-    return run(KMBENCH, *words)
+    return run_program(KMBENCH, *words)
 
 
-def denied(what: str, *words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run kmbench where a system call is refused."""
-    return run(NATIVE / "deny", what, "--", KMBENCH, *words, one_cpu=one_cpu)
+def run_kmbench_denied(
+    what: str, *words: object, one_cpu: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run kmbench with a system call that fails: `what` is CALL=ERRNO."""
+    return run_program(NATIVE / "deny", what, "--", KMBENCH, *words, one_cpu=one_cpu)
 
 
-def env_of(directory: Path) -> dict[str, str]:
-    """Return the env file of a run."""
+def read_env_file(directory: Path) -> dict[str, str]:
+    """Return the keys and values in the env file of a run."""
     return collect.read_key_values(directory / "env")

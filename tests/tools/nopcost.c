@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What one nop of 5 bytes costs in the loop of density-full and density-spread, by a program that
- * shares no code with kmarkers.  A dormant marker of flavour jump is such a nop.
+ * nopcost - measure the cost of a 5-byte nop in the loops of density-full and density-spread
  *
- * In each round every loop runs once, at two counts; a cost is the median over rounds of how much
- * longer a pass with 16 nops takes than one without, for each of eight places in a cache line, and
- * the mean of these places.  A core cycle is what one addition of a dependent chain takes in the
- * same round.
+ * The program shares no code with kmarkers.  A dormant marker of flavour jump is such a nop.
+ *
+ * In each round, every loop runs with LOW and with HIGH passes.  The cost of 16 nops is the
+ * duration of a pass with them minus that of a pass without.  The result is the median over the
+ * rounds for each of eight offsets in a cache line, then the mean over the offsets.  The unit is
+ * core cycles: one addition in a dependent chain takes one cycle, measured in the same round.
  *
  * usage: nopcost ROUNDS
- * It prints "together COST" and "spread COST", in core cycles for one nop.
+ * It prints "together COST" and "spread COST", in core cycles per nop.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static uint64_t read_tsc(void)
 	return low | (uint64_t)high << 32;
 }
 
-/* A loop that begins so many bytes into a cache line. */
+/* Define a function with a loop that begins @place bytes into a cache line. */
 #define LOOP(name, place, body)							\
 static __attribute__((noipa)) uint64_t name(uint32_t passes)			\
 {										\
@@ -68,8 +69,8 @@ PLACES(together, TOGETHER);
 PLACES(spread, SPREAD);
 LOOP(chain, 0, CHAIN)
 
-/* The ticks of one pass. */
-static double pass_of(loop_fn loop)
+/* Return the duration of one pass of @loop in TSC ticks. */
+static double measure_pass(loop_fn loop)
 {
 	double low = loop(LOW), high = loop(HIGH);
 
@@ -98,11 +99,11 @@ int main(int argc, char **argv)
 	}
 	for (round = 0; round < rounds; round++) {
 		for (place = 0; place < NR_PLACES; place++) {
-			double cycle = pass_of(chain) / NR_CHAIN;
-			double base = pass_of(none[place]);
+			double cycle = measure_pass(chain) / NR_CHAIN;
+			double base = measure_pass(none[place]);
 
-			costs[0][place * rounds + round] = (pass_of(together[place]) - base) / cycle;
-			costs[1][place * rounds + round] = (pass_of(spread[place]) - base) / cycle;
+			costs[0][place * rounds + round] = (measure_pass(together[place]) - base) / cycle;
+			costs[1][place * rounds + round] = (measure_pass(spread[place]) - base) / cycle;
 		}
 	}
 	for (i = 0; i < 2; i++) {

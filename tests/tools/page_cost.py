@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cost of a report of a million samples; for the suite `page` of make check-full.
+"""Measures the CPU time and memory of a report of a million samples, for the suite `page`.
 
-Other suites run beside this one, and a neighbour may make every program slower: the report is
-compared with reading the same file by csv.reader, which takes about a second of an idle processor.
-The best of three pairs counts.
+Other suites run in parallel and may slow down every program. So the CPU time is compared with that
+of reading the same file by csv.reader, about a second on an idle CPU. The best of three pairs
+counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmtools.measure.samples import SAMPLE_COLUMNS, SCHEMA
 
 TIMES, MEGABYTES, TRIES = 12.0, 1000.0, 3
 PROCESSES, BLOCKS, BENCHMARKS, VARIANTS, LOOPS = 16, 125, 50, 5, (1000, 5000)
-# The least that a Python program does to read the samples.
+# The program for comparison: it only reads the samples with csv.reader.
 READ = """
 import csv, sys
 rows = []
@@ -57,8 +57,8 @@ def make_run(path: Path) -> Path:
     return path
 
 
-def seconds(*words: object) -> float:
-    """Run Python with these words; returns the seconds of processors that this took."""
+def measure_cpu_seconds(*words: object) -> float:
+    """Run Python with these arguments; return the CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -67,21 +67,21 @@ def seconds(*words: object) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def times(run: Path) -> float:
-    """Report a run anew; returns the cost as a multiple of that of reading its samples."""
+def measure_report(run: Path) -> float:
+    """Report a run without its estimates; return the CPU time as a multiple of that of READ."""
     (run / "estimates.json").unlink(missing_ok=True)
-    own = seconds(ROOT / "scripts" / "kmarkers", "report", run)
-    read = seconds("-c", READ, run / "samples.csv")
+    own = measure_cpu_seconds(ROOT / "scripts" / "kmarkers", "report", run)
+    read = measure_cpu_seconds("-c", READ, run / "samples.csv")
     print(f"{SAMPLES} samples: {own:.1f} s of processors, and {read:.2f} s to read them")
     return own / read
 
 
-def test_a_million_samples_take_seconds_and_less_than_a_gigabyte(tmp_path: Path) -> None:
+def test_report_of_a_million_samples_is_within_time_and_memory_limits(tmp_path: Path) -> None:
     assert SAMPLES == 1_000_000
     run, took = make_run(tmp_path / "run"), [float("inf")]
     while len(took) <= TRIES and min(took) > TIMES:
-        took.append(times(run))
-    # The peak is the largest of all children.
+        took.append(measure_report(run))
+    # ru_maxrss is the peak of the largest child.
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
     print(f"{min(took):.1f} times as long, {megabytes:.0f} MB")
     assert min(took) <= TIMES

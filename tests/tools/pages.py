@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs whose pages are tested: the reference run, and one of hostile names."""
+"""Makes runs whose HTML reports are tested: the reference run, one with hostile names, one with all
+benchmarks."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ HOSTILE = rawdata.Bench("empty-loop", NAMES)
 
 
 def make_reference(root: Path) -> Path:
-    """The reference run, its page made from its samples."""
+    """Copy the reference run, and make its report from its samples; return the run."""
     run = root / "reference"
     run.mkdir()
     shutil.copy(REFERENCE / "env.json", run)
@@ -28,7 +29,7 @@ def make_reference(root: Path) -> Path:
 
 
 def make_hostile(root: Path) -> Path:
-    """A run whose names are HTML, long, or no letters."""
+    """Make a run whose names contain HTML, are very long, or have special characters."""
     one, other = "a-long-name" * 9, "and-another" * 9
     long = rawdata.Bench("getppid-quiet", {one: 1.0, f"{one}-clone": 1.0, other: 9.0})
     raw = rawdata.write_tier(root / "raw", 12, 1, [HOSTILE, long], emulated="0", cpu_model=EVIL)
@@ -37,7 +38,7 @@ def make_hostile(root: Path) -> Path:
     return root / "run"
 
 
-# What kernels measure and programs do not.
+# Benchmarks and variants that are measured in kernels only.
 KERNEL_ONLY = {
     "marker-enabled": (
         "kprobe-on-probe tracepoint tracepoint-2-probes tracepoint-8-probes marker-event"
@@ -60,15 +61,17 @@ KERNEL_ONLY = {
 }
 
 
-def benchmarks_of(listed: str) -> dict[str, list[str]]:
-    """Benchmarks and their variants, from what kmbench lists; those of switches are left out."""
+def parse_list(listed: str) -> dict[str, list[str]]:
+    """Parse the output of `kmbench list`: benchmarks and their variants, without those of
+    switching."""
     lines = (line.split(": ") for line in listed.splitlines())
     return {name: own.split() for name, own in lines if not name.startswith("arm-")}
 
 
-def make_whole(root: Path, listed: str) -> Path:
-    """A run with all benchmarks in the tiers of make bench, where no row is equivalent."""
-    programs, kernels = benchmarks_of(listed), benchmarks_of(listed)
+def make_full_run(root: Path, listed: str) -> Path:
+    """Make a run with all benchmarks in the tiers of make bench, in which no verdict is
+    "equivalent"."""
+    programs, kernels = parse_list(listed), parse_list(listed)
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())
 

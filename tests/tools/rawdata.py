@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Synthetic raw files that behave like real ones: drift, heavy tails, layout effects, flags."""
+"""Writes simulated raw samples with drift, heavy tails, effects of code layouts, and flags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 LOOPS = (2000, 12000)
 LAYOUTS = 8
 
-# The beginning of a script that takes the place of kmbench: what it is told about a process.
+# The beginning of a shell script that replaces kmbench: it parses the options.
 READ_OPTIONS = r"""#!/bin/sh
 while [ $# -gt 0 ]; do
     case $1 in
@@ -28,8 +28,8 @@ done
 
 @dataclass
 class Noise:
-    """Disturbances of timing; all in ticks per operation except tails (a probability) and
-    correlation (of neighbouring blocks, 0..1)."""
+    """Simulated disturbances in ticks per operation, except `tails` (a probability) and
+    `correlation` (of neighbouring blocks, 0 to 1)."""
 
     jitter: float = 0.02
     correlation: float = 0.5
@@ -41,7 +41,7 @@ class Noise:
 
 @dataclass
 class Bench:
-    """A benchmark and the true cost per operation of each of its variants."""
+    """A benchmark, and the true cost per operation of each variant."""
 
     name: str
     costs: Mapping[str, float]
@@ -85,8 +85,8 @@ BENCHES = (
 )
 
 
-def correlated(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float64]:
-    """Return an autoregressive series of unit variance."""
+def make_correlated_series(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float64]:
+    """Return an autoregressive series (coefficient `rho`) of unit variance."""
     shocks = rng.standard_normal(n)
     series = np.empty(n)
     series[0] = shocks[0]
@@ -95,12 +95,18 @@ def correlated(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float
     return series
 
 
-def rows(bench: Bench, blocks: int, seed: int, exact: bool = False) -> list[tuple[object, ...]]:
-    """Return the windows of a benchmark. Exact ones are instruction counts without noise."""
+def simulate_windows(
+    bench: Bench, blocks: int, seed: int, exact: bool = False
+) -> list[tuple[object, ...]]:
+    """Return the simulated windows of a benchmark; with `exact`, instruction counts without
+    noise."""
     rng = np.random.default_rng(seed)
     noise, names = bench.noise, list(bench.costs)
     common = np.cumsum(rng.standard_normal(blocks)) * noise.drift / np.sqrt(blocks)
-    own = {name: noise.jitter * correlated(rng, blocks, noise.correlation) for name in names}
+    own = {
+        name: noise.jitter * make_correlated_series(rng, blocks, noise.correlation)
+        for name in names
+    }
     placed = {name: noise.layout * rng.standard_normal(LAYOUTS) for name in names}
     lines: list[tuple[object, ...]] = []
     for block in range(blocks):
@@ -136,10 +142,12 @@ def write_tier(
     exact: bool = False,
     **env: str,
 ) -> Path:
-    """Write a whole raw directory."""
+    """Write a raw directory with an env file and the samples of benchmarks."""
     path.mkdir(parents=True, exist_ok=True)
     for index, bench in enumerate(benches):
-        write_raw(path / f"{bench.name}.csv", rows(bench, blocks, seed * 100 + index, exact))
+        write_raw(
+            path / f"{bench.name}.csv", simulate_windows(bench, blocks, seed * 100 + index, exact)
+        )
     values = {"kernel": "6.12.0-test", "tsc_khz": "2600000", "seed": str(seed), **env}
     text = "".join(f"{key}={value}\n" for key, value in values.items())
     (path / "env").write_text(text, encoding="utf-8")

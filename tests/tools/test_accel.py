@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which accelerator a boot gets, and what is said of it. Boots are replaced by their outcomes."""
+"""Tests of the choice of an accelerator, with given results in place of boots."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakelab import fake_emulator, make_laboratory
+from fakelab import make_laboratory, use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.lab import accel, catalogue, emulator, machine, triage
 from kmtools.lab.machine import Request
 from kmtools.lab.result import Result
 from kmtools.report import sections
-from verdictrows import tier
+from verdictrows import make_tier
 
 GOOD = Result(ok=True, exit_code=0)
 SLOW = Result(reason="no exit status after 60 s")
@@ -31,20 +31,21 @@ Ask = Callable[..., accel.Accel]
 
 
 class Boots:
-    """Boots with known outcomes, by kernel; `kernels` lists those that were asked for."""
+    """Replaces trial boots by given results, by kernel; `kernels` has the kernels that were
+    booted."""
 
     def __init__(self, **outcomes: Result) -> None:
         self.outcomes = outcomes
         self.kernels: list[str] = []
 
     def choose(self, kernel: str = "a", kvm: Path = Path("/dev/null")) -> accel.Accel:
-        """Choose for a kernel, on a host whose KVM may be opened."""
+        """Choose the accelerator for a kernel; `kvm` replaces /dev/kvm."""
 
         def boot() -> Result:
             self.kernels.append(kernel)
             return self.outcomes[kernel]
 
-        return accel.choose("QEMU 10", kernel, f"{kernel}-amd64", boot, kvm)
+        return accel.choose_accel("QEMU 10", kernel, f"{kernel}-amd64", boot, kvm)
 
 
 @pytest.fixture(autouse=True)
@@ -54,39 +55,39 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accel, "_found", {})
 
 
-def another_process() -> None:
-    """Forget what this process found, as the next one does."""
+def forget_verdicts() -> None:
+    """Clear the verdicts in memory, as if another process ran."""
     accel._found.clear()
 
 
-def test_each_kernel_is_tried_once_and_has_a_verdict_of_its_own() -> None:
+def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
     boots = Boots(a=GOOD, b=DIRTY)
     for _ in range(2):
         assert boots.choose("a") == accel.Accel("kvm")
         assert boots.choose("b").line == (
             "vm: emulated: kernel b fails under KVM: the kernel log has 1 faulty lines"
         )
-        another_process()
+        forget_verdicts()
     assert boots.kernels == ["a", "b"]
 
 
-def test_a_boot_whose_time_was_up_is_tried_again_by_the_next_process() -> None:
+def test_next_process_repeats_a_boot_that_timed_out() -> None:
     assert Boots(a=SLOW).choose().name == "tcg"
     boots = Boots(a=GOOD)
     assert boots.choose().name == "tcg" and boots.kernels == []
-    another_process()
+    forget_verdicts()
     assert boots.choose().name == "kvm" and boots.kernels == ["a"]
 
 
-def test_a_kernel_that_prints_nothing_speaks_for_all() -> None:
+def test_verdict_on_a_silent_kernel_applies_to_all_kernels() -> None:
     boots = Boots(a=SILENT, b=GOOD)
     assert boots.choose("a").name == "tcg"
-    another_process()
+    forget_verdicts()
     assert boots.choose("b").name == "tcg"
     assert boots.kernels == ["a"]
 
 
-def test_without_kvm_or_access_the_reason_and_the_remedy_are_said(
+def test_without_kvm_or_access_reason_and_remedy_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = Boots().choose(kvm=tmp_path / "kvm")
@@ -97,14 +98,16 @@ def test_without_kvm_or_access_the_reason_and_the_remedy_are_said(
     )
 
 
-def test_the_variable_chooses_and_never_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kmarkers_accel_forces_an_accelerator_without_fallback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(accel.VARIABLE, "tcg")
     boots = Boots(a=GOOD)
     assert boots.choose() == accel.Accel("tcg", "KMARKERS_ACCEL is tcg") and boots.kernels == []
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert boots.choose().name == "kvm"
     for outcome in (SLOW, DIRTY, SILENT):
-        another_process()
+        forget_verdicts()
         with pytest.raises(UnableError, match=f"KMARKERS_ACCEL is kvm, and .*{outcome.reason}"):
             Boots(b=outcome).choose("b")
     with pytest.raises(UnableError, match="there is no /absent"):
@@ -114,15 +117,15 @@ def test_the_variable_chooses_and_never_falls_back(monkeypatch: pytest.MonkeyPat
         boots.choose()
 
 
-def test_what_failed_is_tried_again_if_kvm_is_demanded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Boots(a=DIRTY).choose().name == "tcg"
-    another_process()
+    forget_verdicts()
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert Boots(a=GOOD).choose().name == "kvm"
 
 
 @pytest.mark.parametrize("kept", ['{"QEMU 10": true}', "[]", "not json"])
-def test_verdicts_of_other_versions_and_broken_ones_are_ignored(kept: str, tmp_path: Path) -> None:
+def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "accel.json").write_text(kept)
     assert Boots(a=GOOD).choose().name == "kvm"
@@ -138,7 +141,7 @@ def test_verdicts_of_other_versions_and_broken_ones_are_ignored(kept: str, tmp_p
         ("exit 1", "ended without an exit status"),
     ],
 )
-def test_a_kernel_is_booted_under_kvm_to_find_out(
+def test_trial_boot_decides_about_kvm(
     script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_laboratory(tmp_path)
@@ -148,45 +151,45 @@ def test_a_kernel_is_booted_under_kvm_to_find_out(
     monkeypatch.setattr(machine, "PROBE_OUT", tmp_path / "kvm")
     kernel = catalogue.default_name()
     shown: list[str] = []
-    with fake_emulator(tmp_path, script):
-        found = machine.usable_accel(kernel, shown.append)
+    with use_fake_qemu(tmp_path, script):
+        found = machine.find_usable_accel(kernel, shown.append)
     assert shown == [f"vm: trying kernel {kernel} under KVM, at most 1 s"]
     assert said in found.why and bool(found.why) is bool(said)
     if said:
         assert found.why.endswith(f"; the log is in {tmp_path}/kvm/{kernel}")
 
 
-def test_a_crash_under_kvm_is_never_the_emulators(tmp_path: Path) -> None:
+def test_crash_under_kvm_is_not_attributed_to_the_emulator(tmp_path: Path) -> None:
     (tmp_path / "status.log").write_text("# suite: cases\nok 1 something of ours ran\n")
     (tmp_path / "console.log").write_text(OUR_CONSOLE)
     for name, emulated, again in (("tcg", True, True), ("kvm", True, True), ("kvm", False, False)):
         described = {"accel": name, "emulated": emulated}
         (tmp_path / "vm.json").write_text(json.dumps(described))
-        crash = triage.emulators_crash(Result(out=tmp_path), ["kmarkers_patcher"])
+        crash = triage.find_emulator_fault(Result(out=tmp_path), ["kmarkers_patcher"])
         assert (crash is not None) is again, (name, emulated)
 
 
-def test_emulated_if_any_level_below_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_emulated_if_the_hypervisor_is_tcg(monkeypatch: pytest.MonkeyPatch) -> None:
     for below, emulated in ((b"", False), (b"KVMKVMKVM", False), (b"TCGTCGTCGTCG", True)):
-        monkeypatch.setattr(accel, "hypervisor", lambda below=below: below)
+        monkeypatch.setattr(accel, "read_hypervisor_name", lambda below=below: below)
         assert accel.is_emulated("kvm") is emulated
         assert accel.is_emulated("tcg") and accel.is_emulated("bochs")
 
 
-def test_the_name_of_the_hypervisor_is_read_where_there_is_one() -> None:
+def test_hypervisor_name_is_read_by_cpuid() -> None:
     flagged = " hypervisor" in Path("/proc/cpuinfo").read_text()
-    assert (accel.hypervisor() != b"") is flagged
+    assert (accel.read_hypervisor_name() != b"") is flagged
 
 
-def test_a_guest_under_kvm_sees_the_caches_of_its_host() -> None:
-    options = emulator.accelerator_options("kvm", "vm", 2)
+def test_kvm_guest_sees_the_caches_of_its_host() -> None:
+    options = emulator.make_accelerator_options("kvm", "vm", 2)
     assert "host,host-cache-info=on" in options
     assert Request("a", Path(), Path()).accel is None
 
 
-def test_metal_under_a_hypervisor_is_named_as_such() -> None:
-    assert sections.meaning(tier("metal")).startswith("The kernel on the real machine.")
-    said = sections.meaning(tier("metal", hypervisor="KVMKVMKVM"))
+def test_metal_tier_under_a_hypervisor_says_so() -> None:
+    assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")
+    said = sections.describe_tier(make_tier("metal", hypervisor="KVMKVMKVM"))
     assert said.startswith("The kernel that runs here, which is that of a virtual machine.")
-    said = sections.meaning(tier("metal", emulated=True, hypervisor="TCGTCGTCGTCG"))
+    said = sections.describe_tier(make_tier("metal", emulated=True, hypervisor="TCGTCGTCGTCG"))
     assert "virtual machine, emulated: its ticks are" in said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernels that are added from packages or directories: what is kept, and what is refused."""
+"""Tests of adding kernels from packages and directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs
 
 @pytest.fixture
 def system(laboratory: Path) -> Path:
-    """Make the root of a system with a kernel, and a suite with a compiler."""
+    """Make a directory like the root of a system with a kernel, and an unpacked suite."""
     unpack.suite_dir(SUITE).mkdir(parents=True)
     root = laboratory / "system"
     headers = root / "usr" / "src" / "headers-9.9"
@@ -33,21 +33,21 @@ def system(laboratory: Path) -> Path:
     return root
 
 
-def test_kernel_of_a_system_is_added_and_removed(system: Path) -> None:
-    kernel = added.add("strange", [system], SUITE)
+def test_kernel_is_added_from_a_root_directory_and_removed(system: Path) -> None:
+    kernel = added.add_kernel("strange", [system], SUITE)
     assert kernel.release == "9.9-strange"
     assert catalogue.require("strange") == kernel
     assert kernel.image.read_text() == "kernel"
     assert not (kernel.tree / "etc").exists()
     assert catalogue.load()[-1].role == catalogue.ADDED
-    added.remove("strange")
+    added.remove_kernel("strange")
     with pytest.raises(UnableError, match="unknown kernel 'strange'"):
         catalogue.require("strange")
 
 
-def test_name_of_the_list_is_refused(system: Path) -> None:
+def test_name_in_kernels_txt_is_refused(system: Path) -> None:
     with pytest.raises(UnableError, match=r"is in kernels\.txt"):
-        added.add(catalogue.default_name(), [system], SUITE)
+        added.add_kernel(catalogue.default_name(), [system], SUITE)
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_name_of_the_list_is_refused(system: Path) -> None:
         ("x", "system/usr", SUITE, "the headers of 9.9-strange are missing"),
     ],
 )
-def test_refusal_adds_nothing(
+def test_refused_kernel_leaves_no_files(
     system: Path, laboratory: Path, name: str, path: str, suite: str, reason: str
 ) -> None:
     (system / "usr" / "boot").mkdir()
     before = sorted((laboratory / "cache" / "kernels").iterdir())
     with pytest.raises(UnableError, match=reason):
-        added.add(name, [laboratory / path], suite)
+        added.add_kernel(name, [laboratory / path], suite)
     assert sorted((laboratory / "cache" / "kernels").iterdir()) == before
 
 
-def test_missing_headers_are_named(system: Path) -> None:
+def test_error_names_missing_headers(system: Path) -> None:
     (system / "usr" / "src" / "headers-9.9" / "Makefile").unlink()
     with pytest.raises(UnableError, match=r"the headers of 9\.9-strange are missing"):
-        added.add("strange", [system], SUITE)
+        added.add_kernel("strange", [system], SUITE)

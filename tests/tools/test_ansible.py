@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Ansible role on machines reached over ssh: all are this one, each with a folder of its own.
-One is dead, one too slow, one lies, one has a folder that is not ours, and two are well."""
+"""Tests of the Ansible role over ssh. All machines are this one, each with a directory of its own.
+One is unreachable, one too slow, one sends wrong data, one has a foreign directory, two work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kmtools.cli import main
 
 PLAYBOOK = Path(sys.prefix) / "bin" / "ansible-playbook"
 PROGRAM = ROOT / "build" / "native" / "kmbench"
-# The liar's samples are in a unit that does not exist.
+# A program that writes samples in a unit that does not exist.
 LIAR = f"""#!/bin/sh
 "{PROGRAM}" "$@" || exit
 for out; do :; done
@@ -32,16 +32,16 @@ SECONDS_OF_SLOW = 8
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[loopback.Server]:
-    """An SSH server for all tests here."""
+    """Run an SSH server for all tests of this file."""
     if not PLAYBOOK.exists():
         pytest.skip(f"ansible-playbook is missing: {loopback.REMEDY}")
-    nativeprograms.build()
-    with loopback.server(tmp_path_factory.mktemp("ssh")) as one:
+    nativeprograms.build_programs()
+    with loopback.run_server(tmp_path_factory.mktemp("ssh")) as one:
         yield one
 
 
 class Fleet:
-    """An inventory, and the folder of its runs."""
+    """An Ansible inventory, and the directory of the fetched runs."""
 
     def __init__(self, path: Path, server: loopback.Server) -> None:
         self.path, self.runs = path, path / "runs"
@@ -60,11 +60,11 @@ class Fleet:
         }
 
     def folder(self, name: str) -> Path:
-        """The folder of a machine."""
+        """Return the directory of a machine."""
         return self.path / "folders" / name
 
     def add(self, name: str, program: str = "", **variables: object) -> None:
-        """Add a machine, with a program in the place of kmbench."""
+        """Add a machine to the inventory; `program` is a shell script that replaces kmbench."""
         (self.path / "folders").mkdir(exist_ok=True)
         if program:
             file = self.path / f"program-{name}"
@@ -74,7 +74,7 @@ class Fleet:
         self.hosts[name] = {"kmarkers_folder": str(self.folder(name)), **variables}
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """Start the playbook of the collection, in a session of its own."""
+        """Start ansible-playbook with the playbook of the collection, in a session of its own."""
         inventory = self.path / "inventory.json"
         inventory.write_text(json.dumps({"all": {"vars": self.common, "hosts": self.hosts}}))
         env = {
@@ -96,7 +96,7 @@ class Fleet:
         )
 
     def play(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run the playbook to its end."""
+        """Run the playbook, and wait until it ends."""
         with self.start(*words) as playing:
             out, error = playing.communicate(timeout=500)
             return subprocess.CompletedProcess(playing.args, playing.returncode, out, error)
@@ -104,7 +104,7 @@ class Fleet:
 
 @pytest.fixture
 def fleet(tmp_path: Path, server: loopback.Server) -> Fleet:
-    """An empty inventory."""
+    """Return an empty inventory."""
     return Fleet(tmp_path, server)
 
 
@@ -116,7 +116,7 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
     fleet.add("well-2", kmarkers_seed=7)
     fleet.add("liar", LIAR)
     fleet.add("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
-    fleet.add("dead", ansible_port=loopback.free_port())
+    fleet.add("dead", ansible_port=loopback.find_free_port())
     fleet.add("stranger")
     precious = fleet.folder("stranger") / "precious"
     precious.parent.mkdir()
@@ -126,7 +126,7 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
     for name, sums in (("well-1", "unreachable=0    failed=0"), ("dead", "unreachable=1")):
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
         assert sums in line, done.stdout
-    # Nothing is left of ours, and what was there before stays.
+    # The role has removed its directories, but not the one that existed before.
     assert list((fleet.path / "folders").iterdir()) == [precious.parent]
     assert list(precious.parent.iterdir()) == [precious]
     listed = fleet.path / "machines"
@@ -134,10 +134,10 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
     assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(listed)]) == 1
     out = capsys.readouterr().out
     assert "dead: dead: there is no run of it" in out
-    assert "refused: liar: Check them, line by line: " in out
+    assert "refused: liar: Check every line of the samples: " in out
     assert "empty-loop.csv:9: unit is 'ns', not ticks or rounds" in out
-    assert "refused: slow: Load if need be, run, unload: " in out
-    said = "refused: stranger: The folder is empty, new, or of an earlier try: "
+    assert "refused: slow: Load modules, run benchmarks, unload: " in out
+    said = "refused: stranger: Check that the folder is missing, empty, or from an earlier try: "
     assert said in " ".join(out.split())
     assert "       2  " in out and "one group: nothing to compare" in out
     runs = [str(fleet.runs / name) for name in ("well-1", "well-2")]

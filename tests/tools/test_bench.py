@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench: the order of its steps, and its messages about missing programs."""
+"""Tests of make bench: the order of its steps, and messages about missing programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from fakebench import TIERS, Machine, env_of, tiers_of
+from fakebench import TIERS, Machine, read_run_entry, read_tiers
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.files import alone
+from kmtools.base.files import hold_lock
 from kmtools.lab import userspace
 from kmtools.measure import benchrun
 from kmtools.report import report
@@ -16,23 +16,23 @@ from kmtools.report import report
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A machine on which everything works, until a test says otherwise."""
+    """Return a fake machine on which all steps succeed."""
     return Machine(tmp_path, monkeypatch)
 
 
-def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) -> None:
+def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
     assert machine.bench() == 0
     table = machine.done.index("report")
     assert machine.done[:table] == ["kmbench", "native", "collect"]
     assert machine.done.index("fetch") > machine.done.index("packages") > table
     (run,) = machine.runs()
-    assert tiers_of(run) == list(TIERS)
-    assert env_of(run) == {"quick": False, "missing": []}
+    assert read_tiers(run) == list(TIERS)
+    assert read_run_entry(run) == {"quick": False, "missing": []}
     assert (machine.local / "latest").resolve() == run
     assert {path.name for path in (run / "raw").iterdir()} == set(TIERS)
 
 
-def test_packages_that_cannot_be_had_keep_nothing_from_being_tried(machine: Machine) -> None:
+def test_all_tiers_are_tried_if_packages_cannot_be_installed(machine: Machine) -> None:
     machine.trouble["packages"] = FailedError("setting up failed: exit code 1")
     assert machine.bench() == 0
     assert {"fetch", "vm", "icount"} <= {*machine.done}
@@ -48,28 +48,28 @@ def test_packages_that_cannot_be_had_keep_nothing_from_being_tried(machine: Mach
     ],
 )
 @pytest.mark.parametrize("failed", [False, True])
-def test_a_tier_that_cannot_be_had_is_named_and_the_others_measured(
+def test_failed_tier_is_reported_and_other_tiers_are_measured(
     machine: Machine, step: str, lacking: list[str], failed: bool,
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(userspace, "obstacle", lambda: "")
+    monkeypatch.setattr(userspace, "find_compiler_obstacle", lambda: "")
     wrong = FailedError("it broke") if failed else UnableError("it broke")
     machine.trouble[step] = wrong
     assert machine.bench() == (1 if failed else 2)
     (run,) = machine.runs()
-    assert tiers_of(run) == [tier for tier in TIERS if tier not in lacking]
+    assert read_tiers(run) == [tier for tier in TIERS if tier not in lacking]
     entries = [{"tier": tier, "failed": failed, "why": "it broke"} for tier in lacking]
-    assert env_of(run)["missing"] == entries
+    assert read_run_entry(run)["missing"] == entries
     said = capsys.readouterr().err
     assert f"bench: not measured: {' and '.join(lacking)}, because it broke\n" in said
     assert f"make bench RESUME={run.name}" in said
     assert not (machine.local / "latest").exists()
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
-    assert env_of(run)["missing"] == []
+    assert read_run_entry(run)["missing"] == []
 
 
-def test_without_a_compiler_the_packages_are_named(
+def test_without_a_compiler_the_message_names_packages(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
@@ -78,7 +78,7 @@ def test_without_a_compiler_the_packages_are_named(
     assert "apt-get install gcc make libc6-dev" in capsys.readouterr().err
 
 
-def test_without_numpy_there_is_a_line_that_gives_the_page(
+def test_without_numpy_a_line_tells_how_to_make_the_report(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "report", machine.whole_report)
@@ -88,12 +88,12 @@ def test_without_numpy_there_is_a_line_that_gives_the_page(
     assert "apt-get install python3-numpy" in said.err
     (run,) = machine.runs()
     assert f"scripts/kmarkers report {run}" in said.err
-    # User space comes first, and all tiers at the end.
-    assert said.out.count("medians alone") == 1 + len(TIERS)
+    # The report is printed after the native tier, and at the end for all tiers.
+    assert said.out.count("medians only") == 1 + len(TIERS)
     assert not (run / "summary.json").exists()
 
 
-def test_a_clock_that_stands_or_goes_back_overwrites_nothing(
+def test_equal_or_decreasing_dates_do_not_overwrite_a_run(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Clock:
@@ -116,20 +116,20 @@ def test_a_clock_that_stands_or_goes_back_overwrites_nothing(
     assert (machine.local / "latest").resolve().name == "20300101T000000Z"
 
 
-def test_two_at_once_are_refused(
+def test_second_concurrent_bench_is_refused(
     machine: Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with alone(tmp_path / "build" / "bench.lock", "others"):
+    with hold_lock(tmp_path / "build" / "bench.lock", "others"):
         assert machine.bench() == 2
     assert "another bench is running" in capsys.readouterr().err
     assert machine.runs() == [] and machine.bench() == 0
 
 
 @pytest.mark.parametrize("place", ["build", "results"])
-def test_a_checkout_that_cannot_be_written_is_refused(
+def test_unwritable_checkout_is_refused(
     machine: Machine, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # A file in place of a directory stops root, too.
+    # A file in place of the directory: root can write to any directory.
     (tmp_path / place).write_text("")
     assert machine.bench() == 2
     said = capsys.readouterr().err
@@ -137,13 +137,13 @@ def test_a_checkout_that_cannot_be_written_is_refused(
     assert machine.done == []
 
 
-def test_a_disk_that_is_full_at_the_start_leaves_no_folder(
+def test_full_disk_at_the_start_leaves_no_directory(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(benchrun, "write_whole", full)
+    monkeypatch.setattr(benchrun, "write_atomically", full)
     assert machine.bench() == 2
     assert "results cannot be written: No space left on device" in capsys.readouterr().err
     assert machine.runs() == []

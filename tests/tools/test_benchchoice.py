@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers bench measures what is chosen, says how far it is, and names a bad value."""
+"""Tests of the options of kmarkers bench: choice of benchmarks, progress, and wrong values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakebench import Machine, env_of, tiers_of
+from fakebench import Machine, read_run_entry, read_tiers
 from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
 from kmtools.measure import bench, benchmark_names, benchrun, choice, guest, native
-from kmtools.measure.guest import NONE_LIVE, Live, settings
+from kmtools.measure.guest import NONE_LIVE, Live, make_settings
 from kmtools.measure.progress_json import Events
-from nativeprograms import kmbench
+from nativeprograms import run_kmbench
 
 GUEST_JOB = Path(__file__).resolve().parents[2] / "scripts" / "guest" / "bench.sh"
 LIST = "loop: none none-clone x y\nother: base base-clone z\n"
@@ -33,7 +33,7 @@ kernel,getppid-copy-quiet,base base-clone
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A machine on which everything works; its kmbench lists two benchmarks."""
+    """Return a fake machine on which all steps succeed; its kmbench has two benchmarks."""
     program = tmp_path / "kmbench"
     program.write_text(f"#!/bin/sh\nprintf '{LIST}'\n")
     program.chmod(0o755)
@@ -44,15 +44,15 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(tmp_path, monkeypatch)
 
 
-def test_chosen_tiers_alone_are_measured_and_need_no_root(machine: Machine) -> None:
+def test_only_chosen_tiers_are_measured_and_native_needs_no_root(machine: Machine) -> None:
     machine.trouble["root"] = AssertionError("asked for root")
     assert machine.bench("--tiers", "native") == 0
     (run,) = machine.runs()
-    assert tiers_of(run) == ["native"] and env_of(run)["missing"] == []
+    assert read_tiers(run) == ["native"] and read_run_entry(run)["missing"] == []
     assert "packages" not in machine.done
 
 
-def test_chosen_variants_come_with_their_baseline_and_its_clone(machine: Machine) -> None:
+def test_baseline_and_clone_are_measured_with_chosen_variants(machine: Machine) -> None:
     assert machine.bench("--tiers", "native", "--variants", "none-c*") == 0
     (run,) = machine.runs()
     lines = (run / "samples.csv").read_text().splitlines()[2:]
@@ -62,7 +62,7 @@ def test_chosen_variants_come_with_their_baseline_and_its_clone(machine: Machine
 @pytest.mark.parametrize(
     ("accelerator", "emulated", "times"), [("tcg", True, 1), ("kvm", True, 1), ("kvm", False, 20)]
 )
-def test_a_guest_with_real_cycles_measures_as_much_as_they_need(
+def test_guest_under_kvm_measures_more_blocks(
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
     accelerator: str,
@@ -75,8 +75,8 @@ def test_a_guest_with_real_cycles_measures_as_much_as_they_need(
         told[tier] = words
         machine.at(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(guest, "measure", in_kernel)
-    monkeypatch.setattr(bench, "usable_accel", lambda *_: Accel(accelerator))
+    monkeypatch.setattr(guest, "measure_in_guest", in_kernel)
+    monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel(accelerator))
     monkeypatch.setattr(accel, "is_emulated", lambda _: emulated)
     for words in (("--quick",), ()):
         planned = (bench.QUICK if words else bench.FULL)["vm"]
@@ -90,7 +90,7 @@ def test_a_guest_with_real_cycles_measures_as_much_as_they_need(
         assert told["vm"]["blocks"] == blocks
 
 
-def test_what_is_chosen_reaches_every_tier(
+def test_choice_of_benchmarks_is_passed_to_every_tier(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: dict[str, dict[str, object]] = {}
@@ -103,8 +103,8 @@ def test_what_is_chosen_reaches_every_tier(
         told[tier] = words
         machine.at(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(native, "measure", in_user_space)
-    monkeypatch.setattr(guest, "measure", in_kernel)
+    monkeypatch.setattr(native, "measure_processes", in_user_space)
+    monkeypatch.setattr(guest, "measure_in_guest", in_kernel)
     words = ("--benchmarks", "lo*,other", "--variants", "x", "--blocks", "12", "--budget", "2m")
     assert machine.bench(*words) == 0
     assert told["native"]["benchmarks"] == ["loop"]
@@ -117,18 +117,18 @@ def test_what_is_chosen_reaches_every_tier(
 
 
 def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
-    """By patterns, as all others; a quick run has none of whole operations."""
+    """Patterns also choose live benchmarks; a quick run has none of whole operations."""
 
     def live(quick: bool, tier: str, wanted: list[str]) -> Live:
-        plan = bench.plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
+        plan = bench.make_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
         return bench.Bench(run, print, Events(None), None, lambda _: None).live(tier)
 
     assert live(False, "icount", []) == Live(4, ["macro-ping", "macro-hackbench"])
     assert live(False, "icount", ["macro-p*", "loop"]) == Live(4, ["macro-ping"])
     assert live(False, "vm", ["macro-*"]) == live(True, "icount", []) == NONE_LIVE
-    assert settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
-    assert settings(3, 1).splitlines()[2] == "live 0"
+    assert make_settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
+    assert make_settings(3, 1).splitlines()[2] == "live 0"
 
 
 def test_a_resumed_run_keeps_what_was_chosen(
@@ -144,7 +144,7 @@ def test_a_resumed_run_keeps_what_was_chosen(
     assert machine.bench("--resume", run.name, "--benchmarks", "other") == 2
     assert "its benchmarks is ['loop'], and what was asked" in capsys.readouterr().err
     assert machine.bench("--resume", run.name) == 0
-    assert tiers_of(run) == ["native", "icount"] and "vm" not in machine.done
+    assert read_tiers(run) == ["native", "icount"] and "vm" not in machine.done
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_resumed_run_keeps_what_was_chosen(
         (("--tiers", "vm", "--variants", "y"), "matches 'y'; there are none, none-clone, x, base"),
     ],
 )
-def test_a_pattern_that_matches_nothing_is_named_before_any_setup(
+def test_pattern_without_match_is_reported_before_setup(
     machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert machine.bench(*words) == 2
@@ -178,21 +178,24 @@ def test_a_pattern_that_matches_nothing_is_named_before_any_setup(
     assert machine.done == [] and machine.runs() == []
 
 
-def test_the_names_are_those_of_the_programs(native_programs: None) -> None:
-    """The table has what kmbench lists; what a test kernel has is compared by counts.py."""
-    done = kmbench("list")
-    listed = choice.listed(done.stdout)
-    # Peers are found only where their packages are.
+def test_table_of_names_matches_kmbench_list(native_programs: None) -> None:
+    """The table contains all names that kmbench lists. The suite `counts` checks those of
+    kernels."""
+    done = run_kmbench("list")
+    listed = choice.parse_benchmark_list(done.stdout)
+    # Peers (other tracers) are listed only if their packages are installed.
     missing = tuple(f"{peer}-" for peer in re.findall(r"SKIP ([\w-]+): not built", done.stderr))
-    table = benchmark_names.read({benchmark_names.NATIVE})
+    table = benchmark_names.read_names({benchmark_names.NATIVE})
     assert list(table) == list(listed)
     assert {
         name: sorted(one for one in own if not one.startswith(missing))
         for name, own in table.items()
     } == {name: sorted(own) for name, own in listed.items()}
     names = {("empty-loop", "none"), ("peers-dormant", "flag"), ("arm-scaling", "stores-alone")}
-    assert benchmark_names.unlisted(names, benchmark_names.KERNEL) == ["arm-scaling:stores-alone"]
-    assert benchmark_names.unlisted(names, benchmark_names.NATIVE) == ["peers-dormant:flag"]
+    assert benchmark_names.find_unlisted(names, benchmark_names.KERNEL) == [
+        "arm-scaling:stores-alone"
+    ]
+    assert benchmark_names.find_unlisted(names, benchmark_names.NATIVE) == ["peers-dormant:flag"]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +218,7 @@ def test_the_names_are_those_of_the_programs(native_programs: None) -> None:
         (("--progress", "/no/such/folder/file"), "--progress /no/such/folder/file: "),
     ],
 )
-def test_a_bad_value_is_named_and_nothing_is_measured(
+def test_bad_value_is_reported_and_nothing_is_measured(
     machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
@@ -227,7 +230,7 @@ def test_a_bad_value_is_named_and_nothing_is_measured(
     assert machine.done == [] and machine.runs() == []
 
 
-def test_progress_is_lines_of_json(machine: Machine, tmp_path: Path) -> None:
+def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> None:
     machine.trouble["fetch"] = OSError("gone")
     file = tmp_path / "progress"
     assert machine.bench("--progress", str(file)) == 2
@@ -242,7 +245,7 @@ def test_progress_is_lines_of_json(machine: Machine, tmp_path: Path) -> None:
     assert (told[-1]["code"], told[-1]["run"]) == (2, str(run))
 
 
-def test_a_reader_of_progress_that_leaves_ends_nothing(machine: Machine, tmp_path: Path) -> None:
+def test_closed_progress_pipe_does_not_end_the_run(machine: Machine, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -251,14 +254,14 @@ def test_a_reader_of_progress_that_leaves_ends_nothing(machine: Machine, tmp_pat
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1h", 3600)])
-def test_times_have_units(text: str, seconds: int) -> None:
-    assert choice.budget(text) == seconds
+def test_budget_is_parsed_with_units(text: str, seconds: int) -> None:
+    assert choice.parse_budget(text) == seconds
 
 
-def test_the_guest_starts_the_benchmarks_that_match(tmp_path: Path) -> None:
-    """The part of its job that chooses, with a folder in place of debugfs."""
+def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
+    """Runs the part of bench.sh that chooses benchmarks, with a directory in place of debugfs."""
     job = GUEST_JOB.read_text()
-    part = job[job.index("# refuse WHY") : job.index('if [ -n "$own" ]; then\n\tbefore')]
+    part = job[job.index("# refuse_to_measure WHY") : job.index('if [ -n "$own" ]; then\n\tbefore')]
     part += job[job.index("for samples in") : job.index('if [ -z "$patterns" ]')]
     for name in ("density-empty", "density-full", "cold-branch", "config"):
         (tmp_path / name).mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench RESUME=: no measurement is lost, and only a matching run is continued."""
+"""Tests of make bench RESUME=RUN: no samples are lost, and only a matching run is continued."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakebench import TIERS, Machine, env_of, tiers_of
+from fakebench import TIERS, Machine, read_run_entry, read_tiers
 from kmtools.base import files
 from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue
@@ -16,7 +16,7 @@ from kmtools.measure import benchrun, collect
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A machine on which everything works, until a test says otherwise."""
+    """Return a fake machine on which all steps succeed."""
     return Machine(tmp_path, monkeypatch)
 
 
@@ -35,7 +35,7 @@ STEPS = (
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_at_any_step_it_goes_on(machine: Machine, step: str) -> None:
+def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> None:
     machine.trouble[step] = KeyboardInterrupt()
     assert machine.bench() == 130
     runs = machine.runs()
@@ -45,35 +45,35 @@ def test_killed_at_any_step_it_goes_on(machine: Machine, step: str) -> None:
         return
     assert "native" in finished and not (machine.local / "latest").exists()
     if step not in ("collect", "report"):
-        assert sorted(tiers_of(runs[0])) == sorted(finished)
+        assert sorted(read_tiers(runs[0])) == sorted(finished)
     machine.trouble.clear()
     assert machine.bench("--resume", runs[0].name) == 0
     assert [tier for tier in TIERS if tier in machine.done] == [
         tier for tier in TIERS if tier not in finished
     ]
-    assert machine.runs() == runs and tiers_of(runs[0]) == list(TIERS)
-    assert env_of(runs[0])["missing"] == []
+    assert machine.runs() == runs and read_tiers(runs[0]) == list(TIERS)
+    assert read_run_entry(runs[0])["missing"] == []
     assert (machine.local / "latest").resolve() == runs[0]
 
 
-def spoil(raw: Path) -> None:
-    """Truncate the samples."""
+def truncate_samples(raw: Path) -> None:
+    """Truncate a file of samples."""
     file = raw / "loop.csv"
     file.write_bytes(file.read_bytes()[:-40])
 
 
-def test_samples_that_are_refused_are_kept_and_measured_again(machine: Machine) -> None:
-    machine.trouble["vm"] = spoil
+def test_invalid_samples_are_kept_aside_and_measured_again(machine: Machine) -> None:
+    machine.trouble["vm"] = truncate_samples
     assert machine.bench() == 1
     (run,) = machine.runs()
-    assert tiers_of(run) == ["native", "icount"]
+    assert read_tiers(run) == ["native", "icount"]
     assert (run / "raw" / "vm.refused-1" / "loop.csv").is_file()
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
-    assert "native" not in machine.done and tiers_of(run) == list(TIERS)
+    assert "native" not in machine.done and read_tiers(run) == list(TIERS)
 
 
-def test_a_disk_that_is_full_when_collecting_loses_nothing(
+def test_full_disk_during_collect_loses_no_samples(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = collect.write_run
@@ -93,26 +93,26 @@ def test_a_disk_that_is_full_when_collecting_loses_nothing(
     assert "native" not in machine.done
 
 
-def test_a_disk_that_fills_up_while_measuring_leaves_what_fits(
+def test_full_disk_during_measurement_keeps_complete_samples(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = files.write_whole
+    whole = files.write_atomically
 
     def full(raw: Path) -> None:
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(benchrun, "write_whole", fail)
+        monkeypatch.setattr(benchrun, "write_atomically", fail)
 
     machine.trouble["vm"] = full
     assert machine.bench() == 1
     (run,) = machine.runs()
     said = capsys.readouterr().err
     assert "make room and run it again" in said and f"make bench RESUME={run.name}" in said
-    monkeypatch.setattr(benchrun, "write_whole", whole)
+    monkeypatch.setattr(benchrun, "write_atomically", whole)
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
-    assert "vm" not in machine.done and tiers_of(run) == list(TIERS)
+    assert "vm" not in machine.done and read_tiers(run) == list(TIERS)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_disk_that_fills_up_while_measuring_leaves_what_fits(
         ("machine", {"model": "80386"}, "the machine is another"),
     ],
 )
-def test_a_run_that_does_not_fit_is_refused(
+def test_resuming_with_other_options_is_refused(
     machine: Machine, key: str, other: object, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
@@ -142,7 +142,7 @@ def test_a_run_that_does_not_fit_is_refused(
     assert machine.done == [] and sorted(run.rglob("*")) == before
 
 
-def test_another_build_of_the_kernel_is_not_put_beside_the_first(
+def test_resuming_with_another_kernel_build_is_refused(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["icount"] = KeyboardInterrupt()
@@ -152,10 +152,10 @@ def test_another_build_of_the_kernel_is_not_put_beside_the_first(
     (run,) = machine.runs()
     assert machine.bench("--resume", run.name) == 2
     assert "is 6.1.0-next now" in capsys.readouterr().err
-    assert "icount" not in machine.done and tiers_of(run) == ["native", "vm"]
+    assert "icount" not in machine.done and read_tiers(run) == ["native", "vm"]
 
 
-def test_an_unknown_or_broken_run_is_refused(
+def test_resuming_an_unknown_or_broken_run_is_refused(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert machine.bench() == 0
@@ -167,7 +167,7 @@ def test_an_unknown_or_broken_run_is_refused(
     assert "run.json cannot be used" in capsys.readouterr().err
 
 
-def test_a_quick_run_says_so_and_goes_on_as_one(
+def test_resumed_quick_run_stays_quick(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
@@ -175,10 +175,10 @@ def test_a_quick_run_says_so_and_goes_on_as_one(
     (run,) = machine.runs()
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
-    assert env_of(run)["quick"] is True
+    assert read_run_entry(run)["quick"] is True
 
 
-def test_a_folder_that_was_there_before_is_never_removed(machine: Machine, tmp_path: Path) -> None:
+def test_existing_run_directory_is_not_removed(machine: Machine, tmp_path: Path) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.bench() == 130
     kept = machine.runs()[0].rename(tmp_path / "mine")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The start of make bench: missing packages, no Python, a path that make cannot use."""
+"""Tests of the script that make bench starts: missing packages, no Python, unusable paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a checkout whose setup ends as $SETUP says, on a machine without python3."""
+    """Make a checkout on a machine without python3, whose scripts/setup exits with $SETUP."""
     programs = {
         "scripts/setup": 'exit "$SETUP"',
         "bin/make": "mkdir -p build/native; cp fake build/native/kmbench",
@@ -33,15 +33,15 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
+def start_bench(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
     """Run the script that make bench starts."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
     env = {**os.environ, "SETUP": str(setup)}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
 
-def test_without_python_there_are_medians(checkout: Path) -> None:
-    done = start(checkout, 2)
+def test_without_python_medians_are_printed(checkout: Path) -> None:
+    done = start_bench(checkout, 2)
     assert done.returncode == 2 and done.stdout == "medians of run\n"
     assert "apt-get install python3" in done.stderr
 
@@ -49,17 +49,19 @@ def test_without_python_there_are_medians(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("setup", "code", "said"), [(0, 7, ""), (1, 7, "something is missing"), (130, 130, "")]
 )
-def test_what_setup_lacks_does_not_end_it(checkout: Path, setup: int, code: int, said: str) -> None:
+def test_incomplete_setup_does_not_end_the_script(
+    checkout: Path, setup: int, code: int, said: str
+) -> None:
     python = checkout / "bin" / "python3"
     python.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
     python.chmod(0o755)
-    done = start(checkout, setup)
+    done = start_bench(checkout, setup)
     assert done.returncode == code and said in done.stderr
     assert done.stdout == ("scripts/kmarkers bench --quick\n" if code == 7 else "")
 
 
 @pytest.mark.parametrize("odd", [*":%;'&#$()*?[]<>|`\"\\", "blank"])
-def test_make_refuses_a_directory_that_it_cannot_name(tmp_path: Path, odd: str) -> None:
+def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, odd: str) -> None:
     there = tmp_path / "two{}words".format(" " if odd == "blank" else odd)
     files = ["Makefile", "native/Makefile", "scripts/directory.mk"]
     for name in files:
@@ -74,9 +76,9 @@ def test_make_refuses_a_directory_that_it_cannot_name(tmp_path: Path, odd: str) 
     assert sorted(left) == files
 
 
-def test_a_checkout_that_cannot_be_written_to_is_named(checkout: Path) -> None:
+def test_error_names_an_unwritable_checkout(checkout: Path) -> None:
     (checkout / "results").touch()
-    done = start(checkout, 0)
+    done = start_bench(checkout, 0)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr

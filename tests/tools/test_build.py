@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds of modules at the same time: some wait for each other, others do not."""
+"""Tests of concurrent builds of modules: only builds of the same source tree wait for each
+other."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ SECONDS = 20
 
 
 class Builds:
-    """Builds of source trees for a kernel that does not exist."""
+    """Builds source trees with a fake make, which waits for the event or barrier `make`."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = home
@@ -37,7 +38,7 @@ class Builds:
         return 1
 
     def start(self, name: str) -> threading.Thread:
-        """Build a tree in a thread."""
+        """Start the build of a source tree in a thread."""
         src = self.home / name
         src.mkdir(exist_ok=True)
         (src / "Kbuild").touch()
@@ -48,11 +49,11 @@ class Builds:
 
 @pytest.fixture
 def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
-    """Return builds that end when the test says so."""
+    """Return builds that end when the test sets the event."""
     return Builds(tmp_path, monkeypatch)
 
 
-def test_builds_of_two_trees_do_not_wait(builds: Builds) -> None:
+def test_builds_of_two_trees_run_in_parallel(builds: Builds) -> None:
     builds.make = threading.Barrier(2)
     threads = [builds.start("one"), builds.start("other")]
     for thread in threads:
@@ -61,9 +62,11 @@ def test_builds_of_two_trees_do_not_wait(builds: Builds) -> None:
     assert not builds.make.broken
 
 
-def test_builds_of_one_tree_wait(builds: Builds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_builds_of_one_tree_wait_for_each_other(
+    builds: Builds, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waits = threading.Event()
-    monkeypatch.setattr(cache, "progress", lambda message: waits.set())
+    monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     assert isinstance(builds.make, threading.Event)
     threads = [builds.start("one"), builds.start("one")]
     assert waits.wait(SECONDS) and builds.one_runs.wait(SECONDS)
@@ -74,8 +77,9 @@ def test_builds_of_one_tree_wait(builds: Builds, monkeypatch: pytest.MonkeyPatch
     assert len(builds.running) == 2
 
 
-def test_modules_of_others_are_built_beside_ours(builds: Builds, tmp_path: Path) -> None:
-    """They find our headers and symbols where ours were built; ours need no such place."""
+def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_path: Path) -> None:
+    """Modules outside the tree get the objects of kmarkers as /kmarkers; kmarkers itself does
+    not."""
     assert isinstance(builds.make, threading.Event)
     builds.make.set()
     for name in ("ours", "theirs"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ownership of directories: which the laboratory fills, removes or leaves unchanged."""
+"""Tests of the cache directory: which directories kmarkers fills, cleans or leaves unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody e
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a directory with a user's files, and set it as the laboratory's cache."""
+    """Make a directory with files of the user, and set KMARKERS_CACHE to it."""
     directory = tmp_path / "home"
     for name in ("apt/list", "kernels/linux/README", "suites/bach", "mail.log", "fetch.lock"):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -26,84 +26,86 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def files(directory: Path) -> set[str]:
-    """Return all files below a directory."""
+def list_files(directory: Path) -> set[str]:
+    """Return the paths of all files below a directory."""
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
 @pytest.mark.parametrize("tag", ["", FOREIGN_TAG])
-def test_directory_of_somebody_else_is_left_alone(home: Path, tag: str) -> None:
+def test_directory_with_foreign_files_is_not_claimed_or_cleaned(home: Path, tag: str) -> None:
     if tag:
         (home / cache.TAG).write_text(tag)
-    before = files(home)
+    before = list_files(home)
     with pytest.raises(UnableError, match=r"nothing is removed: .*TAG does not say"):
-        cache.clean()
+        cache.clean_cache()
     with pytest.raises(UnableError, match="is not empty, and no laboratory made it"):
-        kernels.fetch([])
+        kernels.fetch_kernels([])
     with pytest.raises(UnableError, match="is not empty"), cache.locked("fetch"):
         pass
-    assert files(home) == before
+    assert list_files(home) == before
 
 
-def test_cache_of_an_earlier_laboratory_is_ours(home: Path) -> None:
+def test_tag_of_an_earlier_version_is_accepted(home: Path) -> None:
     was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
     (home / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
-    assert cache.is_ours()
-    cache.claim()
+    assert cache.is_tagged()
+    cache.claim_cache()
 
 
-def test_clean_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clean_without_a_cache_directory_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "none"))
-    cache.clean()
-    assert files(tmp_path) == set()
+    cache.clean_cache()
+    assert list_files(tmp_path) == set()
 
 
-def test_clean_removes_all_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clean_removes_all_files_of_kmarkers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
-    kernels.ensure(ENTRY)
+    kernels.ensure_kernel(ENTRY)
     assert (mirror.cache / cache.TAG).read_text().startswith("Signature: 8a477f597d28d172789f06")
     for name in ("build-6.1.lock", "k.log", "6.1-kasan.log", "accel.json"):
         (mirror.cache / name).touch()
     (mirror.cache / "objects/6.1").mkdir(parents=True)
-    cache.clean()
+    cache.clean_cache()
     assert not mirror.cache.exists()
 
 
-def test_clean_leaves_what_others_put_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
-    kernels.ensure(ENTRY)
+    kernels.ensure_kernel(ENTRY)
     for name in ("mail.log", "notes/apt"):
         (mirror.cache / name).parent.mkdir(exist_ok=True)
         (mirror.cache / name).touch()
-    cache.clean()
-    assert files(mirror.cache) == {"mail.log", "notes", "notes/apt"}
+    cache.clean_cache()
+    assert list_files(mirror.cache) == {"mail.log", "notes", "notes/apt"}
 
 
-def test_older_cache_is_adopted_by_the_next_fetch(
+def test_untagged_cache_with_a_kernel_is_claimed(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (laboratory / "cache/kernels/6.1/kernel.json").rename(laboratory / "kept")
     with pytest.raises(UnableError, match="is not empty"):
-        cache.claim()
+        cache.claim_cache()
     (laboratory / "kept").rename(laboratory / "cache/kernels/6.1/kernel.json")
     with pytest.raises(UnableError, match="fetching a kernel writes it"):
-        cache.clean()
+        cache.clean_cache()
     monkeypatch.setattr(
-        unpack, "complete", lambda entry: catalogue.unpacked(catalogue.default_name())
+        unpack, "find_complete", lambda entry: catalogue.find_unpacked(catalogue.default_name())
     )
-    kernels.fetch([])
-    cache.clean()
+    kernels.fetch_kernels([])
+    cache.clean_cache()
     assert not (laboratory / "cache").exists()
 
 
-def test_lock_that_was_removed_meanwhile_is_taken_anew(
+def test_removed_lock_file_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     waits = threading.Event()
-    monkeypatch.setattr(cache, "progress", lambda message: waits.set())
+    monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     held = []
 
     def wait() -> None:
@@ -119,28 +121,28 @@ def test_lock_that_was_removed_meanwhile_is_taken_anew(
     assert held == [True]
 
 
-def test_place_that_cannot_be_made_is_named(
+def test_error_names_a_directory_that_cannot_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         monkeypatch.setenv("KMARKERS_CACHE", str(place))
         with pytest.raises(UnableError, match=f"cannot be kept in {place} .*; set KMARKERS_CACHE"):
-            cache.claim()
+            cache.claim_cache()
 
 
-def test_threads_may_claim_a_new_directory_at_once(
+def test_threads_can_claim_a_new_directory_concurrently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = threading.Barrier(4)
 
     def claim() -> None:
         together.wait(20)
-        cache.claim()
+        cache.claim_cache()
 
     with ThreadPoolExecutor(4) as pool:
         for number in range(200):
             monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / str(number)))
             for done in [pool.submit(claim) for _ in range(4)]:
                 done.result()
-            assert cache.is_ours()
+            assert cache.is_tagged()

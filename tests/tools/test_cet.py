@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots on a processor with control-flow enforcement: what Bochs is given, and what is judged."""
+"""Tests of boots under Bochs on a processor with CET: its command line, and the verdicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kmtools.lab.apt import FetchError
 from kmtools.lab.bochs import Guest
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
-from kmtools.runner.suite import nothing
+from kmtools.runner.suite import no_obstacle
 from kmtools.suites import cet, kernelsuite
 
 MISSED = "[    4.1] traps: Missing ENDBR: kmarkers_test_entry+0x4/0xa [kmarkers_test_noendbr]\n"
@@ -37,15 +37,15 @@ OURS = """[  7.00] WARNING: CPU: 0 PID: 150 at text.c:10 patcher_text_map+0x1/0x
 LOADED = f"# suite: boot\nok 1 boot\nnot ok 2 {cet.FIRST_LOAD}\nok 3 a site counts\n1..3\n"
 
 
-def result(folder: Path, console: str, status: str, exit_code: int | None) -> Result:
-    """Return the result of a boot with these logs."""
+def make_result(folder: Path, console: str, status: str, exit_code: int | None) -> Result:
+    """Return the result of a boot with these texts of console and status channel."""
     (folder / "console.log").write_text(console)
     (folder / "status.log").write_text(status)
     return Result(out=folder, exit_code=exit_code)
 
 
-def test_a_kernel_that_dies_behind_an_endbr_passes(tmp_path: Path) -> None:
-    tally = cet.judge_missed(result(tmp_path, MISSED, STARTED, None))
+def test_crash_by_a_call_that_skips_endbr_passes(tmp_path: Path) -> None:
+    tally = cet.judge_missed_endbr(make_result(tmp_path, MISSED, STARTED, None))
     assert not tally.failed
     assert tally.passed == 5
 
@@ -53,64 +53,64 @@ def test_a_kernel_that_dies_behind_an_endbr_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("console", "status", "exit_code", "wrong"),
     [
-        ("quiet\n", STARTED, None, "indirect branches are not tracked"),
-        (MISSED.replace("+0x4", "+0x0"), STARTED, None, "indirect branches are not tracked"),
-        (MISSED, f"{STARTED}not ok 3 it goes on\n1..3\n", 1, "the kernel goes on"),
+        ("quiet\n", STARTED, None, "IBT is off"),
+        (MISSED.replace("+0x4", "+0x0"), STARTED, None, "IBT is off"),
+        (MISSED, f"{STARTED}not ok 3 it goes on\n1..3\n", 1, "the kernel survives"),
         (MISSED, STARTED.replace("ok 2", "not ok 2"), None, "the module unloads"),
-        (MISSED, "", None, "an entry with ENDBR was not called"),
+        (MISSED, "", None, "no call of a function with ENDBR succeeded"),
     ],
 )
-def test_any_other_end_fails(
+def test_any_other_end_of_the_boot_fails(
     tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
 ) -> None:
-    tally = cet.judge_missed(result(tmp_path, console, status, exit_code))
+    tally = cet.judge_missed_endbr(make_result(tmp_path, console, status, exit_code))
     assert any(wrong in reason for reason in tally.failed)
 
 
-def test_a_warning_of_the_kernel_about_its_thunks_passes(tmp_path: Path) -> None:
-    tally = cet.judge_flawed(result(tmp_path, KERNELS_OWN, LOADED, 1))
+def test_kernel_warning_about_its_thunks_passes(tmp_path: Path) -> None:
+    tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN, LOADED, 1))
     assert not tally.failed
     assert tally.passed == 4
 
 
-def test_a_warning_of_ours_fails_beside_it(tmp_path: Path) -> None:
-    tally = cet.judge_flawed(result(tmp_path, KERNELS_OWN + OURS, LOADED, 1))
+def test_warning_of_kmarkers_fails(tmp_path: Path) -> None:
+    tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1))
     assert [reason for reason in tally.failed if "patcher_text_map" in reason]
 
 
-def test_another_fault_of_the_log_fails(tmp_path: Path) -> None:
+def test_other_fault_in_the_log_fails(tmp_path: Path) -> None:
     console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
-    tally = cet.judge_flawed(result(tmp_path, console, LOADED, 1))
+    tally = cet.judge_its_warnings(make_result(tmp_path, console, LOADED, 1))
     assert [reason for reason in tally.failed if "NULL pointer" in reason]
 
 
-def test_a_test_that_fails_there_is_not_excused(tmp_path: Path) -> None:
+def test_failed_test_on_its_processor_fails(tmp_path: Path) -> None:
     status = LOADED.replace("ok 3", "not ok 3")
-    tally = cet.judge_flawed(result(tmp_path, KERNELS_OWN, status, 1))
+    tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN, status, 1))
     assert tally.failed == ["a site counts"]
 
 
-def test_a_kernel_without_the_option_is_named(
+def test_kernel_without_ibt_or_bochs_is_skipped_with_the_reason(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = catalogue.default_name()
-    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: nothing)
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: no_obstacle)
     config = catalogue.require(name).config
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("CONFIG_X86=y\n# CONFIG_X86_KERNEL_IBT is not set\n")
-    assert "without indirect branch tracking" in cet.obstacle(name)()
+    assert "without indirect branch tracking" in cet.make_bochs_check(name)()
 
     def fetch(suite: str) -> Path:
         raise FetchError("no mirror")
 
     config.write_text(f"CONFIG_X86=y\n{cet.OPTION}=y\n")
-    monkeypatch.setattr(bochs, "tools", fetch)
-    assert "Bochs is missing and cannot be fetched: no mirror" in cet.obstacle(name)()
-    monkeypatch.setattr(bochs, "tools", lambda suite: laboratory)
-    assert not cet.obstacle(name)()
+    monkeypatch.setattr(bochs, "fetch_bochs", fetch)
+    assert "Bochs is missing and cannot be fetched: no mirror" in cet.make_bochs_check(name)()
+    monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: laboratory)
+    assert not cet.make_bochs_check(name)()
 
 
-def test_bochs_gets_the_processor_and_a_file_for_each_port(
+def test_bochs_settings_have_processor_and_serial_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = tmp_path / "tree"
@@ -124,9 +124,9 @@ def test_bochs_gets_the_processor_and_a_file_for_each_port(
         log.write_text("xorriso: no space left\n")
         return int("fail" in steps)
 
-    monkeypatch.setattr(bochs, "tools", lambda suite: tree)
-    monkeypatch.setattr(bochs, "version", lambda tree: "3.0")
-    monkeypatch.setattr(chroot, "run", run)
+    monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: tree)
+    monkeypatch.setattr(bochs, "read_version", lambda tree: "3.0")
+    monkeypatch.setattr(chroot, "run_command", run)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     kernel, initramfs = tmp_path / "vmlinuz", tmp_path / "initramfs"
@@ -134,7 +134,7 @@ def test_bochs_gets_the_processor_and_a_file_for_each_port(
     initramfs.write_text("archive")
     logs = [tmp_path / "out" / name for name in ("console.log", "status.log")]
     guest = Guest("tigerlake", kernel, initramfs, "ibt=on", 2, 512, logs)
-    emulator = bochs.prepare("trixie", guest, scratch)
+    emulator = bochs.prepare_bochs_boot("trixie", guest, scratch)
     assert emulator.powered_off == bochs.POWERED_OFF
     assert emulator.version == "Bochs 3.0, tigerlake"
     settings = (scratch / "bochsrc").read_text()
@@ -148,11 +148,13 @@ def test_bochs_gets_the_processor_and_a_file_for_each_port(
     assert (scratch / "disc" / "kernel").read_text() == "kernel"
     steps.append("fail")
     with pytest.raises(UnableError, match="no space left"):
-        bochs.prepare("trixie", guest, tmp_path)
+        bochs.prepare_bochs_boot("trixie", guest, tmp_path)
 
 
 @pytest.mark.parametrize("wrong", [{"nmi": 5.0}, {"tier": "icount"}, {"secure_boot": True}])
-def test_what_bochs_cannot_do_is_refused(laboratory: Path, wrong: dict[str, object]) -> None:
+def test_requests_that_bochs_cannot_fulfil_are_refused(
+    laboratory: Path, wrong: dict[str, object]
+) -> None:
     request = Request(
         kernel=catalogue.default_name(),
         job=laboratory / "job",
@@ -163,11 +165,11 @@ def test_what_bochs_cannot_do_is_refused(laboratory: Path, wrong: dict[str, obje
         boot(replace(request, **wrong))  # type: ignore[arg-type]
 
 
-def test_each_suite_that_is_named_exists() -> None:
+def test_suites_of_all_parts_exist() -> None:
     there = {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
     for part in cet.PARTS:
         assert set(part.suites.split()) <= there
 
 
-def test_some_part_loads_the_benchmarks() -> None:
+def test_parts_with_and_without_benchmarks_exist() -> None:
     assert {part.bench for part in cet.PARTS} == {True, False}

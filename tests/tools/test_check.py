@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make check: the suites for each role in kernels.txt, and the results that count."""
+"""Tests of make check: its suites for each role in kernels.txt, and its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmtools.runner import pace, registry
 from kmtools.runner import suite as suites_of_check
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, nothing, spread
+from kmtools.runner.suite import Suite, assign_processes, no_obstacle
 from kmtools.suites import kernelsuite, scripts, testkernel
 
 KERNELS = """\
@@ -32,48 +32,50 @@ e s linux-source-1        host debug:kasan
 
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """List kernels of every role."""
-    monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
-    monkeypatch.setattr("kmtools.suites.kernelsuite.obstacle", lambda kernel: nothing)
+    """Replace kernels.txt by a list with kernels of every role."""
+    monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse_catalogue(KERNELS))
+    monkeypatch.setattr("kmtools.suites.kernelsuite.make_boot_check", lambda kernel: no_obstacle)
 
 
-def suites_of(form: str, kernel: str = "a") -> list[Suite]:
-    """Return the suites of a set for a kernel."""
-    rows = registry.chosen([], form)
-    found = registry.suites(rows, Ask(form, kernel, {}))
-    return spread(testkernel.with_builds(found))
+def make_suites_of(form: str, kernel: str = "a") -> list[Suite]:
+    """Return the suites of a set (short, full) for a kernel."""
+    rows = registry.select_tests([], form)
+    found = registry.make_suites(rows, Ask(form, kernel, {}))
+    return assign_processes(testkernel.insert_builds(found))
 
 
-def test_full_adds_those_that_gate() -> None:
-    names = {suite.name for suite in suites_of("short")}
+def test_full_set_adds_the_gating_kernels() -> None:
+    names = {suite.name for suite in make_suites_of("short")}
     assert {"build-a", "kernel-a-1", "kernel-a-2", "counts-a", "scripts", "native-tsan"} <= names
     for kernel, gates in (("a", {"kernel-c"}), ("b", {"kernel-a", "kernel-c"})):
-        full = {suite.name for suite in suites_of("full", kernel)}
+        full = {suite.name for suite in make_suites_of("full", kernel)}
         assert gates < full and f"kernel-{kernel}-2" in full
-    names = {suite.name for suite in suites_of("full")}
+    names = {suite.name for suite in make_suites_of("full")}
     assert {"lint", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= names
 
 
-def test_full_has_everything_that_the_short_form_has() -> None:
-    assert {suite.name for suite in suites_of("short")} < {one.name for one in suites_of("full")}
-    assert all(suite.what and suite.usual > 0 for suite in suites_of("full"))
+def test_full_set_contains_the_short_set() -> None:
+    assert {suite.name for suite in make_suites_of("short")} < {
+        one.name for one in make_suites_of("full")
+    }
+    assert all(suite.what and suite.usual > 0 for suite in make_suites_of("full"))
 
 
-def test_nothing_runs_beside_what_is_sensitive_to_it() -> None:
-    calm = {suite.name for suite in suites_of("full") if suite.calm}
+def test_timing_sensitive_suites_run_alone() -> None:
+    calm = {suite.name for suite in make_suites_of("full") if suite.calm}
     assert {"owners-a", "storms-a", "nmis-a"} <= calm
-    assert not any(suite.calm and suite.aside for suite in suites_of("full"))
+    assert not any(suite.calm and suite.aside for suite in make_suites_of("full"))
 
 
-def test_two_processors_have_as_much_to_do_each() -> None:
+def test_work_is_divided_equally_between_two_processes() -> None:
     for form in ("short", "full"):
-        beside = [suite.usual for suite in suites_of(form) if suite.aside]
-        others = [one.usual for one in suites_of(form) if not one.aside and not one.calm]
+        beside = [suite.usual for suite in make_suites_of(form) if suite.aside]
+        others = [one.usual for one in make_suites_of(form) if not one.aside and not one.calm]
         assert 0.8 < sum(beside) / sum(others) < 1.25
 
 
 @pytest.mark.parametrize("row", registry.all_rows(), ids=lambda row: row.name)
-def test_every_row_of_the_list_makes_its_suites(row: registry.Row) -> None:
+def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Row) -> None:
     assert (
         row.what
         and row.usual > 0
@@ -82,7 +84,7 @@ def test_every_row_of_the_list_makes_its_suites(row: registry.Row) -> None:
     assert set(row.sets.split()) <= set(registry.SETS) and row.sets
     assert set(row.options.split()) <= set(registry.OPTIONS)
     assert row.needs in registry.PROGRAMS
-    assert registry.suites([row], Ask("full", "a", {}))
+    assert registry.make_suites([row], Ask("full", "a", {}))
 
 
 def test_names_of_tests_are_unique() -> None:
@@ -90,11 +92,12 @@ def test_names_of_tests_are_unique() -> None:
     assert len(set(names)) == len(names) > 60
 
 
-def test_every_suite_of_a_job_is_in_the_list() -> None:
-    """A suite that no job and no list names would never run."""
+def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
+    """Each suite of tests/vm/suites is in the list, or in the script of a job; else it never
+    runs."""
     files = {path.stem for path in registry.GUEST_SUITES.glob("*.sh")}
     jobs = "".join(path.read_text() for path in registry.JOB.parent.glob("*.sh"))
-    lists = {name for names in registry.guest_lists() for name in names}
+    lists = {name for names in registry.read_guest_suites() for name in names}
     named = {name for name in files if f"run_suite {name}" in jobs or f"{name}.sh" in jobs}
     others = {"isolated", "storms", "nmis", "owners"}  # KMARKERS_PART
     words = {word for line in jobs.splitlines() if "for suite in" in line for word in line.split()}
@@ -115,11 +118,11 @@ def test_every_suite_of_a_job_is_in_the_list() -> None:
         (["native-*san"], {"native-asan", "native-ubsan", "native-tsan"}),
     ],
 )
-def test_a_pattern_is_for_names_and_groups(words: list[str], wanted: set[str]) -> None:
-    assert {row.name for row in registry.chosen(words, "short")} == wanted
+def test_pattern_selects_names_and_groups(words: list[str], wanted: set[str]) -> None:
+    assert {row.name for row in registry.select_tests(words, "short")} == wanted
 
 
-def test_a_pattern_that_matches_nothing_names_what_is_near(
+def test_unknown_test_name_gives_similar_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["check", "entry_mani"]) == 2
@@ -130,7 +133,7 @@ def test_a_pattern_that_matches_nothing_names_what_is_near(
     )
 
 
-def test_the_list_names_each_test(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_option_prints_each_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--list"]) == 0
     said = capsys.readouterr().out
     assert all(f"\n{row.name} " in said for row in registry.all_rows())
@@ -138,7 +141,7 @@ def test_the_list_names_each_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert len([line for line in capsys.readouterr().out.splitlines() if line[0] != " "]) == 4
 
 
-def test_what_cannot_run_here_says_why(
+def test_list_has_the_reason_why_a_test_cannot_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
@@ -150,18 +153,18 @@ def test_what_cannot_run_here_says_why(
 
 
 @pytest.mark.parametrize(("culprit", "code"), [("", 0), ("c", 1)])
-def test_failure_of_another_kernel_counts(
+def test_failure_in_a_gating_kernel_fails_the_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], culprit: str, code: int
 ) -> None:
     def run_or_say(kernel: str, out: Path, settings: object, lists: object) -> kernelsuite.Outcome:
         tally = Tally(1, ["it broke"] if kernel == culprit else [])
         return kernelsuite.Outcome(kernel, suites={"one": tally})
 
-    monkeypatch.setattr(kernelsuite, "run_or_say", run_or_say)
+    monkeypatch.setattr(kernelsuite, "run_kernel", run_or_say)
     assert main(["check", "gates", "--kernel", "b"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"2 passed, {code} failed")
-    assert said[-2].startswith("all of it took ")
+    assert said[-2].startswith("all tests took ")
     assert (suites_of_check.LOGS / "closing").read_text().strip() == said[-1]
     assert ("  FAILED it broke" in said) == bool(culprit)
 
@@ -171,8 +174,8 @@ def test_failure_of_another_kernel_counts(
 def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processors: int, why_not: str
 ) -> None:
-    """The suites run beside each other, or one after the other on one processor. The others end
-    also if nothing could be built."""
+    """With two CPUs the suites run in parallel, with one CPU one after the other. They do not wait
+    endlessly if the build cannot start."""
     modules, order = tmp_path / "modules", tmp_path / "order"
 
     def build(kernel: str, out: Path, log: Path) -> Tally:
@@ -188,11 +191,11 @@ def test_suites_wait_for_the_build_of_their_modules(
         return Tally(1)
 
     monkeypatch.setattr(kernelsuite, "MODULES", modules)
-    monkeypatch.setattr(kernelsuite, "build", build)
-    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: partial(str, why_not))
+    monkeypatch.setattr(kernelsuite, "build_for_kernel", build)
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
     users = [Suite(name, use, "a user", usual=100, modules="a") for name in ("one", "two")]
-    planned = spread(testkernel.with_builds(users))
+    planned = assign_processes(testkernel.insert_builds(users))
     assert [suite.aside for suite in planned] == [False, False, True]
     tally = suites_of_check.run_all(planned)
     if not why_not:
@@ -202,11 +205,11 @@ def test_suites_wait_for_the_build_of_their_modules(
     assert not order.exists() and len(tally.failed) == 2
 
 
-def test_two_guests_share_all_suites_and_one_has_a_few() -> None:
-    lists = registry.guest_lists()
-    assert testkernel.shares([name for names in lists for name in names]) == lists
-    assert testkernel.shares(["entry"]) == [["entry"]]
-    assert testkernel.shares(["modules"]) == [["cases", "modules"]]
+def test_many_suites_are_split_between_two_guests() -> None:
+    lists = registry.read_guest_suites()
+    assert testkernel.split_suites([name for names in lists for name in names]) == lists
+    assert testkernel.split_suites(["entry"]) == [["entry"]]
+    assert testkernel.split_suites(["modules"]) == [["cases", "modules"]]
 
 
 def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,97 +219,99 @@ def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None
     assert said.out == ""
 
 
-def absent() -> str:
+def missing_bread() -> str:
     return "no bread: apt-get install bread"
 
 
-def run_all_of(
+def run_check_with(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
-    """Run only these suites; return the exit code and the output."""
-    monkeypatch.setattr(registry, "suites", lambda *words: list(suites))
+    """Run make check with only these suites; return the exit code and the output lines."""
+    monkeypatch.setattr(registry, "make_suites", lambda *words: list(suites))
     code = main(["check"])
     return code, capsys.readouterr().out.splitlines()
 
 
-def test_exit_code_tells_what_cannot_run_from_what_fails(
+def test_exit_code_distinguishes_failures_from_missing_programs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = Suite("good", lambda log: Tally(1, [], ["a case: a reason"]))
     bad = Suite("bad", lambda log: Tally(0, ["why"]))
-    lame = Suite("lame", lambda log: Tally(9), obstacle=absent)
-    assert run_all_of(monkeypatch, capsys, good)[0] == 0
-    code, said = run_all_of(monkeypatch, capsys, good, lame)
+    lame = Suite("lame", lambda log: Tally(9), obstacle=missing_bread)
+    assert run_check_with(monkeypatch, capsys, good)[0] == 0
+    code, said = run_check_with(monkeypatch, capsys, good, lame)
     assert code == 2
     assert "  SKIP no bread: apt-get install bread" in said
     assert said[-1] == "1 passed, 0 failed, 2 skipped"
-    assert run_all_of(monkeypatch, capsys, good, lame, bad)[0] == 1
+    assert run_check_with(monkeypatch, capsys, good, lame, bad)[0] == 1
 
 
-def test_missing_module_is_named_with_what_brings_it() -> None:
-    assert scripts.without("json", "x") == ""
-    assert "apt-get install python3-pytest" in scripts.without("no_such_module", "python3-pytest")
+def test_message_about_a_missing_module_names_its_package() -> None:
+    assert scripts.find_missing_module("json", "x") == ""
+    assert "apt-get install python3-pytest" in scripts.find_missing_module(
+        "no_such_module", "python3-pytest"
+    )
 
 
 @pytest.mark.parametrize(
     ("code", "failed"), [(0, []), (3, ["pytest: exit code 3"]), (2, ["pytest: exit code 2"])]
 )
-def test_pytest_that_ends_badly_is_a_failure(
+def test_bad_exit_code_of_pytest_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, failed: list[str]
 ) -> None:
     def command(words: list[str], log: Path, env: object) -> int:
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
-    monkeypatch.setattr(processes, "run", command)
-    assert suites_of_check.scripts(tmp_path / "scripts.log") == Tally(1, failed)
+    monkeypatch.setattr(processes, "run_program", command)
+    assert suites_of_check.run_pytest(tmp_path / "scripts.log") == Tally(1, failed)
 
 
 def test_nothing_is_built_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    chroot.obstacle.cache_clear()
+    chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert "sudo" in chroot.obstacle()
-    chroot.obstacle.cache_clear()
+    assert "sudo" in chroot.find_chroot_obstacle()
+    chroot.find_chroot_obstacle.cache_clear()
 
 
 @pytest.mark.parametrize("missing", ["mount", "unshare"])
-def test_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    chroot.obstacle.cache_clear()
+def test_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda name: None if name == missing else f"/bin/{name}")
-    assert f"{missing} is missing: apt-get install" in chroot.obstacle()
-    chroot.obstacle.cache_clear()
+    assert f"{missing} is missing: apt-get install" in chroot.find_chroot_obstacle()
+    chroot.find_chroot_obstacle.cache_clear()
 
 
-def test_machine_without_mounts_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    chroot.obstacle.cache_clear()
+def test_machine_without_mounts_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 0)
     refusal = subprocess.CompletedProcess([], 1, "", "unshare: Operation not permitted\n")
     monkeypatch.setattr("subprocess.run", lambda *words, **how: refusal)
-    assert "allows no mounts (unshare: Operation not permitted)" in chroot.obstacle()
-    chroot.obstacle.cache_clear()
+    assert "allows no mounts (unshare: Operation not permitted)" in chroot.find_chroot_obstacle()
+    chroot.find_chroot_obstacle.cache_clear()
 
 
-def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
+def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     (tmp_path / "x" / "boot").mkdir(parents=True)
     status = tmp_path / "x" / "boot" / "status.log"
     status.write_text("# suite: a\nok 1 one\n# note\nnot ok 2 two\nok 3 three # SKIP no\n")
-    assert pace.how_far(log, 10) == "3 of 10 results, after three"
-    assert pace.how_far(log, 0) == "3 results, after three"
+    assert pace.describe_progress(log, 10) == "3 of 10 results, after three"
+    assert pace.describe_progress(log, 0) == "3 results, after three"
     log.write_text("....s.. [  5%]\n...F [ 62%]\n")
-    assert pace.how_far(log, 10) == "62 %"
+    assert pace.describe_progress(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
     assert history.forecast("x", 90) == "about 90 s"
-    assert ", about 89 s left" in pace.line("x", log, 1, 90, 10)
+    assert ", about 89 s left" in pace.format_progress("x", log, 1, 90, 10)
     history.add("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.forecast("x", 90) == "about 33 s, 33 s the last time"
     assert again.count("x") == 10
-    assert "of 10 results" in pace.line("x", tmp_path / "none.log", 1, 33, 10)
+    assert "of 10 results" in pace.format_progress("x", tmp_path / "none.log", 1, 33, 10)
 
 
-def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
+def test_remaining_time_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     history.add("y", 30.0, 1, usual=10)
     assert history.forecast("x", 90) == "about 270 s"
@@ -314,12 +319,12 @@ def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
     assert history.forecast("x", 90) == "about 270 s"
     assert history.forecast("x") == "the first time here"
     assert history.forecast("y") == "about 90 s, 30 s the last time"
-    # A machine that is three times as slow as the last time.
+    # The machine is three times slower than in the last run.
     history.add("y", 90.0, 1)
     assert history.expected("x", 90) == 90 * 120 / 40
 
 
-def test_the_pace_of_a_process_aside_counts(tmp_path: Path) -> None:
+def test_times_of_the_second_process_scale_the_forecast(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     add = multiprocessing.get_context("fork").Process(
         target=history.add, args=("y", 30.0, 1), kwargs={"usual": 10}
@@ -329,8 +334,9 @@ def test_the_pace_of_a_process_aside_counts(tmp_path: Path) -> None:
     assert history.expected("x", 90) == 270
 
 
-def test_a_fifth_of_the_way_the_time_left_is_known(tmp_path: Path) -> None:
-    """On a machine four times as slow, with parts that are not all as slow."""
+def test_remaining_time_is_accurate_after_a_fifth_of_the_run(tmp_path: Path) -> None:
+    """On a machine about four times slower, the forecast after a fifth of the time is nearly
+    right."""
     usual = {"a": 60.0, "b": 50.0, "c": 200.0, "d": 150.0, "e": 90.0}
     slower = {"a": 4.4, "b": 3.6, "c": 4.0, "d": 4.8, "e": 3.4}
     history = pace.History(tmp_path / "times.json")
@@ -341,12 +347,12 @@ def test_a_fifth_of_the_way_the_time_left_is_known(tmp_path: Path) -> None:
     assert 0.7 < left / truth < 1.3
 
 
-def test_short_and_long_forms_are_remembered_apart(
+def test_times_of_short_and_full_sets_are_stored_separately(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite = Suite("one", lambda log: Tally(1), "a thing", usual=1000)
     two = [suite, replace(suite, name="two")]
-    monkeypatch.setattr(registry, "suites", lambda *words: two)
+    monkeypatch.setattr(registry, "make_suites", lambda *words: two)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0})
     first = "(about 1000 s; 33 min 20 s left in all) ..."
     assert main(["check"]) == 0
@@ -357,16 +363,16 @@ def test_short_and_long_forms_are_remembered_apart(
     assert "(about 0 s, 0 s the last time; 0 s left in all)" in capsys.readouterr().out
 
 
-def test_reasons_are_grouped() -> None:
+def test_equal_skip_reasons_are_printed_once() -> None:
     skipped = [f"tests.{n}: no clang: scripts/setup --tools" for n in range(97)]
-    assert list(suites_of_check.grouped(["x: why", *skipped])) == [
+    assert list(suites_of_check.group_skipped(["x: why", *skipped])) == [
         "x: why",
         "97 tests: no clang: scripts/setup --tools",
     ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])
-def test_damaged_history_is_no_history(tmp_path: Path, text: str) -> None:
+def test_damaged_file_of_times_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "times.json"
     path.write_text(text)
     assert pace.History(path).seconds("x") == 0

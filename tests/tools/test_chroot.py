@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The message on a machine where a suite's tree cannot be built."""
+"""Tests of running commands in a chroot, and of the message on a machine without mounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from kmtools.base.errors import UnableError
 from kmtools.lab import chroot
 
-# Without privileges: nothing is mounted, and the root directory is not changed.
+# Replacements that need no privileges: they mount nothing, and do not change the root directory.
 PROGRAMS = {
     "unshare": 'while [ "$1" != sh ]; do shift; done; exec "$@"',
     "mount": "exit 0",
@@ -19,27 +19,27 @@ PROGRAMS = {
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make replacements for the programs that need root."""
+    """Put replacements of the programs that need root into PATH."""
     directory = tmp_path / "bin"
     directory.mkdir()
     for name, script in PROGRAMS.items():
-        replace(directory / name, script)
+        write_script(directory / name, script)
     monkeypatch.setenv("PATH", str(directory), prepend=":")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     return directory
 
 
-def replace(program: Path, script: str) -> None:
-    """Replace a program by another script."""
+def write_script(program: Path, script: str) -> None:
+    """Write a shell script in place of a program."""
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
 
 
-def test_code_of_a_command_is_its_own(programs: Path, tmp_path: Path) -> None:
+def test_exit_code_of_the_command_is_returned(programs: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     for code in (0, 1, 2, 125):
         command = ["sh", "-c", f"echo said {code}; exit {code}"]
-        assert chroot.run(tmp_path, [(tmp_path, "src")], command, log) == code
+        assert chroot.run_command(tmp_path, [(tmp_path, "src")], command, log) == code
     assert log.read_text() == "said 0\nsaid 1\nsaid 2\nsaid 125\n"
 
 
@@ -52,16 +52,16 @@ def test_code_of_a_command_is_its_own(programs: Path, tmp_path: Path) -> None:
         ("chroot", "echo chroot: no such thing >&2; exit 125", "chroot: no such thing"),
     ],
 )
-def test_machine_that_allows_no_mounts_is_told(
+def test_failed_mount_raises_an_error(
     programs: Path, tmp_path: Path, program: str, script: str, why: str
 ) -> None:
-    replace(programs / program, script)
+    write_script(programs / program, script)
     with pytest.raises(UnableError, match=f"lets nothing be run in {tmp_path}: {why}"):
-        chroot.run(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
+        chroot.run_command(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
 
 
-def test_without_root_nothing_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_no_command_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="tree needs root"):
-        chroot.run(tmp_path, [(tmp_path, "src")], ["true"])
+        chroot.run_command(tmp_path, [(tmp_path, "src")], ["true"])
     assert not (tmp_path / "src").exists()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The step of continuous integration, run as plain shell; the action and the template call it."""
+"""Tests of the scripts for continuous integration in ci/, which the action and the template
+call."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ CI = ROOT / "ci"
 CALL = re.compile(r'compare\.sh" "\$RUN_A" "\$RUN_B" "\$OUT" \$OPTIONS')
 
 
-def step(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as the action and the template do."""
+def run_compare_script(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run ci/compare.sh as the GitHub action and the GitLab template do."""
     return subprocess.run(
         [str(CI / "compare.sh"), *map(str, words)],
         env={**os.environ, **env},
@@ -31,24 +32,26 @@ def step(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
-    """Two runs of one CPU model, and one of another, where a variant costs a percent more."""
-    return manyruns.write(tmp_path / "runs", 5)
+    """Write simulated runs: on machines with the second CPU model, a variant costs 1 % more."""
+    return manyruns.write_runs(tmp_path / "runs", 5)
 
 
-def test_the_step_fails_if_something_became_costlier(runs: list[Path], tmp_path: Path) -> None:
+def test_compare_script_fails_if_a_row_became_costlier(runs: list[Path], tmp_path: Path) -> None:
     summary, out = tmp_path / "summary", tmp_path / "out"
-    same = step(runs[0], runs[4], out, GITHUB_STEP_SUMMARY=str(summary))
+    same = run_compare_script(runs[0], runs[4], out, GITHUB_STEP_SUMMARY=str(summary))
     assert same.returncode == 0, same.stderr
     names = {f"comparison.{ending}" for ending in ("md", "json", "xml", "html")}
     assert {path.name for path in out.iterdir()} == names
     assert summary.read_text() == (out / "comparison.md").read_text()
-    assert step(runs[0], runs[1], out).returncode == 1
-    assert step(runs[0], runs[1], out, "--fail-on", "faster").returncode == 0
-    assert step(runs[0], tmp_path / "none", out).returncode == 2
-    assert step(runs[0]).returncode == 2 and step("--help").returncode == 0
+    assert run_compare_script(runs[0], runs[1], out).returncode == 1
+    assert run_compare_script(runs[0], runs[1], out, "--fail-on", "faster").returncode == 0
+    assert run_compare_script(runs[0], tmp_path / "none", out).returncode == 2
+    assert (
+        run_compare_script(runs[0]).returncode == 2 and run_compare_script("--help").returncode == 0
+    )
 
 
-def test_action_and_template_call_the_step() -> None:
+def test_action_and_template_call_the_compare_script() -> None:
     for name in ("action.yml", "gitlab.yml"):
         text = (CI / name).read_text()
         assert len(CALL.findall(text)) == 1 and "scripts/setup" in text
@@ -70,7 +73,7 @@ def test_templates_run_every_part() -> None:
         assert re.search(rf"^\d:{part}[ )|]", usage, re.M)
 
 
-def test_a_part_sets_up_and_tests(tmp_path: Path) -> None:
+def test_each_part_runs_setup_and_tests(tmp_path: Path) -> None:
     for name in ("scripts/setup", "scripts/kmarkers"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@"\nexit ${{FAILS:-0}}\n')
@@ -89,7 +92,7 @@ def test_a_part_sets_up_and_tests(tmp_path: Path) -> None:
         )
         return done.returncode, done.stdout
 
-    default = catalogue.parse((ROOT / "kernels.txt").read_text())[0].name
+    default = catalogue.parse_catalogue((ROOT / "kernels.txt").read_text())[0].name
     for words, option, test in (
         (["lint"], "--lint", "lint"),
         (["native"], "--native", "native"),
@@ -97,6 +100,6 @@ def test_a_part_sets_up_and_tests(tmp_path: Path) -> None:
         (["vm", "5.10"], "5.10", "matrix --kernel 5.10"),
     ):
         assert said(*words) == (0, f"scripts/setup {option}\nscripts/kmarkers check {test}\n")
-    # What cannot be set up is not tested.
+    # If setup fails, nothing is tested.
     assert said("vm", FAILS="2") == (2, f"scripts/setup {default}\n")
     assert said("all")[0] == said()[0] == said("lint", "5.10")[0] == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Circles of imports among the modules that a command itself imports: the command names them."""
+"""Tests of import cycles among modules of kmtools: the command names the modules of a cycle."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ from kmtools.base.paths import ROOT
         ("lint/checkpatch", "lint/linters", "lint"),
     ],
 )
-def test_a_circle_that_stops_the_command_is_named(
+def test_error_names_the_modules_of_an_import_cycle(
     tmp_path: Path, first: str, second: str, command: str
 ) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
@@ -34,5 +34,5 @@ def test_a_circle_that_stops_the_command_is_named(
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert (done.returncode, "Traceback" in said) == (1, False)
-    line = next(line for line in said.splitlines() if "a circle" in line)
+    line = next(line for line in said.splitlines() if "circular import" in line)
     assert all(f"scripts/kmtools/{name}.py" in line for name in (first, second))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers: the command that it runs, and the exit code of each command."""
+"""Tests of the command kmarkers: subcommands, help, and exit codes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from kmtools.lab import build, shell
 from kmtools.measure.rundir import RunError
 
 
-def command(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> None:
-    """Make `try out` the only command."""
+def register_only(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> None:
+    """Make `try out` the only subcommand; `end` is the function that it calls."""
 
     def try_out(parser: argparse.ArgumentParser) -> Run:
-        """What more there is to say."""
+        """The rest of the help text."""
         parser.add_argument("--number", type=int, help="of things")
         return lambda args: end()
 
@@ -34,8 +34,8 @@ def command(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> N
     monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(try_out=try_out))
 
 
-def failing(error: BaseException) -> Callable[[], int | None]:
-    """Return a command that ends with this error."""
+def raise_later(error: BaseException) -> Callable[[], int | None]:
+    """Return a function that raises this error."""
 
     def end() -> int | None:
         raise error
@@ -49,24 +49,28 @@ def failing(error: BaseException) -> Callable[[], int | None]:
         (lambda: None, 0, ""),
         (lambda: 1, 1, ""),
         (lambda: 2, 2, ""),
-        (failing(FailedError("it broke")), 1, "try out: it broke\n"),
-        (failing(RunError("a.csv:3: no")), 1, "try out: a.csv:3: no\n"),
-        (failing(UnableError("no bread")), 2, "try out: no bread\n"),
-        (failing(OSError(28, "No space left", "/a")), 2, "/a: No space left; make room"),
-        (failing(subprocess.CalledProcessError(3, ["tar"], "", "bad")), 2, "exit code 3 of tar"),
-        (failing(KeyboardInterrupt()), 130, ""),
+        (raise_later(FailedError("it broke")), 1, "try out: it broke\n"),
+        (raise_later(RunError("a.csv:3: no")), 1, "try out: a.csv:3: no\n"),
+        (raise_later(UnableError("no bread")), 2, "try out: no bread\n"),
+        (raise_later(OSError(28, "No space left", "/a")), 2, "/a: No space left; make room"),
+        (
+            raise_later(subprocess.CalledProcessError(3, ["tar"], "", "bad")),
+            2,
+            "exit code 3 of tar",
+        ),
+        (raise_later(KeyboardInterrupt()), 130, ""),
         (lambda: os.kill(os.getpid(), signal.SIGINT), 130, ""),
         (lambda: os.kill(os.getpid(), signal.SIGTERM), 143, ""),
     ],
 )
-def test_every_end_has_its_code(
+def test_exit_codes_of_errors_and_results(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     end: Callable[[], int | None],
     code: int,
     said: str,
 ) -> None:
-    command(monkeypatch, end)
+    register_only(monkeypatch, end)
     before = signal.getsignal(signal.SIGTERM)
     assert cli.main(["try", "out", "--number", "3"]) == code
     assert signal.getsignal(signal.SIGTERM) is before
@@ -74,40 +78,40 @@ def test_every_end_has_its_code(
     assert said in err and bool(err) == bool(said)
 
 
-def test_what_is_no_command_is_named(
+def test_unknown_command_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command(monkeypatch, failing(AssertionError()))
+    register_only(monkeypatch, raise_later(AssertionError()))
     for words in (["try"], ["try", "in"], []):
         assert cli.main(words) == 2
         said = capsys.readouterr().err
         assert said.startswith("kmarkers: ") and (repr(" ".join(words)) in said) == bool(words)
 
 
-def test_a_word_that_begins_commands_needs_one_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_group_without_subcommand_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lab"]) == 2
     said = "kmarkers: 'lab' needs one more word; kmarkers lab --help lists them\n"
     assert capsys.readouterr() == ("", said)
 
 
-def test_help_lists_and_explains(
+def test_help_lists_commands_and_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command(monkeypatch, failing(AssertionError()))
+    register_only(monkeypatch, raise_later(AssertionError()))
     for words in (["--help"], ["try", "-h"]):
         assert cli.main(words) == 0
         assert "  try out  tries things\n" in capsys.readouterr().out
     with pytest.raises(SystemExit) as ended:
         cli.main(["try", "out", "--help"])
     assert ended.value.code == 0
-    assert "tries things\n\nWhat more there is to say.\n" in capsys.readouterr().out
+    assert "tries things\n\nThe rest of the help text.\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["in"], ["tr"], ["try", "in"], ["--out"]])
-def test_there_is_no_help_for_what_is_no_command(
+def test_help_of_an_unknown_command_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    command(monkeypatch, failing(AssertionError()))
+    register_only(monkeypatch, raise_later(AssertionError()))
     for asked in ([*words, "--help"], ["-h", *words]):
         assert cli.main(asked) == 2
         said = f"kmarkers: no command {' '.join(words)!r}; kmarkers --help lists them all\n"
@@ -117,7 +121,7 @@ def test_there_is_no_help_for_what_is_no_command(
 @pytest.mark.parametrize(
     "words", ["collect", "report", "compare", "compare .", "impact", "publish reference"]
 )
-def test_a_run_that_is_not_there_is_named(
+def test_missing_run_directory_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     reference = str(ROOT / "results" / "reference")
@@ -128,13 +132,13 @@ def test_a_run_that_is_not_there_is_named(
     assert not Path(gone).exists()
 
 
-def test_every_command_is_there() -> None:
-    names = [name for name in cli.COMMANDS if cli.named(name.split()) != name]
+def test_every_command_can_be_imported() -> None:
+    names = [name for name in cli.COMMANDS if cli.find_command(name.split()) != name]
     assert names == [] and len(cli.COMMANDS) > 20
 
 
-def test_nothing_but_python_is_needed_to_measure() -> None:
-    """Packages that are installed during a run are not imported at its start."""
+def test_bench_imports_no_optional_package() -> None:
+    """`bench` starts without numpy and others, because it installs them while it runs."""
     program = (
         "import sys; sys.path.insert(0, 'scripts')\n"
         "sys.modules.update(numpy=None, matplotlib=None)\n"
@@ -147,7 +151,7 @@ def test_nothing_but_python_is_needed_to_measure() -> None:
 
 
 @pytest.mark.parametrize("words", [["compare", "a", "b"], ["check", "aa"], ["impact", "a"]])
-def test_a_missing_package_is_named(words: list[str]) -> None:
+def test_missing_package_is_reported(words: list[str]) -> None:
     program = (
         "import sys; sys.path.insert(0, 'scripts')\n"
         "sys.modules.update(numpy=None)\n"
@@ -171,10 +175,10 @@ def test_a_missing_package_is_named(words: list[str]) -> None:
         (["--src", "S", "--out", "O", "6.1", "--", "-s"], ["-s"]),
     ],
 )
-def test_names_stand_before_or_behind_options(
+def test_build_accepts_names_before_and_after_options(
     monkeypatch: pytest.MonkeyPatch, words: list[str], make_args: list[str] | None
 ) -> None:
-    """The words given to make may follow the options that a build needs."""
+    """Arguments of make may stand before or after the options of the command."""
     builds: list[object] = []
 
     def built(*args: object, uses: Path | None = None) -> int:
@@ -187,13 +191,13 @@ def test_names_stand_before_or_behind_options(
             cli.main(["lab", "build", *words])
     else:
         assert cli.main(["lab", "build", *words]) == 0
-        # Our modules are built first, for those of others to use.
+        # The kmarkers modules are built before the modules outside the tree.
         ours, others = builds
-        assert ours == ["6.1", ROOT, shell.built("6.1"), shell.OPTIONS, None]
+        assert ours == ["6.1", ROOT, shell.modules_dir("6.1"), shell.OPTIONS, None]
         assert others == ["6.1", Path("S"), Path("O"), make_args, ROOT]
 
 
-def test_our_own_tree_is_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_building_kmarkers_builds_no_other_module(monkeypatch: pytest.MonkeyPatch) -> None:
     builds: list[object] = []
     monkeypatch.setattr(build, "build_modules", lambda *args, uses: builds.append(uses))
     assert cli.main(["lab", "build", "--src", str(ROOT), "--out", "O", "6.1"]) == 0
@@ -204,15 +208,15 @@ def test_our_own_tree_is_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ("folder", "said"),
     [("nowhere", "nowhere is no folder"), (".", "has neither a Kbuild file nor a Makefile")],
 )
-def test_a_folder_without_a_module_is_named(
+def test_directory_without_a_module_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str, said: str
 ) -> None:
     assert cli.main(["lab", "shell", "--module", str(tmp_path / folder)]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_an_installed_command_works_on_the_checkout_that_it_is_called_in(tmp_path: Path) -> None:
-    """Elsewhere it says what is missing, but lists its commands."""
+def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
+    """Outside a checkout it names what is missing, but `--help` works."""
     shutil.copytree(ROOT / "scripts" / "kmtools", tmp_path / "site" / "kmtools")
     program = "import sys; from kmtools.cli import main; sys.exit(main())"
 
@@ -234,8 +238,8 @@ def test_an_installed_command_works_on_the_checkout_that_it_is_called_in(tmp_pat
     assert found.returncode == 0 and "PATTERN" in found.stdout
 
 
-def test_command_starts_at_once() -> None:
-    """The time for which a processor works: how long that takes on a busy machine says nothing."""
+def test_help_takes_little_cpu_time() -> None:
+    """CPU time is measured, because elapsed time depends on the load of the machine."""
     python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
     seconds = []
     for _ in range(7):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Merging raw files: a broken file is refused as a whole, merged data keep their true names."""
+"""Tests of `kmarkers collect`, which merges raw files: valid data, and broken files."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def raw(tmp_path: Path) -> Path:
     return rawdata.write_tier(tmp_path / "raw", blocks=4, benches=[LOOP], emulated="0")
 
 
-def run(tmp_path: Path, *raws: str, name: str = "one") -> int:
+def run_collect(tmp_path: Path, *raws: str, name: str = "one") -> int:
     arguments = ["collect", str(tmp_path / "results" / name)]
     for text in raws:
         arguments += ["--raw", text]
     return main(arguments)
 
 
-def merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
+def read_merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
     with (tmp_path / "results" / name / "samples.csv").open(newline="") as stream:
         assert next(stream) == "# schema=2\n"
         return list(csv.DictReader(stream))
 
 
-def test_merges_every_row_and_describes_the_run(tmp_path: Path, raw: Path) -> None:
-    assert run(tmp_path, f"native={raw}") == 0
-    rows = merged(tmp_path)
+def test_collect_merges_all_samples_and_writes_env_json(tmp_path: Path, raw: Path) -> None:
+    assert run_collect(tmp_path, f"native={raw}") == 0
+    rows = read_merged(tmp_path)
     assert len(rows) == 4 * 3 * 2
     assert tuple(rows[0]) == samples.SAMPLE_COLUMNS
     assert {(row["tier"], row["kernel"]) for row in rows} == {("native", "6.12.0-test")}
@@ -46,18 +46,18 @@ def test_merges_every_row_and_describes_the_run(tmp_path: Path, raw: Path) -> No
     assert {"machine", "kernel", "mitigations", "tools", "source", "date"} <= set(env)
 
 
-def test_latest_moves_only_to_a_complete_run(tmp_path: Path, raw: Path) -> None:
+def test_link_latest_points_to_a_complete_run_only(tmp_path: Path, raw: Path) -> None:
     latest = tmp_path / "results" / "latest"
-    assert run(tmp_path, f"native={raw}", name="one") == 0
+    assert run_collect(tmp_path, f"native={raw}", name="one") == 0
     assert latest.readlink() == Path("one")
     (raw / "loop.csv").write_text("# schema=3\n")
-    assert run(tmp_path, f"native={raw}", name="two") == 1
+    assert run_collect(tmp_path, f"native={raw}", name="two") == 1
     assert latest.readlink() == Path("one")
     assert not (tmp_path / "results" / "two").exists()
 
 
-def cell(index: int, text: str) -> Callable[[str], str]:
-    """Return a function that puts a text into a field of a line."""
+def replace_cell(index: int, text: str) -> Callable[[str], str]:
+    """Return a function that replaces a field of a CSV line by a text."""
 
     def spoil(line: str) -> str:
         fields = line.split(",")
@@ -71,30 +71,30 @@ BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {
     "header": (1, lambda line: line.replace("block,position", "position,block"), ":2:"),
     "integer": (4, lambda line: line.replace(",1,", ",one,", 1), ":5:"),
     "column": (1, lambda line: line.replace(",unit", ""), ":2:"),
-    "float": (4, cell(9, "1.5"), ":5:"),
-    "missing value": (4, cell(9, ""), ":5:"),
-    "unknown quantity": (4, cell(2, "time"), ":5:"),
-    "unknown unit": (4, cell(10, "seconds"), ":5:"),
-    "unit of another quantity": (4, cell(10, "rounds"), ":5:"),
-    "sites of a loop": (4, cell(8, "5"), ":5:"),
-    "loops of a switch": (4, cell(2, "switch"), ":5:"),
+    "float": (4, replace_cell(9, "1.5"), ":5:"),
+    "missing value": (4, replace_cell(9, ""), ":5:"),
+    "unknown quantity": (4, replace_cell(2, "time"), ":5:"),
+    "unknown unit": (4, replace_cell(10, "seconds"), ":5:"),
+    "unit of another quantity": (4, replace_cell(10, "rounds"), ":5:"),
+    "sites of a loop": (4, replace_cell(8, "5"), ":5:"),
+    "loops of a switch": (4, replace_cell(2, "switch"), ":5:"),
     "fields": (4, lambda line: line + ",", ":5:"),
     "short": (4, lambda line: line[:9], ":5:"),
-    "negative loops": (4, cell(7, "-1"), ":5:"),
+    "negative loops": (4, replace_cell(7, "-1"), ":5:"),
     "other benchmark": (4, lambda line: line.replace("loop,", "pool,", 1), ":5:"),
     "empty line": (4, lambda line: "", ":5:"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_line_is_named_and_nothing_written(
+def test_invalid_line_is_reported_and_nothing_written(
     name: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index, spoil, place = BROKEN[name]
     lines = (raw / "loop.csv").read_text().splitlines()
     lines[index] = spoil(lines[index])
     (raw / "loop.csv").write_text("\n".join(lines) + "\n")
-    assert run(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw}") == 1
     assert f"loop.csv{place}" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
 
@@ -105,29 +105,29 @@ def test_a_truncated_file_is_refused(
 ) -> None:
     path = raw / "loop.csv"
     path.write_bytes(path.read_bytes()[:-cut])
-    assert run(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw}") == 1
     error = capsys.readouterr().err
     assert "loop.csv:" in error and "truncated" in error
     assert not (tmp_path / "results").exists()
 
 
-def test_a_file_cut_between_lines_is_refused(
+def test_file_truncated_between_lines_is_refused(
     tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = raw / "loop.csv"
     path.write_text("\n".join(path.read_text().splitlines()[:-2]) + "\n")
-    assert run(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw}") == 1
     assert "block 3 lacks" in capsys.readouterr().err
 
 
-def test_a_block_has_one_layout(
+def test_block_with_two_layouts_is_refused(
     tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = (raw / "loop.csv").read_text().splitlines()
     fields = lines[5].split(",")
     lines[5] = ",".join([*fields[:3], "3", *fields[4:]])
     (raw / "loop.csv").write_text("\n".join(lines) + "\n")
-    assert run(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw}") == 1
     assert "changes its layout" in capsys.readouterr().err
 
 
@@ -136,27 +136,27 @@ def test_a_broken_env_is_refused(
     content: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (raw / "env").write_text(content)
-    assert run(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw}") == 1
     assert "env:" in capsys.readouterr().err
 
 
 def test_one_tier_twice_is_refused(
     tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(tmp_path, f"native={raw}", f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw}", f"native={raw}") == 1
     assert "again" in capsys.readouterr().err
 
 
 def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw: Path) -> None:
     with pytest.raises(SystemExit) as caught:
-        run(tmp_path, f"cloud={raw}")
+        run_collect(tmp_path, f"cloud={raw}")
     assert caught.value.code == 2
 
 
-def test_instruction_counts_leave_the_tsc_column(tmp_path: Path) -> None:
+def test_icount_samples_are_not_in_the_tsc_column(tmp_path: Path) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], exact=True)
-    assert run(tmp_path, f"icount={raw}") == 0
-    rows = merged(tmp_path)
+    assert run_collect(tmp_path, f"icount={raw}") == 0
+    rows = read_merged(tmp_path)
     assert all(row["unit"] == "instructions" and int(row["value"]) > 0 for row in rows)
     env = json.loads((tmp_path / "results/one/env.json").read_text())
     assert env["tiers"][0]["unit"] == "instructions"
@@ -169,9 +169,9 @@ def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFix
     fields = lines[4].split(",")
     lines[4] = ",".join([*fields[:11], "777", *fields[12:]])
     path.write_text("\n".join(lines) + "\n")
-    assert run(tmp_path, f"vm={raw}") == 0
+    assert run_collect(tmp_path, f"vm={raw}") == 0
     assert "1 cycle counts of an emulated CPU dropped" in capsys.readouterr().err
-    assert all(row["core_cycles"] == "" for row in merged(tmp_path))
+    assert all(row["core_cycles"] == "" for row in read_merged(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -191,5 +191,7 @@ def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFix
         ("icount", {"emulated": "0"}, {}, "instructions"),
     ],
 )
-def test_units_of_tiers(tier: str, env: dict[str, str], vm: dict[str, object], unit: str) -> None:
+def test_unit_of_each_tier(
+    tier: str, env: dict[str, str], vm: dict[str, object], unit: str
+) -> None:
     assert rundir.tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit

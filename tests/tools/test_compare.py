@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers compare: it finds a change of one percent, and is quiet where nothing changed."""
+"""Tests of `kmarkers compare`: it finds changes of 1 %, and reports none between equal runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 import rawdata
 from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
-from kmtools.analyse.rows import EXACT, SHARE, Name, Row, rows_of
+from kmtools.analyse.rows import EXACT, SHARE, Name, Row, make_rows
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
@@ -29,17 +29,17 @@ from kmtools.report.comparison import Compared, Comparison, Pair
 
 REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
-# The processes of the committed run are made into so many groups, of alike many.
+# The number of groups of equal size into which processes of the reference run are divided.
 GROUPS = 8
-# By how much of its number the processes of a row differ in which one percent must be found.
+# A row is steady if its processes differ by less than this share; there, 1 % must be found.
 STEADY = 0.002
 BENCHES = [bench for bench in rawdata.BENCHES if bench.name == "memcpy-4096"]
 INJECTED = ("memcpy-4096", "marker-immediate")
 ALARMS = (SLOWER, FASTER, MORE, FEWER)
 
 
-def slowed(factor: float) -> list[rawdata.Bench]:
-    """The benchmarks with one variant slowed down."""
+def slow_down(factor: float) -> list[rawdata.Bench]:
+    """Return the benchmarks with the costs of one variant multiplied by `factor`."""
     return [
         replace(bench, costs={**bench.costs, INJECTED[1]: bench.costs[INJECTED[1]] * factor})
         if bench.name == INJECTED[0]
@@ -48,64 +48,71 @@ def slowed(factor: float) -> list[rawdata.Bench]:
     ]
 
 
-def raw(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENCHES) -> Path:
-    """Raw samples of a run of several processes; no two seeds share one of a process."""
+def write_raw_runs(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENCHES) -> Path:
+    """Write raw samples of several processes, with seeds that no other run has."""
     for number in range(PROCESSES):
         part = path / f"process-{number + 1}"
         rawdata.write_tier(part, BLOCKS, seed * PROCESSES + number, benches, emulated="0")
     return path
 
 
-def run_of(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
-    """A collected run."""
-    folder = raw(tmp_path / f"{name}-raw", seed, slowed(factor))
+def make_run(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
+    """Make a run in which one variant is slower by `factor`; return its directory."""
+    folder = write_raw_runs(tmp_path / f"{name}-raw", seed, slow_down(factor))
     assert main(["collect", str(tmp_path / name), f"--raw=native={folder}"]) == 0
     return tmp_path / name
 
 
-def made_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
-    """The rows of a run that is not kept."""
-    loaded = collect.load_raw("native", raw(tmp_path / f"{seed}-{factor}", seed, slowed(factor)))
-    return rows_of(loaded.rows, [loaded.tier], verdicts.analyse(loaded.rows, [loaded.tier]))
+def simulate_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
+    """Return the rows of a simulated run, without writing its samples.csv."""
+    loaded = collect.load_raw(
+        "native", write_raw_runs(tmp_path / f"{seed}-{factor}", seed, slow_down(factor))
+    )
+    return make_rows(
+        loaded.rows, [loaded.tier], verdicts.analyse_samples(loaded.rows, [loaded.tier])
+    )
 
 
 @cache
 def reference_rows() -> tuple[Row, ...]:
-    """The rows of the committed run that were measured on a real CPU."""
-    return tuple(row for row in comparison.load(REFERENCE).rows if row.name.tier == "native")
+    """Return the rows of the reference run that were measured on a real CPU."""
+    return tuple(row for row in comparison.load_run(REFERENCE).rows if row.name.tier == "native")
 
 
-def in_groups() -> list[Row]:
-    """The rows of the committed run that have a process for each group, or more."""
+def read_grouped_rows() -> list[Row]:
+    """Return the rows of the reference run with at least GROUPS processes."""
     rows = [row for row in reference_rows() if row.processes >= GROUPS]
     assert len(rows) > 50, f"the committed run has {len(rows)} rows of {GROUPS} processes or more"
     return rows
 
 
-def halves() -> list[tuple[list[Row], list[Row]]]:
-    """Every way to make two runs of four groups of processes out of the committed one: nothing
-    changed between them but the processes."""
-    rows, found = in_groups(), []
+def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
+    """Return all divisions of the reference run into two runs with half of the groups each; only
+    the processes differ between the two."""
+    rows, found = read_grouped_rows(), []
     for first in combinations(range(GROUPS), GROUPS // 2):
         if first[0] == 0:
             others = [n for n in range(GROUPS) if n not in first]
-            found.append((part(rows, first), part(rows, others)))
+            found.append((select_groups(rows, first), select_groups(rows, others)))
     return found
 
 
-def part(rows: Sequence[Row], which: Sequence[int]) -> list[Row]:
-    """The rows of some of the groups. Processes that follow each other are in the same group."""
-    return [replace(row, values=row.values[np.isin(groups(row), which)]) for row in rows]
+def select_groups(rows: Sequence[Row], which: Sequence[int]) -> list[Row]:
+    """Return the rows with the processes of some groups; a group has consecutive processes."""
+    return [
+        replace(row, values=row.values[np.isin(group_of_processes(row), which)]) for row in rows
+    ]
 
 
-def groups(row: Row) -> np.ndarray:
-    """The group of each process of a row."""
+def group_of_processes(row: Row) -> np.ndarray:
+    """Return the group of each process of a row."""
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
-def steadiest(place: int) -> Name:
-    """The row at a place in the order of how much the processes of a row differ."""
-    shares = [row for row in in_groups() if row.kind == SHARE and not row.is_clone]
+def find_steady_row(place: int) -> Name:
+    """Return the name of the row at index `place`, sorted by the differences between its
+    processes."""
+    shares = [row for row in read_grouped_rows() if row.kind == SHARE and not row.is_clone]
     spread, name = sorted(
         (float(np.std(row.values, ddof=1) / np.mean(row.values)), row.name) for row in shares
     )[place]
@@ -113,62 +120,67 @@ def steadiest(place: int) -> Name:
     return name
 
 
-def alarms(found: Sequence[Change]) -> list[Change]:
-    """The rows that changed, as the rule says."""
+def select_alarms(found: Sequence[Change]) -> list[Change]:
+    """Return the rows whose verdict is a change."""
     return [change for change in found if change.verdict in ALARMS]
 
 
-def test_real_pairs_without_a_change_are_quiet() -> None:
-    """Of all pairs of the same run's processes, at most one in twenty may raise an alarm."""
-    pairs = halves()
+def test_halves_of_the_reference_run_raise_few_alarms() -> None:
+    """At most one in twenty of all divisions of the same run may raise an alarm."""
+    pairs = split_reference_run()
     assert len(pairs) == 35 and all(len(a) > 50 for a, _ in pairs)
-    loud = [pair for pair in pairs if alarms(changes.compare(*pair))]
+    loud = [pair for pair in pairs if select_alarms(changes.compare_rows(*pair))]
     assert len(loud) <= len(pairs) / 20
-    # The pairs are no harmless ones: each row on its own, without a margin, raises more.
+    # The test is not trivial: without a margin, and each row on its own, there are more alarms.
     rash = 0
     for a, b in pairs:
         both = [(x, y) for x, y in zip(a, b, strict=True) if x.kind == SHARE]
         rash += any(
             not found.lo <= 0 <= found.hi
-            for found in (changes.relative(x, y, 0.05)[1] for x, y in both)
+            for found in (changes.relative_change(x, y, 0.05)[1] for x, y in both)
         )
     assert rash > len(pairs) / 20
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_percent_is_found_in_real_data(place: int) -> None:
-    """One percent more in a row that is steady, in each of the real pairs."""
-    name = steadiest(place)
+def test_one_percent_is_detected_in_real_data(place: int) -> None:
+    """A steady row that costs 1 % more is found in each pair of real data."""
+    name = find_steady_row(place)
     found = 0
-    for a, b in halves():
+    for a, b in split_reference_run():
         more = [replace(row, values=row.values * (1.01 if row.name == name else 1)) for row in b]
-        loud = alarms(changes.compare(a, more))
+        loud = select_alarms(changes.compare_rows(a, more))
         assert {change.name for change in loud} <= {name}
         found += any(change.name == name and change.verdict == SLOWER for change in loud)
     assert found >= 30
 
 
-def test_twenty_made_pairs_are_quiet(tmp_path: Path) -> None:
+def test_twenty_simulated_pairs_raise_no_alarm(tmp_path: Path) -> None:
     loud = 0
     for pair in range(20):
-        a, b = (made_rows(tmp_path, 100 + 2 * pair + side) for side in (0, 1))
-        loud += bool(alarms(changes.compare(a, b, margin=0.0)))
+        a, b = (simulate_rows(tmp_path, 100 + 2 * pair + side) for side in (0, 1))
+        loud += bool(select_alarms(changes.compare_rows(a, b, margin=0.0)))
     assert loud <= 1
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.01, SLOWER), (0.99, FASTER)])
-def test_a_percent_is_found(tmp_path: Path, factor: float, verdict: str) -> None:
+def test_one_percent_is_detected_in_simulated_runs(
+    tmp_path: Path, factor: float, verdict: str
+) -> None:
     for pair in range(5):
-        a, b = made_rows(tmp_path, 2 * pair), made_rows(tmp_path, 2 * pair + 1, factor)
+        a, b = simulate_rows(tmp_path, 2 * pair), simulate_rows(tmp_path, 2 * pair + 1, factor)
         assert [
-            (c.name.benchmark, c.name.variant, c.verdict) for c in alarms(changes.compare(a, b))
+            (c.name.benchmark, c.name.variant, c.verdict)
+            for c in select_alarms(changes.compare_rows(a, b))
         ] == [(*INJECTED, verdict)]
 
 
-def test_the_exit_code_says_whether_a_row_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a, b, same = run_of(tmp_path, "a", 1), run_of(tmp_path, "b", 2, 1.01), run_of(tmp_path, "c", 3)
+def test_exit_code_is_1_if_a_row_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b, same = (
+        make_run(tmp_path, "a", 1),
+        make_run(tmp_path, "b", 2, 1.01),
+        make_run(tmp_path, "c", 3),
+    )
     capsys.readouterr()
     runs = [str(a), str(b)]
     assert main(["compare", *runs]) == 0
@@ -185,15 +197,19 @@ def test_the_exit_code_says_whether_a_row_fails(
 
 
 @pytest.mark.parametrize("words", [["--fail-on", "slow"], ["--margin", "x"], ["--margin=-1"]])
-def test_a_wrong_word_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_option_value_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["compare", "a", "b", *words])
     assert ended.value.code == 2
     assert words[0].partition("=")[0] in capsys.readouterr().err
 
 
-def test_every_form_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = run_of(tmp_path, "a", 1), run_of(tmp_path, "b", 2, 1.01)
+def test_all_output_formats_have_the_same_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = make_run(tmp_path, "a", 1), make_run(tmp_path, "b", 2, 1.01)
     files = {name: tmp_path / f"out.{name}" for name in ("json", "junit", "html", "markdown")}
     words = [f"--{name}={path}" for name, path in files.items()]
     assert main(["compare", str(a), str(b), "--fail-on=slower", *words]) == 1
@@ -214,7 +230,7 @@ def test_every_form_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     page = files["html"].read_text()
     HTMLParser().feed(page)
     assert '<span class="slower">slower' in page and "://" not in page
-    # What changed is seen without a click, in colours that are defined.
+    # Changed rows are visible without opening <details>, in defined colours.
     assert page.index(f'<th scope="row">{INJECTED[1]}') < page.index("<details>")
     assert "--slower:" in page and page.count("<tr>") > len(rows) + 2
     with pytest.raises(SystemExit):
@@ -223,49 +239,53 @@ def test_every_form_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_no_line_is_wider_than_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """All rows of the committed run: names of 60 characters, costs of nine digits, notes."""
+def test_no_line_is_longer_than_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """Prints all rows of the reference run: names of 60 characters, costs of nine digits, notes."""
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 300 and max(map(len, lines)) <= 80
 
 
-def row_of(variant: str, percent: float, verdict: str) -> Change:
+def make_change(variant: str, percent: float, verdict: str) -> Change:
     name = Name("native", "b", variant)
     ends = Interval(percent - 0.1, percent + 0.1)
     row = Row(name, "6.1", "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
     return Change(name, "TSC cycles", row, row, row.kind, percent, ends, None, 0.1, verdict, "")
 
 
-def test_a_terminal_shows_what_changed_most_and_what_one_run_lacks() -> None:
-    """The rest is counted, and shown on request."""
-    changed = [row_of(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
-    gone = [replace(row_of(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)]
+def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
+    """Other rows are only counted, and printed with --all."""
+    changed = [make_change(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
+    gone = [
+        replace(make_change(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)
+    ]
     a, b = (Compared(name, {}, ()) for name in "ab")
     found = Comparison([Pair(a, b, [*changed, *gone])], 0.1, frozenset())
-    lines = changetext.terminal(found).splitlines()
+    lines = changetext.render_terminal(found).splitlines()
     assert len(lines) <= 40
     assert "native, kernel 6.1: 99 rows only in A" in lines
     assert "and 22 more rows that changed less: --all" in lines
     shown = [line.split()[0] for line in lines if line.startswith("  v")]
     assert shown == [f"v{n}" for n in range(23, 31)]
-    assert len([x for x in changetext.terminal(found, True).splitlines() if "v0" in x]) == 9
+    assert len([x for x in changetext.render_terminal(found, True).splitlines() if "v0" in x]) == 9
 
 
-def test_a_row_of_large_numbers_is_whole_and_fits() -> None:
-    """A row of eleven digits, a wide interval and a note that is longer than a line."""
-    row = replace(a_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
-    (change,) = changes.compare(one(row), one(row, layouts={0: 1.0, 1: 1.9}))
+def test_row_with_large_numbers_fits_without_truncation() -> None:
+    """The row has a cost of eleven digits, a wide interval and a note longer than a line."""
+    row = replace(find_reference_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
+    (change,) = changes.compare_rows(
+        single_row_run(row), single_row_run(row, layouts={0: 1.0, 1: 1.9})
+    )
     assert change.interval.half_width > 500
-    shown = changetext.cells(replace(change, note=" ".join(["a note of many words"] * 5)))
-    lines = changetext.grouped([shown])
+    shown = changetext.make_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
+    lines = changetext.group_rows([shown])
     assert max(map(len, lines)) <= changetext.WIDTH and len(lines) > 5
     said = " ".join(" ".join(lines).split())
     assert all(" ".join(cell.split()) in said for cell in shown)
 
 
-def test_names_of_a_run_are_no_markup(tmp_path: Path) -> None:
-    a = run_of(tmp_path, "a", 1)
+def test_names_of_a_run_are_escaped_in_html(tmp_path: Path) -> None:
+    a = make_run(tmp_path, "a", 1)
     samples = a / "samples.csv"
     samples.write_text(samples.read_text().replace("marker-generic", "<b>x|y</b>"))
     page, text = tmp_path / "x.html", tmp_path / "x.md"
@@ -275,7 +295,7 @@ def test_names_of_a_run_are_no_markup(tmp_path: Path) -> None:
     assert "x\\|y" in text.read_text()
 
 
-def edited(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
+def edit_line(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
     """Return a function that changes a line of samples.csv; lines count from 1."""
 
     def edit(run: Path) -> None:
@@ -286,36 +306,38 @@ def edited(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
     return edit
 
 
-def cut(run: Path) -> None:
+def truncate_samples(run: Path) -> None:
     """Cut samples.csv in the middle of its last line."""
     text = (run / "samples.csv").read_text()
     (run / "samples.csv").write_text(text[:-5])
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
-    "cut": (cut, "last line is incomplete (truncated?)"),
-    "tier": (edited(9, lambda s: s.replace("native", "vm", 1)), ":9: env.json has no tier 'vm'"),
-    "unit": (edited(9, lambda s: s.replace("TSC cycles", "ns")), ":9: unit is 'ns', not 'TSC"),
-    "value": (edited(7, lambda s: s.replace("TSC", "x,TSC")), ":7: 17 fields, not 16"),
-    "empty": (edited(5, lambda s: ""), "samples of native, and env.json has"),
-    "number": (edited(5, lambda s: s.replace(",loop,", ",loop,9")), ":5: layout is above 31"),
-    "bytes": (edited(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
+    "cut": (truncate_samples, "last line is incomplete (truncated?)"),
+    "tier": (edit_line(9, lambda s: s.replace("native", "vm", 1)), ":9: env.json has no tier 'vm'"),
+    "unit": (edit_line(9, lambda s: s.replace("TSC cycles", "ns")), ":9: unit is 'ns', not 'TSC"),
+    "value": (edit_line(7, lambda s: s.replace("TSC", "x,TSC")), ":7: 17 fields, not 16"),
+    "empty": (edit_line(5, lambda s: ""), "samples of native, and env.json has"),
+    "number": (edit_line(5, lambda s: s.replace(",loop,", ",loop,9")), ":5: layout is above 31"),
+    "bytes": (edit_line(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_is_wrong_in_a_run_is_named(
+def test_error_names_the_invalid_part_of_a_run(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spoil, said = HOSTILE[name]
-    run = run_of(tmp_path, "a", 1)
+    run = make_run(tmp_path, "a", 1)
     spoil(run)
     assert main(["compare", str(run), str(run)]) == 1
     error = capsys.readouterr().err
     assert f"{run / 'samples.csv'}" in error and said in error
 
 
-def test_a_cut_compressed_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_truncated_compressed_file_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("env.json", "samples.csv.gz"):
         shutil.copy(REFERENCE / name, tmp_path / name)
     packed = (tmp_path / "samples.csv.gz").read_bytes()
@@ -331,32 +353,39 @@ def test_a_run_without_samples_is_refused(
     assert "there are no samples; kmarkers collect makes them" in capsys.readouterr().err
 
 
-def one(row: Row, **changed: object) -> list[Row]:
-    """A run of a single row."""
+def single_row_run(row: Row, **changed: object) -> list[Row]:
+    """Return a run with a single row, some fields of which are changed."""
     return [replace(row, **changed)]  # type: ignore[arg-type]
 
 
-def a_row() -> Row:
-    """A row of the committed run."""
+def find_reference_row() -> Row:
+    """Return a row of the reference run."""
     return next(row for row in reference_rows() if row.kind == SHARE and not row.is_clone)
 
 
-def test_units_and_tiers_are_not_mixed() -> None:
-    row = a_row()
-    (found,) = changes.compare(one(row), one(row, unit="ticks (emulated)"))
+def test_rows_with_different_units_or_tiers_are_not_compared() -> None:
+    row = find_reference_row()
+    (found,) = changes.compare_rows(
+        single_row_run(row), single_row_run(row, unit="ticks (emulated)")
+    )
     assert (found.verdict, found.percent) == ("not comparable", None)
-    other = one(row, name=replace(row.name, tier="metal"))
-    assert [c.verdict for c in changes.compare(one(row), other)] == ["missing", "new"]
+    other = single_row_run(row, name=replace(row.name, tier="metal"))
+    assert [c.verdict for c in changes.compare_rows(single_row_run(row), other)] == [
+        "missing",
+        "new",
+    ]
 
 
-def test_rows_of_several_kernels_find_their_own() -> None:
-    row = a_row()
+def test_rows_are_matched_by_kernel() -> None:
+    row = find_reference_row()
     both = [replace(row, kernel="6.1"), replace(row, kernel="6.12")]
-    found = changes.compare(both, list(reversed(both)))
+    found = changes.compare_rows(both, list(reversed(both)))
     assert [(c.a.kernel, c.b.kernel) for c in found if c.a and c.b] == [("6.1",) * 2, ("6.12",) * 2]
-    found = changes.compare(both, one(row, kernel="5.10"))
+    found = changes.compare_rows(both, single_row_run(row, kernel="5.10"))
     assert sorted(c.verdict for c in found) == ["missing", "missing", "new"]
-    (found_one,) = changes.compare(one(row, kernel="6.1"), one(row, kernel="5.10"))
+    (found_one,) = changes.compare_rows(
+        single_row_run(row, kernel="6.1"), single_row_run(row, kernel="5.10")
+    )
     assert found_one.percent == 0
 
 
@@ -368,47 +397,52 @@ def test_rows_of_several_kernels_find_their_own() -> None:
 def test_counts_are_compared_as_numbers(
     before: tuple[int, int], after: tuple[int, int], verdict: str
 ) -> None:
-    row = replace(a_row(), kind=EXACT)
-    a, b = (one(row, lo=float(lo), hi=float(hi), cost=float(lo)) for lo, hi in (before, after))
-    (found,) = changes.compare(a, b)
+    row = replace(find_reference_row(), kind=EXACT)
+    a, b = (
+        single_row_run(row, lo=float(lo), hi=float(hi), cost=float(lo))
+        for lo, hi in (before, after)
+    )
+    (found,) = changes.compare_rows(a, b)
     assert found.verdict == verdict
 
 
-def test_a_baseline_is_judged_on_demand_only() -> None:
+def test_baselines_are_judged_only_on_request() -> None:
     rows = [row for row in reference_rows() if row.is_baseline]
     more = [replace(row, values=row.values * 2) for row in rows]
-    assert {c.verdict for c in changes.compare(rows, more)} == {"not judged"}
-    assert SLOWER in {c.verdict for c in changes.compare(rows, more, wholes=True)}
+    assert {c.verdict for c in changes.compare_rows(rows, more)} == {"not judged"}
+    assert SLOWER in {c.verdict for c in changes.compare_rows(rows, more, wholes=True)}
 
 
-def test_the_clone_sets_the_floor() -> None:
-    """What two copies of the same code also changed by is no change of a variant."""
+def test_change_of_the_clone_is_the_noise_floor() -> None:
+    """A change that the clone of the baseline shows, too, does not count as one of a variant."""
     rows = [row for row in reference_rows() if row.name.benchmark == "memcpy-4096"]
     factors = {True: 1.035, False: 1.03}
     moved = [
         replace(row, values=row.values * factors[row.is_clone]) if row.kind == SHARE else row
         for row in rows
     ]
-    found = changes.compare(rows, moved)
+    found = changes.compare_rows(rows, moved)
     assert {c.verdict for c in found if c.a and c.a.kind == SHARE and not c.a.is_clone} == {
         "unresolved"
     }
 
 
 def test_more_rows_make_wider_intervals() -> None:
-    row = replace(a_row(), resolution=0.0)
-    alone = changes.compare(one(row), one(row))[0].interval
+    row = replace(find_reference_row(), resolution=0.0)
+    alone = changes.compare_rows(single_row_run(row), single_row_run(row))[0].interval
     names = [replace(row.name, variant=f"v{n}") for n in range(50)]
     many = [replace(row, name=name) for name in names]
-    assert changes.compare(many, many)[0].interval.half_width > 1.5 * alone.half_width
+    assert changes.compare_rows(many, many)[0].interval.half_width > 1.5 * alone.half_width
 
 
-def test_one_process_is_cut_into_stretches(tmp_path: Path) -> None:
-    """With a single process, neighbouring blocks are clusters, and the layouts have a say."""
+def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> None:
+    """With one process, stretches of neighbouring blocks are clusters, and code layouts count."""
     folder = rawdata.write_tier(tmp_path / "vm", 80, 3, BENCHES, emulated="0")
     loaded = collect.load_raw("native", folder)
-    rows = rows_of(loaded.rows, [loaded.tier], verdicts.analyse(loaded.rows, [loaded.tier]))
+    rows = make_rows(
+        loaded.rows, [loaded.tier], verdicts.analyse_samples(loaded.rows, [loaded.tier])
+    )
     assert {(row.processes, len(row.values)) for row in rows} <= {(1, 8), (1, 9)}
-    found = changes.compare(rows, rows)
+    found = changes.compare_rows(rows, rows)
     assert {c.note for c in found} == {"one process"}
-    assert not np.isnan([c.percent or 0 for c in found]).any() and not alarms(found)
+    assert not np.isnan([c.percent or 0 for c in found]).any() and not select_alarms(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Core cycles: their source, and that tables name the source correctly."""
+"""Tests of the conversion to core cycles, and of its source (counted, estimated) in tables."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import replace
 
 import pytest
 from kmtools.analyse import verdicts
-from kmtools.analyse.corecycles import CoreCycles, ratio_of
-from kmtools.analyse.grade import Evidence, grade_of
+from kmtools.analyse.corecycles import CoreCycles, measure_ratio
+from kmtools.analyse.grade import Evidence, grade_evidence
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.summary import in_core_cycles
+from kmtools.analyse.summary import core_cycle_fields
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 from kmtools.method import estimators, frequency
 
 
-def tier(name: str = "native", **env: str) -> Tier:
-    """Return a tier whose kernel gives this information."""
+def make_tier(name: str = "native", **env: str) -> Tier:
+    """Return a tier with these values in its env file."""
     emulated = rundir.is_emulated(name, env, {})
     return Tier(name, "6.12", rundir.tier_unit(name, emulated), emulated, env, {})
 
 
-def window(ticks: int, cycles: int | None, *flags: str) -> Sample:
-    """Return a window with these ticks and core cycles."""
+def make_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
+    """Return a sample with these ticks and core cycles."""
     return Sample(
         "native", "6.12", 1, "b", "v", "loop", 0, 0, 0, 1, 100, None, ticks, "TSC cycles", cycles,
         flags,
@@ -33,10 +33,10 @@ def window(ticks: int, cycles: int | None, *flags: str) -> Sample:
 
 
 def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
-    """One outlying block and a flagged window do not change the median."""
-    samples = [window(1000, 1500), window(2000, 3000), window(1000, 1900)]
-    samples += [window(1000, 9000, "preempted"), window(1000, None)]
-    core = ratio_of(tier(cycles="estimated"), samples)
+    """An outlier, a flagged window and one without cycles do not change the median."""
+    samples = [make_window(1000, 1500), make_window(2000, 3000), make_window(1000, 1900)]
+    samples += [make_window(1000, 9000, "preempted"), make_window(1000, None)]
+    core = measure_ratio(make_tier(cycles="estimated"), samples)
     assert core == CoreCycles("estimated", 1.5)
     assert core is not None
     assert core.of(2.0) == 3.0
@@ -46,14 +46,15 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
 
 @pytest.mark.parametrize("kind", frequency.CHANGES)
 def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
-    """Each block is converted by its own ratio: intervals cover the truth as often as they say."""
+    """Each block is converted by its own ratio, so that intervals contain the true cost as often as
+    they should."""
     score = estimators.score_changing(kind, 300)
     assert score.runs == 30 and not score.faults(slack=3)
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 
 
-def test_one_ratio_for_a_run_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test that a core cycle is a block's own fails if it is the usual one."""
+def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all blocks are converted by the ratio of the run, the test above fails."""
     monkeypatch.setattr(
         CoreCycles, "cycles_of", lambda core, sample: round(sample.value * core.per_tick)
     )
@@ -61,20 +62,20 @@ def test_one_ratio_for_a_run_would_be_found(monkeypatch: pytest.MonkeyPatch) -> 
     assert "covers less than 93%" in score.faults(slack=3) and abs(score.bias) > 0.2
 
 
-def test_a_changing_frequency_is_said_and_graded() -> None:
-    own = tier(cycles="estimated", hypervisor="none")
-    samples = frequency.windows(1, frequency.CHANGES["frequency-often"])
-    results = verdicts.analyse(samples, [replace(own, kernel="k")])
+def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
+    own = make_tier(cycles="estimated", hypervisor="none")
+    samples = frequency.simulate_windows(1, frequency.CHANGES["frequency-often"])
+    results = verdicts.analyse_samples(samples, [replace(own, kernel="k")])
     assert results[0].core is not None
     assert "from block to block" in results[0].core.words()
-    grade = grade_of(Evidence(own, {}, results))
+    grade = grade_evidence(Evidence(own, {}, results))
     assert any("frequency changed by up to" in reason.words for reason in grade.reasons)
     assert {r.verdict for r in results if r.variant == "dearer"} == {verdicts.SLOWER}
 
 
-def test_counted_and_estimated_are_told_apart() -> None:
-    """The word in the data is the word in the table."""
-    core = ratio_of(tier(cycles="counted"), [window(1000, 1250)])
+def test_table_distinguishes_counted_and_estimated_cycles() -> None:
+    """The table has the source that the env file has."""
+    core = measure_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
     assert core is not None
     assert core.words().endswith("(counted)")
 
@@ -82,21 +83,21 @@ def test_counted_and_estimated_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "unknown",
     [
-        tier(),
-        tier(cycles="none"),
-        tier(cycles="guessed"),
-        tier("vm", cycles="estimated", emulated="1"),
-        tier("icount", cycles="estimated"),
+        make_tier(),
+        make_tier(cycles="none"),
+        make_tier(cycles="guessed"),
+        make_tier("vm", cycles="estimated", emulated="1"),
+        make_tier("icount", cycles="estimated"),
     ],
 )
-def test_what_has_no_cycles_gets_none(unknown: Tier) -> None:
-    """An emulated CPU gets none; a CPU without a known source gets none either."""
-    assert ratio_of(unknown, [window(1000, 1500)]) is None
+def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
+    """An emulated CPU and a CPU with an unknown source have no core cycles."""
+    assert measure_ratio(unknown, [make_window(1000, 1500)]) is None
 
 
 def test_json_has_no_infinite_numbers() -> None:
-    """An unbounded interval has no ends."""
-    entry = in_core_cycles(CoreCycles("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75))
+    """The ends of an unbounded interval are null."""
+    entry = core_cycle_fields(CoreCycles("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75))
     assert entry == {
         "source": "estimated",
         "per_tick": 2.0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The judgement of exact counts of instructions, with invented counts."""
+"""Tests of the suite `counts`, with invented instruction counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASE = Fraction(10)
 
 @pytest.fixture
 def good() -> Counts:
-    """Counts as they should be: each variant adds the least that it may."""
+    """Return valid counts: each variant adds the minimum number of instructions."""
     limits = {(name, nop): (n, n) for name in NOPS_IN for nop, n in NOPS.items()} | ADDED
     found: Counts = {}
     for (benchmark, variant), (low, _) in limits.items():
@@ -26,14 +26,14 @@ def good() -> Counts:
     return found
 
 
-def judged(found: Counts) -> Tally:
+def judge_added(found: Counts) -> Tally:
     tally = Tally()
-    counts.judge_added(found, tally)
+    counts.check_added_instructions(found, tally)
     return tally
 
 
 def test_expected_counts_pass(good: Counts) -> None:
-    tally = judged(good)
+    tally = judge_added(good)
     assert not tally.failed
     assert tally.passed == len(NOPS_IN) * len(NOPS) + len(ADDED)
 
@@ -50,31 +50,32 @@ def test_expected_counts_pass(good: Counts) -> None:
 def test_a_wrong_count_fails(
     good: Counts, key: tuple[str, str], value: set[Fraction], said: str
 ) -> None:
-    tally = judged({**good, key: value})
+    tally = judge_added({**good, key: value})
     assert tally.failed == [f"{'/'.join(key)} {said}"]
 
 
 def test_a_missing_variant_fails(good: Counts) -> None:
     del good["function-entry", "recorded-nop"]
-    assert len(judged(good).failed) == 1
+    assert len(judge_added(good).failed) == 1
 
 
-def test_a_successor_that_the_run_lacks_fails() -> None:
-    """Those that need a second CPU are left to a suite that has one."""
+def test_missing_successor_of_a_published_number_fails() -> None:
+    """Benchmarks that need a second CPU are excepted."""
     tally = Tally()
-    counts.judge_successors({}, tally)
-    named = set(published.unknown(set(), "kernel"))
+    counts.check_successors({}, tally)
+    named = set(published.missing_successors(set(), "kernel"))
     apart = {name for name in named if name.startswith(counts.NEEDS_TWO)}
     assert apart == {"arm-stall:stop-machine-stall"}
-    assert len(tally.failed) == len(published.unknown(set(), "kernel")) - 1
+    assert len(tally.failed) == len(published.missing_successors(set(), "kernel")) - 1
 
 
 PASSES = (18, 28, 43)
 PAGE = 271
 
 
-def windows(cost: int, longer: str) -> list[list[tuple[int, int]]]:
-    """The windows of a block for each letter: the one that it names is longer by a page."""
+def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
+    """Return the windows of blocks, one block for each letter: in window a, b or c a page of the
+    ring buffer fills up; in none for "-"."""
     return [
         [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
         for i, letter in enumerate(longer)
@@ -82,52 +83,58 @@ def windows(cost: int, longer: str) -> list[list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("longer", ["cc-c", "ccca", "abca", "bbcb", "----"])
-def test_a_page_that_becomes_full_is_no_cost(longer: str) -> None:
-    assert counts.between_windows(windows(576, longer)) == {576}
+def test_instructions_of_a_full_ring_buffer_page_are_not_counted(longer: str) -> None:
+    assert counts.find_common_slopes(make_blocks(576, longer)) == {576}
 
 
-def test_costs_that_differ_are_none() -> None:
-    """Not every block has one of them, and a block of two windows cannot tell."""
-    assert counts.between_windows([*windows(576, "---"), *windows(900, "-")]) == set()
-    assert counts.between_windows([block[:2] for block in windows(576, "aaaa")]) == set()
-    flagged = [block[1:] if i == 3 else block for i, block in enumerate(windows(576, "cccc"))]
-    assert 576 in counts.between_windows(flagged)
+def test_blocks_with_different_slopes_have_no_common_slope() -> None:
+    """No slope occurs in all blocks, and blocks of two windows are ignored."""
+    assert counts.find_common_slopes([*make_blocks(576, "---"), *make_blocks(900, "-")]) == set()
+    assert counts.find_common_slopes([block[:2] for block in make_blocks(576, "aaaa")]) == set()
+    flagged = [block[1:] if i == 3 else block for i, block in enumerate(make_blocks(576, "cccc"))]
+    assert 576 in counts.find_common_slopes(flagged)
     random = Random(1)
     for _ in range(1000):
         noise = [[(n, 576 * n + random.randrange(26)) for n in PASSES] for _ in range(4)]
-        assert not counts.between_windows(noise) - {576}
+        assert not counts.find_common_slopes(noise) - {576}
 
 
-def test_one_cost_is_left_of_two_boots() -> None:
-    """Where the same window is longer in all blocks of a boot, the other boot decides."""
-    first = counts.between_windows(windows(576, "cccc"))
+def test_two_boots_leave_one_common_slope() -> None:
+    """If the same window is longer in all blocks of one boot, the slopes of the other boot
+    decide."""
+    first = counts.find_common_slopes(make_blocks(576, "cccc"))
     assert len(first) == 3
-    assert first & counts.between_windows(windows(576, "aaaa")) == {576}
+    assert first & counts.find_common_slopes(make_blocks(576, "aaaa")) == {576}
 
 
-def with_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
-    """What is said of a marker's event and a tracepoint's of 595 instructions, in two boots."""
+def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
+    """Judge two boots with a marker event of `cost` instructions and a tracepoint event of 595;
+    return the failures."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}
-        found["marker-enabled", "marker-event"] = counts.between_windows(windows(cost, longer))
-        found["marker-enabled", "trace-event"] = counts.between_windows(windows(595, peer_longer))
+        found["marker-enabled", "marker-event"] = counts.find_common_slopes(
+            make_blocks(cost, longer)
+        )
+        found["marker-enabled", "trace-event"] = counts.find_common_slopes(
+            make_blocks(595, peer_longer)
+        )
         boots.append(found)
     first, second = boots
-    return [line for line in counts.judge(first, second).failed if "event" in line]
+    return [line for line in counts.judge_counts(first, second).failed if "event" in line]
 
 
-def test_events_are_compared_without_their_pages() -> None:
+def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
     longer = ("cccc", "ccab"), ("aaaa", "aacb")
-    assert with_events(*longer, 576) == []
+    assert judge_events(*longer, 576) == []
     said = ["marker-enabled/marker-event adds 593.0 instructions, trace-event 592.0"]
-    assert with_events(*longer, 596) == said
+    assert judge_events(*longer, 596) == said
 
 
-def test_events_without_one_cost_fail() -> None:
-    """A cost that differs between two boots is no count, and neither are two costs in both."""
-    said = with_events(("----", "----"), ("aaaa", "aaaa"), 576)
+def test_event_without_a_single_count_fails() -> None:
+    """Different counts in two boots fail, and two possible counts in both boots fail, too."""
+    said = judge_events(("----", "----"), ("aaaa", "aaaa"), 576)
     assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"
     key = ("marker-enabled", "trace-event")
-    differing = counts.judge({key: {Fraction(595)}}, {key: {Fraction(596)}}).failed
-    assert "/".join(key) + ": no single count in both runs: [595.0, 596.0]" in differing
+    differing = counts.judge_counts({key: {Fraction(595)}}, {key: {Fraction(596)}}).failed
+    assert "/".join(key) + ": the counts of the two boots differ: [595.0, 596.0]" in differing

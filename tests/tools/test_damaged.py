@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two hundred damaged runs: each is refused with the file named, or its page is plain text."""
+"""Tests of `kmarkers report` with 200 damaged runs: an error names the file, or names are
+escaped."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ WORDS = (b"nan", b"-1", b"1e99", b"9" * 40, b"<script>alert(1)</script>", b"", b
 LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "x": 2.0})
 
 
-def damaged(text: bytes, rng: random.Random) -> bytes:
-    """The bytes of a file with one damage: cut, a field or a byte replaced, a line doubled."""
+def damage_bytes(text: bytes, rng: random.Random) -> bytes:
+    """Return the bytes of a file with random damage: truncated, a field or byte replaced, a line
+    doubled."""
     kind = rng.randrange(5)
     if kind == 0:
         return text[: rng.randrange(len(text))]
@@ -49,14 +51,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_damaged_run_is_refused_or_escaped(
     sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An exception of ours that is not an error message would end main() here."""
+    """main() prints an error message or succeeds; any other exception fails this test."""
     ends = {0: 0, 1: 0}
     for seed in range(RUNS):
         rng = random.Random(seed)
         run = tmp_path / str(seed)
         shutil.copytree(sound, run)
         file = run / rng.choice(["samples.csv", "samples.csv", "env.json"])
-        file.write_bytes(damaged(file.read_bytes(), rng))
+        file.write_bytes(damage_bytes(file.read_bytes(), rng))
         capsys.readouterr()
         code = main(["report", str(run)])
         said = capsys.readouterr().err
@@ -74,7 +76,7 @@ def test_a_damaged_run_is_refused_or_escaped(
 
 
 @pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])
-def test_what_is_not_known_of_the_machine_is_no_error(
+def test_unknown_properties_of_the_machine_are_no_error(
     sound: Path, tmp_path: Path, part: str
 ) -> None:
     run = tmp_path / "run"

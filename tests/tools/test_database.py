@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""compile_commands.json: where its files are, and which options stay."""
+"""Tests of compile_commands.json: the paths and options in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINK = "cmd_/src/patcher/all.o := ld -r -o /src/patcher/all.o @/src/patcher/all.
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """Return a kernel whose headers are unpacked."""
+    """Return a fake kernel with unpacked headers."""
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
     made = Kernel("k", "s", "linux-image-1", "1", "1-k", "vmlinuz")
     headers = made.tree / "usr/src/linux-headers-1"
@@ -39,16 +39,16 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     return made
 
 
-def commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
-    """Return the commands of a build that left these records."""
+def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
+    """Return the entries for a build that left .cmd files with these texts."""
     for number, text in enumerate(records):
         (tmp_path / "objects").mkdir(exist_ok=True)
         (tmp_path / "objects" / f".{number}.o.cmd").write_text(text.replace("\\\n", ""))
-    return list(database.of_modules(kernel, tmp_path / "objects"))
+    return list(database.list_module_commands(kernel, tmp_path / "objects"))
 
 
-def test_paths_are_those_of_this_machine(kernel: Kernel, tmp_path: Path) -> None:
-    (one,) = commands(kernel, tmp_path, OLD, LINK)
+def test_paths_of_the_chroot_are_translated(kernel: Kernel, tmp_path: Path) -> None:
+    (one,) = list_commands(kernel, tmp_path, OLD, LINK)
     assert one["directory"] == f"{kernel.tree}/usr/src/linux-headers-1"
     assert one["file"] == str(ROOT / "patcher" / "batch.c")
     common = f"{kernel.tree}{COMMON}/include"
@@ -58,29 +58,29 @@ def test_paths_are_those_of_this_machine(kernel: Kernel, tmp_path: Path) -> None
     assert one["arguments"] == [*wanted, "-c", str(ROOT / "patcher" / "batch.c")]
 
 
-def test_commands_of_newer_kernels_are_relative(kernel: Kernel, tmp_path: Path) -> None:
-    (one,) = commands(kernel, tmp_path, NEW)
+def test_relative_paths_of_newer_kernels_are_translated(kernel: Kernel, tmp_path: Path) -> None:
+    (one,) = list_commands(kernel, tmp_path, NEW)
     assert (one["directory"], one["file"]) == (str(ROOT), str(ROOT / "patcher" / "insn.c"))
     headers = f"-I{kernel.tree}/usr/src/linux-headers-1/include"
     assert one["arguments"] == ["gcc", headers, "-std=gnu11", "-c", str(ROOT / "patcher/insn.c")]
 
 
-def test_every_program_of_the_tree_is_known() -> None:
+def test_every_source_of_programs_has_an_entry() -> None:
     done = subprocess.run(
         ["make", "-C", ROOT / "native", "-n", "-B", "all"],
         capture_output=True,
         text=True,
         check=True,
     )
-    found = list(database.of_programs(done.stdout))
+    found = list(database.list_program_commands(done.stdout))
     files = {Path(one["file"]) for one in found}
     assert all(path.is_file() for path in files)
     assert {ROOT / "native" / "main.c", ROOT / "patcher" / "batch.c"} <= files
     assert all("-Iinclude" in one["arguments"] for one in found)
 
 
-def clean_for_clang(one: database.Command) -> str:
-    """Return what clang says about a file."""
+def run_clang(one: database.Command) -> str:
+    """Compile a file with clang -fsyntax-only; return its messages."""
     command = ["clang", *one["arguments"][1:], "-fsyntax-only", "-w"]
     done = subprocess.run(
         command, cwd=one["directory"], capture_output=True, text=True, check=False
@@ -89,11 +89,13 @@ def clean_for_clang(one: database.Command) -> str:
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="clang is missing: apt-get install clang")
-def test_clang_reads_what_was_written() -> None:
-    """Of the file that "make clangd" wrote, if there is one."""
-    if not (ROOT / database.NAME).is_file() or not catalogue.unpacked(catalogue.default_name()):
+def test_clang_accepts_the_entries() -> None:
+    """Runs clang on the entries that `make clangd` wrote, if it was run."""
+    if not (ROOT / database.NAME).is_file() or not catalogue.find_unpacked(
+        catalogue.default_name()
+    ):
         pytest.skip("no compile_commands.json: run make clangd")
     found = json.loads((ROOT / database.NAME).read_text())
     by_name = {Path(one["file"]).name: one for one in reversed(found)}
     for name in ("batch.c", "main.c", "connect.c", "ops_loop.c"):
-        assert clean_for_clang(by_name[name]) == ""
+        assert run_clang(by_name[name]) == ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Building debug kernels: each once, during other fetches, without leaving unfinished trees."""
+"""Tests of building debug kernels: concurrent builds and fetches, failures and killed processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from fakemirror import ENTRY, NEW, FakeMirror
 from kmtools.base.errors import UnableError
-from kmtools.base.files import alone
+from kmtools.base.files import hold_lock
 from kmtools.lab import cache, catalogue, chroot, debugkernel, kernels
 from kmtools.lab.catalogue import Entry
 
@@ -26,7 +26,7 @@ BZIMAGE = "arch/x86/boot/bzImage"
 
 
 class Builder:
-    """Compiles kernels of one file, on a mirror that has their source."""
+    """Builds fake kernels from a fake source package on a fake mirror."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.mirror = FakeMirror(root, monkeypatch)
@@ -34,12 +34,12 @@ class Builder:
         self.configured: list[str] = []
         self.during: Callable[[], None] = lambda: None
         self.offer("1")
-        monkeypatch.setattr(debugkernel, "have_qemu", lambda entry: True)
+        monkeypatch.setattr(debugkernel, "is_qemu_unpacked", lambda entry: True)
         monkeypatch.setattr(debugkernel, "NEEDED_BYTES", 1 << 20)
-        monkeypatch.setattr(chroot, "run", self.make)
+        monkeypatch.setattr(chroot, "run_command", self.make)
 
     def offer(self, version: str) -> None:
-        """Replace the source on the mirror by this version."""
+        """Replace the source package on the mirror by this version."""
         for deb in self.mirror.dir.glob("linux-source-*"):
             deb.unlink()
         archive = io.BytesIO()
@@ -51,7 +51,7 @@ class Builder:
     def make(
         self, tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
     ) -> int:
-        """Replace a command in a suite's tree."""
+        """Replace chroot.run_command(): a fake make."""
         assert (tree / "usr/bin/make").is_file()
         source = binds[0][0] / "linux"
         assert (source / "Makefile").is_file()
@@ -69,151 +69,149 @@ class Builder:
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
-    """Return a machine that builds debug kernels."""
+    """Return a fake machine that builds debug kernels."""
     return Builder(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
     ("role", "begins_with"), [("debug:kasan", "tinyconfig"), (catalogue.UPSTREAM, "defconfig")]
 )
-def test_configuration_is_made_from_that_of_the_role(
+def test_base_configuration_depends_on_the_role(
     builder: Builder, role: str, begins_with: str
 ) -> None:
     entry = Entry("k-built", "s", "linux-source-1", "emulator", role)
-    kernel = kernels.ensure(entry)
+    kernel = kernels.ensure_kernel(entry)
     assert builder.configured == [begins_with]
-    parts = [file.read_text() for file in debugkernel.fragments(entry)]
+    parts = [file.read_text() for file in debugkernel.list_fragments(entry)]
     assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
 
 
-def unfinished(builder: Builder) -> list[Path]:
-    """Return the trees that are not finished."""
+def list_unfinished_trees(builder: Builder) -> list[Path]:
+    """Return the incomplete trees in the cache directory."""
     return sorted(builder.mirror.cache.glob("*/.new-*"))
 
 
 def test_a_debug_kernel_is_built_once(builder: Builder) -> None:
-    kernel = kernels.ensure(DEBUG)
+    kernel = kernels.ensure_kernel(DEBUG)
     assert (kernel.release, kernel.version, kernel.make_args) == ("1-k", "1", [])
     assert kernel.image.read_text() == "image"
-    assert debugkernel.complete(DEBUG) == kernel == kernels.ensure(DEBUG)
-    assert len(builder.compiled) == 1 and unfinished(builder) == []
+    assert debugkernel.find_complete(DEBUG) == kernel == kernels.ensure_kernel(DEBUG)
+    assert len(builder.compiled) == 1 and list_unfinished_trees(builder) == []
 
 
 @pytest.mark.parametrize(("on_mirror", "built"), [("1", False), ("2", True), ("0.9", False)])
-def test_newer_source_is_built_when_asked_for(
+def test_newer_source_is_built_on_update_only(
     builder: Builder, on_mirror: str, built: bool
 ) -> None:
-    there = kernels.ensure(DEBUG)
+    there = kernels.ensure_kernel(DEBUG)
     objects = [builder.mirror.cache / "objects" / name for name in ("k-debug", "k")]
     for directory in objects:
         directory.mkdir(parents=True)
     builder.offer(on_mirror)
-    assert kernels.ensure(DEBUG) == there and len(builder.compiled) == 1
-    assert kernels.ensure(DEBUG, update=True).version == ("2" if built else "1")
+    assert kernels.ensure_kernel(DEBUG) == there and len(builder.compiled) == 1
+    assert kernels.ensure_kernel(DEBUG, update=True).version == ("2" if built else "1")
     assert len(builder.compiled) == (2 if built else 1)
     assert builder.mirror.log.count("update") == 2
     assert [directory.exists() for directory in objects] == [not built, True]
 
 
-def test_others_fetch_and_build_while_a_kernel_compiles(builder: Builder) -> None:
+def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
     def fetch_others() -> None:
-        (tree,) = unfinished(builder)
+        (tree,) = list_unfinished_trees(builder)
         builder.during = lambda: None
-        with alone(builder.mirror.cache / "fetch.lock", "nobody else can fetch"):
+        with hold_lock(builder.mirror.cache / "fetch.lock", "nobody else can fetch"):
             pass
-        assert kernels.ensure(OTHER).name == "k-other"
-        assert kernels.ensure(ENTRY).release == NEW
-        assert unfinished(builder) == [tree]
+        assert kernels.ensure_kernel(OTHER).name == "k-other"
+        assert kernels.ensure_kernel(ENTRY).release == NEW
+        assert list_unfinished_trees(builder) == [tree]
 
     builder.during = fetch_others
-    assert kernels.ensure(DEBUG).image.is_file()
+    assert kernels.ensure_kernel(DEBUG).image.is_file()
     assert len(builder.compiled) == 2
 
 
-def test_two_that_want_the_same_kernel_compile_it_once(
+def test_two_processes_compile_the_same_kernel_once(
     builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits = waiting(monkeypatch)
+    waits = make_wait_event(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         others = []
 
         def start_another() -> None:
-            others.append(pool.submit(kernels.ensure, DEBUG))
+            others.append(pool.submit(kernels.ensure_kernel, DEBUG))
             assert waits.wait(SECONDS)
 
         builder.during = start_another
-        kernel = kernels.ensure(DEBUG)
+        kernel = kernels.ensure_kernel(DEBUG)
         assert others[0].result(SECONDS) == kernel
     assert len(builder.compiled) == 1
 
 
-def test_cleaning_waits_for_a_kernel_that_compiles(
-    builder: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits = waiting(monkeypatch)
+def test_clean_waits_for_a_compilation(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = make_wait_event(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         cleaning = []
 
         def clean() -> None:
-            cleaning.append(pool.submit(cache.clean))
+            cleaning.append(pool.submit(cache.clean_cache))
             assert waits.wait(SECONDS)
-            assert unfinished(builder)
+            assert list_unfinished_trees(builder)
 
         builder.during = clean
-        kernels.ensure(DEBUG)
+        kernels.ensure_kernel(DEBUG)
         cleaning[0].result(SECONDS)
     assert not builder.mirror.cache.exists()
 
 
-def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Return an event that is set once a thread waits for a lock."""
+def make_wait_event(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return an event that is set when a thread waits for a lock."""
     waits = threading.Event()
-    monkeypatch.setattr(cache, "progress", lambda message: waits.set())
+    monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     return waits
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), UnableError("make all failed")])
-def test_a_compile_that_fails_leaves_nothing(builder: Builder, error: BaseException) -> None:
+def test_failed_compilation_leaves_no_files(builder: Builder, error: BaseException) -> None:
     def stop() -> None:
         raise error
 
     builder.during = stop
     with pytest.raises(type(error)):
-        kernels.ensure(DEBUG)
-    assert catalogue.unpacked("k-debug") is None and unfinished(builder) == []
+        kernels.ensure_kernel(DEBUG)
+    assert catalogue.find_unpacked("k-debug") is None and list_unfinished_trees(builder) == []
 
 
-def killed_while_compiling(builder: Builder, update: bool = False) -> None:
-    """Begin a build in a process that is then killed."""
+def kill_during_compilation(builder: Builder, update: bool = False) -> None:
+    """Start a build in a child process, and kill it during the compilation."""
     child = os.fork()
     if child == 0:
         builder.during = lambda: os.kill(os.getpid(), signal.SIGKILL)
         try:
-            kernels.ensure(DEBUG, update)
+            kernels.ensure_kernel(DEBUG, update)
         finally:
             os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
-    (tree,) = unfinished(builder)
+    (tree,) = list_unfinished_trees(builder)
     assert (tree / "usr/src/linux/Makefile").is_file()
     (tree / "rest").touch()
 
 
-def test_a_killed_compile_leaves_nothing_that_is_taken_for_whole(builder: Builder) -> None:
-    killed_while_compiling(builder)
-    assert debugkernel.complete(DEBUG) is None
-    kernel = kernels.ensure(DEBUG)
-    assert not (kernel.tree / "rest").exists() and unfinished(builder) == []
+def test_tree_of_a_killed_compilation_is_not_used(builder: Builder) -> None:
+    kill_during_compilation(builder)
+    assert debugkernel.find_complete(DEBUG) is None
+    kernel = kernels.ensure_kernel(DEBUG)
+    assert not (kernel.tree / "rest").exists() and list_unfinished_trees(builder) == []
 
 
-def test_what_a_killed_compile_left_goes_with_the_next_fetch(builder: Builder) -> None:
-    killed_while_compiling(builder)
-    kernels.ensure(ENTRY)
-    assert unfinished(builder) == []
+def test_next_fetch_removes_files_of_a_killed_compilation(builder: Builder) -> None:
+    kill_during_compilation(builder)
+    kernels.ensure_kernel(ENTRY)
+    assert list_unfinished_trees(builder) == []
 
 
-def test_a_killed_update_keeps_the_kernel_that_is_there(builder: Builder) -> None:
-    there = kernels.ensure(DEBUG)
+def test_killed_update_keeps_the_installed_kernel(builder: Builder) -> None:
+    there = kernels.ensure_kernel(DEBUG)
     builder.offer("2")
-    killed_while_compiling(builder, update=True)
-    assert debugkernel.complete(DEBUG) == there
+    kill_during_compilation(builder, update=True)
+    assert debugkernel.find_complete(DEBUG) == there

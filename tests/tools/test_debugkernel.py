@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernels that look for faults: their required options, and the reasons for a new build."""
+"""Tests of debug kernels: their required options, and when they are built again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kmtools.lab.catalogue import Entry
 from kmtools.suites import kernelsuite
 
 
-def test_lost_option_is_named() -> None:
+def test_missing_option_is_reported() -> None:
     wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
     config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
-    assert debugkernel.missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
+    assert debugkernel.find_missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_debug_kernel_is_built_again_for_other_options(
     (tmp_path / "qemu/emulator").mkdir(parents=True)
     wanted = tmp_path / "wanted"
     wanted.write_text("CONFIG_A=y\n")
-    monkeypatch.setattr(debugkernel, "fragments", lambda entry: [wanted])
+    monkeypatch.setattr(debugkernel, "list_fragments", lambda entry: [wanted])
     tree = catalogue.kernel_dir("k")
     (tree / "boot").mkdir(parents=True)
     catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save(tree)
@@ -43,12 +43,12 @@ def test_debug_kernel_is_built_again_for_other_options(
     (tree / debugkernel.RECORD).write_text(built_for)
     (tree / "boot/config-1-k").write_text(final)
     entry = Entry("k", "suite", "linux-source-1", "emulator", "debug:kasan")
-    assert (debugkernel.complete(entry) is not None) == usable
+    assert (debugkernel.find_complete(entry) is not None) == usable
 
 
 DEBUG_KERNELS = [entry for entry in catalogue.load() if entry.debug]
 UPSTREAM_KERNELS = [entry for entry in catalogue.load() if entry.role == catalogue.UPSTREAM]
-# The options that each kernel must have; without one of them a debug kernel finds fewer faults.
+# The options that each fragment must set; without one of them, a debug kernel finds fewer faults.
 REQUIRED = {
     "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
         JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG
@@ -65,8 +65,8 @@ REQUIRED = {
 
 
 @pytest.mark.parametrize("part", REQUIRED)
-def test_debug_part_looks_for_what_it_is_there_for(part: str) -> None:
-    wanted = debugkernel.wanted_options([debugkernel.FRAGMENTS / f"{part}.config"])
+def test_each_fragment_sets_its_required_options(part: str) -> None:
+    wanted = debugkernel.read_options([debugkernel.FRAGMENTS / f"{part}.config"])
     missing = [name for name in REQUIRED[part].split() if wanted.get(f"CONFIG_{name}") != "y"]
     assert missing == []
 
@@ -80,17 +80,17 @@ def test_every_debug_part_is_known() -> None:
 
 def test_every_debug_kernel_has_its_fragments() -> None:
     for entry in DEBUG_KERNELS + UPSTREAM_KERNELS:
-        wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
+        wanted = debugkernel.read_options(debugkernel.list_fragments(entry))
         assert wanted["CONFIG_MODULES"] == "y"
 
 
-def test_every_longterm_kernel_is_built_as_upstream_has_it() -> None:
+def test_every_gating_kernel_has_an_upstream_build() -> None:
     stable = {entry.name for entry in catalogue.load() if entry.role == "gates"}
     assert {entry.name for entry in UPSTREAM_KERNELS} == {f"{name}-upstream" for name in stable}
-    assert all(debugkernel.fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
+    assert all(debugkernel.list_fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
 
 
-def test_source_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:
+def test_invalid_source_archive_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "usr/src").mkdir(parents=True)
     (tmp_path / "usr/src/linux-source-1.tar.xz").write_text("no archive")
     with pytest.raises(UnableError, match=r"cannot unpack linux-source-1.tar.xz: .*tar: "):

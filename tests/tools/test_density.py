@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cost of one more dormant site: exact, within its interval, and shown."""
+"""Tests of the estimated cost of one more dormant site, from passes with 0 to 16 sites."""
 
 from __future__ import annotations
 
@@ -27,38 +27,41 @@ from kmtools.suites import counts
 SITES = (1, 4, 16)
 
 
-def bench(costs: Mapping[str, float], body: float = 7.0) -> rawdata.Bench:
-    """Return a benchmark with 0, 1, 4 and 16 sites of each cost in a pass."""
+def make_bench(costs: Mapping[str, float], body: float = 7.0) -> rawdata.Bench:
+    """Return a benchmark with passes of 0, 1, 4 and 16 sites; `costs` is the cost of a site by
+    flavour."""
     passes = {"none": body, "none-clone": body}
     for flavour, cost in costs.items():
         passes |= {f"{flavour}-{sites}": body + cost * sites for sites in SITES}
     return rawdata.Bench("density-full", passes)
 
 
-def costs_of(tier: str, raw: Path) -> list[SiteCost]:
+def analyse_costs(tier: str, raw: Path) -> list[SiteCost]:
     loaded = collect.load_raw(tier, raw)
-    return density.analyse(verdicts.analyse(loaded.rows, [loaded.tier]), [loaded.tier])
+    return density.analyse_density(
+        verdicts.analyse_samples(loaded.rows, [loaded.tier]), [loaded.tier]
+    )
 
 
-def test_counts_are_exact(tmp_path: Path) -> None:
-    whole = bench({"marker-jump": 1, "marker-generic": 3}, 57)
+def test_instruction_counts_give_an_exact_cost_per_site(tmp_path: Path) -> None:
+    whole = make_bench({"marker-jump": 1, "marker-generic": 3}, 57)
     raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [whole], exact=True, emulated="1")
-    jump, generic = sorted(costs_of("icount", raw), key=lambda c: c.cost)
+    jump, generic = sorted(analyse_costs("icount", raw), key=lambda c: c.cost)
     assert (jump.flavour, jump.unit, jump.sites) == ("marker-jump", UNIT_INSTRUCTIONS, [1, 4, 16])
     assert (jump.cost, jump.ci.lo, jump.ci.hi) == (1, 1, 1)
     assert (generic.cost, generic.ci.lo, generic.ci.hi) == (3, 3, 3)
     assert jump.ns is None and jump.percent == pytest.approx(100 / 57)
 
 
-def test_intervals_hold_the_cost_of_a_site(tmp_path: Path) -> None:
-    """In nearly all of 60 runs; and a jump is told from nothing and from an immediate value."""
+def test_intervals_contain_the_true_cost_of_a_site(tmp_path: Path) -> None:
+    """Holds in nearly all of 60 runs, and the three costs are distinguished."""
     truth = {"none": 0.0, "marker-jump": 0.125, "marker-immediate": 0.36}
     held = told = 0
     for seed in range(60):
         raw = rawdata.write_tier(
-            tmp_path / str(seed), 40, seed, [bench(truth)], emulated="0", tsc_khz="2500000"
+            tmp_path / str(seed), 40, seed, [make_bench(truth)], emulated="0", tsc_khz="2500000"
         )
-        found = {c.flavour: c for c in costs_of("native", raw)}
+        found = {c.flavour: c for c in analyse_costs("native", raw)}
         held += sum(found[name].ci.lo <= cost <= found[name].ci.hi for name, cost in truth.items())
         none, jump, value = (found[name].ci for name in truth)
         told += none.hi < jump.lo and jump.hi < value.lo
@@ -74,38 +77,38 @@ def test_a_block_without_all_passes_has_no_slope() -> None:
         1: [Slope.of(0, 0, Fraction(7))],
         4: [Slope.of(0, 0, Fraction(13)), Slope.of(1, 1, Fraction(9))],
     }
-    (found,) = density.over_sites(passes)
+    (found,) = density.fit_over_sites(passes)
     assert (found.block, found.layout, found.value) == (0, 0, Fraction(2))
 
 
 def test_passes_of_other_denominators_have_an_exact_slope() -> None:
-    """A pass of so many sites takes 1/3 + 2/7 of each, over a number of loops of its own."""
+    """The cost of a pass is 1/3 + 2/7 per site, with different loop counts."""
     passes = {
         sites: [Slope(3, 1, (7 + 6 * sites) * loops, 21 * loops)]
         for sites, loops in ((0, 9), (1, 4), (4, 10), (16, 1))
     }
-    (found,) = density.over_sites(passes)
+    (found,) = density.fit_over_sites(passes)
     assert found.value == Fraction(2, 7)
 
 
-def test_other_benchmarks_and_emulated_ticks_have_none(tmp_path: Path) -> None:
-    """The name nop-3-2 ends with a number that is none of sites."""
+def test_other_benchmarks_and_emulated_ticks_have_no_cost_per_site(tmp_path: Path) -> None:
+    """The number in the variant name nop-3-2 is not a number of sites."""
     loop = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "nop-3-2": 1.4})
     raw = rawdata.write_tier(tmp_path / "raw", 12, 1, [loop], emulated="0")
-    assert costs_of("native", raw) == []
-    emulated = rawdata.write_tier(tmp_path / "vm", 12, 1, [bench({"x": 1.0})], emulated="1")
-    assert costs_of("vm", emulated) == []
+    assert analyse_costs("native", raw) == []
+    emulated = rawdata.write_tier(tmp_path / "vm", 12, 1, [make_bench({"x": 1.0})], emulated="1")
+    assert analyse_costs("vm", emulated) == []
 
 
 def test_costs_are_in_table_summary_and_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two blocks give no interval: a question mark, and null."""
+    """Two blocks give no interval: the table shows a question mark, the summary null."""
     native = rawdata.write_tier(
-        tmp_path / "native", 40, 3, [bench({"none": 0.0, "marker-jump": 0.125})], emulated="0"
+        tmp_path / "native", 40, 3, [make_bench({"none": 0.0, "marker-jump": 0.125})], emulated="0"
     )
     icount = rawdata.write_tier(
-        tmp_path / "icount", 2, 3, [bench({"marker-jump": 1}, 57)], exact=True, emulated="1"
+        tmp_path / "icount", 2, 3, [make_bench({"marker-jump": 1}, 57)], exact=True, emulated="1"
     )
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--raw=native={native}", f"--raw=icount={icount}"]) == 0
@@ -125,24 +128,25 @@ def test_costs_are_in_table_summary_and_page(
     assert "density-full" in drawn and "for one more dormant site" in drawn
 
 
-def site_cost(name: str, cost: float, ci: Interval) -> SiteCost:
+def make_site_cost(name: str, cost: float, ci: Interval) -> SiteCost:
     of = ("native", "6.1", "cold-icache-l2")
     return SiteCost(*of, name, UNIT_TSC, [64], 9, cost, ci, pass_cost=8, core=None, ns_per_tick=1)
 
 
-def test_the_figure_shows_whole_intervals() -> None:
-    """A line is as long as its interval; one without ends goes beyond all others."""
+def test_figure_has_lines_as_long_as_intervals() -> None:
+    """A line is as long as its interval; that of an unbounded interval is longer than all
+    others."""
     costs = [
-        site_cost("marker-generic", 1.0, Interval(-3.0, 15.0)),
-        site_cost("marker-jump", 0.5, UNBOUNDED),
+        make_site_cost("marker-generic", 1.0, Interval(-3.0, 15.0)),
+        make_site_cost("marker-jump", 0.5, UNBOUNDED),
     ]
-    (panel,) = panels.sites(costs)
+    (panel,) = panels.make_site_panels(costs)
     axis = panel.axis
     ends = [(axis.inside(row.lo), axis.inside(row.hi)) for row in panel.rows]
     assert axis.low < ends[0][0] < ends[0][1] < axis.high
     assert ends[1] == (axis.low, axis.high), "an interval without ends goes from end to end"
     assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500, unbounded"]
-    assert "; 0 and 64 sites; " in sitetable.title_of(costs[0])
+    assert "; 0 and 64 sites; " in sitetable.make_title(costs[0])
 
 
 @pytest.mark.parametrize(
@@ -154,10 +158,11 @@ def test_the_figure_shows_whole_intervals() -> None:
         ((0.0, 0.0, 0.0, 3.2), WITHHELD, "0.267 from 4 to 16"),
     ],
 )
-def test_the_line_over_the_number_of_sites_is_tested(
+def test_nonlinear_costs_of_passes_are_reported(
     passes: tuple[float, ...], verdict: str, said: str
 ) -> None:
-    """Passes that are not on a line have a cost from each number of sites to the next."""
+    """If the costs of passes are not linear in the number of sites, the slopes between neighbours
+    are given."""
     random = np.random.default_rng(6)
     samples = [
         Sample(
@@ -170,22 +175,22 @@ def test_the_line_over_the_number_of_sites_is_tested(
         for loops in (1000, 2000, 3000)
     ]  # fmt: skip
     tier = Tier("native", "k", UNIT_TSC, False, {}, {})
-    (cost,) = density.analyse(verdicts.analyse(samples, [tier]), [tier])
+    (cost,) = density.analyse_density(verdicts.analyse_samples(samples, [tier]), [tier])
     assert cost.verdict == verdict and said in cost.note
     assert cost.note.startswith("not on a line over the number of sites") is bool(said)
     assert cost.margin == pytest.approx(0.25 / 16)
 
 
 def test_no_block_gives_no_interval() -> None:
-    assert density.place_of([], exact=False, resolution=0.1)[1] == UNBOUNDED
-    assert density.place_of([], exact=True, resolution=0.1)[1] == UNBOUNDED
+    assert density.locate_slopes([], exact=False, resolution=0.1)[1] == UNBOUNDED
+    assert density.locate_slopes([], exact=True, resolution=0.1)[1] == UNBOUNDED
 
 
 @pytest.mark.parametrize(("wrong", "failed"), [({}, 0), ({"marker-jump-16": 74}, 1)])
 def test_wrong_instruction_counts_are_found(wrong: dict[str, int], failed: int) -> None:
-    passes = bench({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
+    passes = make_bench({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
     whole = {("density-full", name): {Fraction(n)} for name, n in {**passes, **wrong}.items()}
-    tally = counts.judge(whole, whole)
+    tally = counts.judge_counts(whole, whole)
     named = [line for line in tally.failed if line.startswith("density-full/")]
     assert len(named) == failed
     assert all("marker-jump-16 does not add 16 instructions" in line for line in named)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The instructions of immediate values, from every installed compiler."""
+"""Tests of the machine code for immediate values, from every installed compiler."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P
 def functions(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return each function's instructions as (bytes, text)."""
+    """Compile and disassemble functions; return the (bytes, text) of the instructions of each."""
     compiler = request.param
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: apt-get install {compiler}")
@@ -67,8 +67,8 @@ def functions(
     return found
 
 
-def until_return(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the instructions that run while nothing is switched on: up to the first ret."""
+def select_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the instructions up to the first ret, which are executed while the branch is off."""
     texts = [text for _, text in instructions]
     return instructions[: next(i for i, text in enumerate(texts) if text.startswith("ret")) + 1]
 
@@ -82,11 +82,12 @@ def until_return(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
         ("read_eight", "48 b8 00 00 00 00 00 00 00 00"),
     ],
 )
-def test_a_read_is_one_mov(
+def test_read_of_an_immediate_value_is_one_mov(
     functions: dict[str, list[tuple[str, str]]], name: str, first: str
 ) -> None:
-    """No load, no padding: the mov, what the type of the function asks for, and ret."""
-    instructions = until_return(functions[name])
+    """A read is a mov with the value, without load or padding; then conversions of the type, and
+    ret."""
+    instructions = select_until_ret(functions[name])
     assert instructions[0][0] == first
     assert len(instructions) <= 3
     for _, text in instructions:
@@ -94,19 +95,20 @@ def test_a_read_is_one_mov(
 
 
 @pytest.mark.parametrize("name", ["read_branch", "read_marker"])
-def test_a_branch_is_one_instruction(
+def test_branch_on_an_immediate_value_is_one_jne(
     functions: dict[str, list[tuple[str, str]]], name: str
 ) -> None:
-    """As compiled it is jne with a prefix, of seven bytes; nothing is tested or loaded."""
-    instructions = until_return(functions[name])
+    """The compiled branch is a jne of seven bytes with a prefix, without a test or a load."""
+    instructions = select_until_ret(functions[name])
     branches = [code for code, _ in instructions if code.startswith("3e 0f 85")]
     assert [len(code.split()) for code in branches] == [7]
     for _, text in instructions:
         assert not text.startswith(("test", "cmp")) and "(" not in text
 
 
-def test_a_site_needs_twelve_bytes(tmp_path: Path) -> None:
-    """Of table, in the object file: six sites, and apart from them a head of 24 bytes."""
+def test_table_record_of_a_site_has_twelve_bytes(tmp_path: Path) -> None:
+    """The table in an object file has twelve bytes for each of six sites, and a head of 24
+    bytes."""
     source, built = tmp_path / "reads.c", tmp_path / "reads.o"
     source.write_text(SOURCE)
     include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What disturbs a measurement in user space is counted, kept and graded."""
+"""Tests of counting disturbances of a measurement in user space, and of their grade."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import rawdata
 from kmtools.analyse import stats
-from kmtools.analyse.grade import Evidence, Level, grade_of
+from kmtools.analyse.grade import Evidence, Level, grade_evidence
 from kmtools.measure import collect, disturbance, native
 from kmtools.measure.disturbance import Reading
 from kmtools.measure.samples import Sample
-from verdictrows import result, tier
+from verdictrows import make_result, make_tier
 
 STAT = """cpu  300 0 60 500 0 0 0 40 0 0
 cpu0 100 0 20 200 0 0 0 10 0 0
@@ -29,32 +29,32 @@ ERR:          7
 CHILDREN = resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
-def test_counters_of_each_cpu_are_read() -> None:
+def test_counters_of_each_cpu_are_parsed() -> None:
     times = disturbance.read_times(STAT, 0.01)
     assert set(times) == {0, 1}
     assert times[1][disturbance.STEAL] == pytest.approx(0.3)
     assert disturbance.read_interrupts(INTERRUPTS) == {0: 1010, 1: 2020}
 
 
-def test_a_machine_without_counters_has_none() -> None:
+def test_empty_counter_files_give_no_counters() -> None:
     assert disturbance.read_times("", 0.01) == {}
     assert disturbance.read_interrupts("") == {}
     nothing = Reading(1.0, {}, {}, CHILDREN)
-    found = disturbance.between(nothing, Reading(3.0, {}, {}, CHILDREN), 1)
+    found = disturbance.count_between(nothing, Reading(3.0, {}, {}, CHILDREN), 1)
     assert found == {"seconds": 2.0, "page_faults": 0, "switches": 0}
 
 
-def test_what_happened_is_the_difference() -> None:
+def test_disturbance_is_the_difference_of_two_readings() -> None:
     idle = (0.0,) * 8
     busy = (3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5)
     before = Reading(0.0, {1: idle}, {1: 5}, CHILDREN)
-    found = disturbance.between(before, Reading(9.0, {1: busy}, {1: 12}, CHILDREN), 1)
+    found = disturbance.count_between(before, Reading(9.0, {1: busy}, {1: 12}, CHILDREN), 1)
     assert (found["steal_seconds"], found["others_seconds"], found["interrupts"]) == (0.5, 4.0, 7)
-    assert disturbance.lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
+    assert disturbance.format_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
 
 
 def test_counters_of_processes_are_added(tmp_path: Path) -> None:
-    """Only those that every process has."""
+    """Only counters that all processes have are added."""
     both: tuple[dict[str, Any], ...] = ({"interrupts": "4"}, {})
     for number, more in enumerate(both, 1):
         rawdata.write_tier(
@@ -63,7 +63,7 @@ def test_counters_of_processes_are_added(tmp_path: Path) -> None:
         )  # fmt: skip
     env = collect.load_raw("native", tmp_path).tier.env
     assert (env["seconds"], env["steal_seconds"]) == ("3", "0.5")
-    assert disturbance.total([{"interrupts": "4"}, {}]) == {}
+    assert disturbance.sum_counters([{"interrupts": "4"}, {}]) == {}
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_counters_of_processes_are_added(tmp_path: Path) -> None:
         (("2000000", "0"), None),
     ],
 )
-def test_the_rate_of_the_clock_is_compared(rates: tuple[str, ...], spread: str | None) -> None:
-    found = disturbance.total([{"tsc_khz": rate} for rate in rates])
+def test_spread_of_tsc_frequencies_is_computed(rates: tuple[str, ...], spread: str | None) -> None:
+    found = disturbance.sum_counters([{"tsc_khz": rate} for rate in rates])
     assert found.get("tsc_khz_spread") == spread
 
 
 @pytest.mark.usefixtures("native_programs")
-def test_a_process_that_measured_has_its_counters(tmp_path: Path) -> None:
-    native.run_process(tmp_path / "part", ["--blocks", 2, "empty-loop"], lambda *_: None)
+def test_process_writes_its_counters_to_env(tmp_path: Path) -> None:
+    native.run_kmbench(tmp_path / "part", ["--blocks", 2, "empty-loop"], lambda *_: None)
     env = collect.read_key_values(tmp_path / "part" / "env")
     assert float(env["seconds"]) > 0 and int(env["page_faults"]) > 0
 
@@ -90,8 +90,10 @@ def test_a_process_that_measured_has_its_counters(tmp_path: Path) -> None:
 FIRST = (1, 0, 1000)
 
 
-def window(value: int, flags: tuple[str, ...] = (), place: tuple[int, int, int] = FIRST) -> Sample:
-    """A window of a process, a layout and a number of loops."""
+def make_window(
+    value: int, flags: tuple[str, ...] = (), place: tuple[int, int, int] = FIRST
+) -> Sample:
+    """Return a sample; `place` is its process, layout and number of loops."""
     process, layout, loops = place
     return Sample(
         "native", "k", process, "b", "v", "loop", layout, 0, 0, 0, loops, None, value, "TSC cycles",
@@ -104,27 +106,34 @@ def window(value: int, flags: tuple[str, ...] = (), place: tuple[int, int, int] 
     [(12000, (), 0), (12600, (), 1), (12600, ("preempted",), 0), (9000, (), 0)],
 )
 def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int) -> None:
-    """By a microsecond at least, which is 2,500 ticks here, unless they have a flag."""
-    windows = [*(window(10000 + 10 * i) for i in range(9)), window(value, flags)]
+    """A window is late if it is at least a microsecond (2,500 ticks) above the median, and
+    unflagged."""
+    windows = [*(make_window(10000 + 10 * i) for i in range(9)), make_window(value, flags)]
     assert stats.count_late(windows, 2_500_000) == late
     assert stats.count_late(windows, None) == 0
 
 
-def test_long_windows_are_late_by_a_tenth() -> None:
-    windows = [*(window(1_000_000) for _ in range(9)), window(1_090_000), window(1_110_000)]
+def test_long_window_is_late_above_10_percent() -> None:
+    windows = [
+        *(make_window(1_000_000) for _ in range(9)),
+        make_window(1_090_000),
+        make_window(1_110_000),
+    ]
     assert stats.count_late(windows, 2_500_000) == 1
 
 
 @pytest.mark.parametrize("place", [(2, 0, 1000), (1, 3, 1000), (1, 0, 300)])
-def test_windows_are_late_against_the_same_loop(place: tuple[int, int, int]) -> None:
-    """The usual time of one loop is late for another; an even number of windows has two middles."""
-    short = [window(10_000 + 1_000 * (i % 2)) for i in range(6)]
-    long = [window(20_000, place=place) for _ in range(4)]
+def test_windows_are_compared_with_the_same_loop_only(place: tuple[int, int, int]) -> None:
+    """Each loop has its own median, so that windows of a longer loop are not late."""
+    short = [make_window(10_000 + 1_000 * (i % 2)) for i in range(6)]
+    long = [make_window(20_000, place=place) for _ in range(4)]
     assert stats.count_late([*long, *short], 2_500_000) == 0
-    late = [window(13_001), window(13_000), window(22_501, place=place)]
+    late = [make_window(13_001), make_window(13_000), make_window(22_501, place=place)]
     assert stats.count_late([*long, *short, *late[:2]], 2_500_000) == 0
-    assert stats.count_late([*short, window(13_001), *long, late[2]], 2_500_000) == 1
-    assert stats.count_late([*long, *short, window(10_000), window(13_001)], 2_500_000) == 1
+    assert stats.count_late([*short, make_window(13_001), *long, late[2]], 2_500_000) == 1
+    assert (
+        stats.count_late([*long, *short, make_window(10_000), make_window(13_001)], 2_500_000) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,6 +154,6 @@ def test_windows_are_late_against_the_same_loop(place: tuple[int, int, int]) -> 
 def test_disturbance_lowers_the_grade(
     env: dict[str, Any], late: int, level: Level, words: str
 ) -> None:
-    found = grade_of(Evidence(tier(**env), {}, [result("b", "x", late=late)]))
+    found = grade_evidence(Evidence(make_tier(**env), {}, [make_result("b", "x", late=late)]))
     assert found.level == level
     assert words in "".join(reason.words for reason in found.reasons)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What entry.mk has the compiler record, read from what was built, and what clang lacks for it."""
+"""Tests of entry.mk: the entries and exits of functions that gcc records in an object file."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ noinline int whole(int a) { return part(a) + part(a + 1); }
 """
 
 
-def output(*words: str | Path) -> str:
-    """What a command prints."""
+def run_command(*words: str | Path) -> str:
+    """Return the output of a command."""
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 def run_make(where: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Have make print the flags that a client's file is compiled with."""
+    """Run make with entry.mk; it prints the compiler flags for a file of a client module."""
     file = where / "Makefile"
     file.write_text("include $(KMARKERS)/entry.mk\nflags:\n\t@echo $(ccflags-y)\n")
     words = ["make", "-s", "-f", str(file), f"KMARKERS={ROOT}", *more]
@@ -47,17 +47,19 @@ def run_make(where: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 
 class Built:
-    """A program: its functions, its text, and its records."""
+    """A linked program: its functions, its text, and its records of entries and exits."""
 
     def __init__(self, program: Path, scratch: Path) -> None:
         self.program, self.scratch = program, scratch
         self.sections = {
             name: (int(addr, 16), int(size, 16))
             for name, size, addr in re.findall(
-                r"^ *\d+ (\S+) +([0-9a-f]+) +([0-9a-f]+) ", output("objdump", "-h", program), re.M
+                r"^ *\d+ (\S+) +([0-9a-f]+) +([0-9a-f]+) ",
+                run_command("objdump", "-h", program),
+                re.M,
             )
         }
-        symbols = [line.split() for line in output("nm", "-S", program).splitlines()]
+        symbols = [line.split() for line in run_command("nm", "-S", program).splitlines()]
         self.functions = {
             name: (int(addr, 16), int(size, 16))
             for addr, size, kind, name in (words for words in symbols if len(words) == 4)
@@ -74,19 +76,19 @@ class Built:
         ]
 
     def bytes_of(self, section: str) -> bytes:
-        """What a section holds."""
+        """Return the content of a section."""
         file = self.scratch / "section"
         words = ("objcopy", "-O", "binary", "--set-section-flags", f"{section}=alloc,load")
-        output(*words, "-j", section, self.program, file)
+        run_command(*words, "-j", section, self.program, file)
         return file.read_bytes()
 
     def at(self, addr: int, size: int) -> bytes:
-        """Bytes of the text."""
+        """Return bytes of the text section at an address."""
         start = addr - self.sections[".text"][0]
         return self.text[start : start + size]
 
     def places(self, function: str, data: int) -> list[int]:
-        """Where the entries (0) or exits (1) of a function are, from its first byte."""
+        """Return the offsets of the entries (data 0) or exits (1) in a function."""
         start, size = self.functions[function]
         offsets = [addr - start for addr, kind in self.records if kind == data]
         return [offset for offset in offsets if 0 <= offset < size]
@@ -96,19 +98,20 @@ class Built:
     params=["-O2", "-O2 -fno-omit-frame-pointer", "-O2 -fcf-protection=branch", "-Os"],
 )
 def built(request: pytest.FixtureRequest, tmp_path: Path) -> Built:
-    """The functions as a client's are compiled, with and without frame pointers, and for IBT."""
+    """Build the functions like those of a client module: with and without frame pointers, and for
+    IBT."""
     done = run_make(tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "source.c").write_text(SOURCE)
     words = ["gcc", "-std=gnu11", "-fcf-protection=none", *request.param.split()]
     words += [*done.stdout.split(), "-fno-pie", "-no-pie", "-nostdlib", "-static"]
     words += ["-fno-asynchronous-unwind-tables", "-Wl,-e,leaf", "-o", str(tmp_path / "program")]
-    output(*words, tmp_path / "source.c")
+    run_command(*words, tmp_path / "source.c")
     return Built(tmp_path / "program", tmp_path)
 
 
-def test_each_function_is_recorded(built: Built) -> None:
-    """Its way in once, and each way out: returns and tail calls, and none where it never ends."""
+def test_each_function_has_entry_and_exit_records(built: Built) -> None:
+    """Each function has one entry record, and one for each exit: return or tail call."""
     entries = {name: len(built.places(name, 0)) for name in built.functions}
     exits = {name: len(built.places(name, 1)) for name in built.functions}
     assert entries == {**dict.fromkeys(built.functions, 1), "hidden": 0}
@@ -117,25 +120,25 @@ def test_each_function_is_recorded(built: Built) -> None:
     assert {data for _, data in built.records} == {0, 1}
 
 
-def test_an_entry_is_the_first_instruction(built: Built) -> None:
-    """But for that which an indirect jump needs."""
+def test_entry_nop_is_the_first_instruction_after_endbr(built: Built) -> None:
+    """Only an ENDBR may precede the nop of the entry."""
     for name, (start, _) in built.functions.items():
         first = len(ENDBR) if built.at(start, len(ENDBR)) == ENDBR else 0
         assert built.places(name, 0) in ([first], [])
 
 
-def test_each_place_is_one_nop(built: Built) -> None:
-    """No call is left, and behind an exit there is nothing but the way out."""
+def test_each_recorded_address_has_a_nop(built: Built) -> None:
+    """The compiler's call is a nop; after that of an exit comes the ret or jump."""
     for addr, data in built.records:
         assert built.at(addr, len(NOP)) == NOP
         if data == 1:
-            # ret, or a jump.
+            # Opcodes of ret and of jmp.
             assert built.at(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
-    assert not re.search(r"__fentry__|__return__", output("nm", built.program))
+    assert not re.search(r"__fentry__|__return__", run_command("nm", built.program))
 
 
 def test_a_record_needs_eight_bytes_of_table(built: Built) -> None:
-    """And the head of a file says so."""
+    """A record has eight bytes, which the head of the table contains."""
     size = built.sections[".discard_kmarkers_entry"][1]
     head = built.bytes_of(".discard_kmarkers_entry_heads")
     assert struct.unpack_from("<QIH", head) == (0, size, 8)
@@ -143,17 +146,17 @@ def test_a_record_needs_eight_bytes_of_table(built: Built) -> None:
     assert size == 8 * (recorded + sum(data for _, data in built.records))
 
 
-def test_exits_can_be_left_out(tmp_path: Path) -> None:
+def test_entry_exits_n_disables_exit_records(tmp_path: Path) -> None:
     flags = run_make(tmp_path, "KMARKERS_ENTRY_EXITS=n").stdout.split()
     assert "-minstrument-return=call" not in flags
     assert {*flags, "-minstrument-return=call"} == set(run_make(tmp_path).stdout.split())
 
 
-def test_clang_is_refused(tmp_path: Path) -> None:
-    """A kernel that was built by clang has its modules built by clang."""
+def test_kernel_built_by_clang_is_refused(tmp_path: Path) -> None:
+    """entry.mk stops with an error if the kernel was built by clang."""
     done = run_make(tmp_path, "CONFIG_CC_IS_CLANG=y")
     assert done.returncode != 0
-    assert "clang has neither -minstrument-return nor a section of ours for -mfentry" in done.stderr
+    assert "clang lacks -minstrument-return, which recorded functions need" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,9 @@ def test_clang_is_refused(tmp_path: Path) -> None:
         ("-mrecord-return", False),
     ],
 )
-def test_clang_knows_what_the_document_says(option: str, known: bool, tmp_path: Path) -> None:
+def test_clang_supports_the_options_that_the_document_lists(
+    option: str, known: bool, tmp_path: Path
+) -> None:
     if not shutil.which("clang"):
         pytest.skip("no clang: scripts/setup --tools installs it")
     (tmp_path / "empty.c").write_text("void f(void) { }\n")

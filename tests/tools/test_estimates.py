@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One estimator: what is kept of a run, and that compare is quiet whatever the amounts of data."""
+"""Tests of estimates.json, and of comparisons between runs with different amounts of data."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kmtools.measure.rundir import UNIT_TSC, Tier
 
 TIER = Tier("native", "k", UNIT_TSC, False, {}, {})
 PROCESSES, LAYOUTS, VARIANTS = 16, 32, 6
-# What code layouts add to a row, as a share: two of them are dear.
+# The relative cost that each code layout adds: two layouts add 50 %.
 DEAR = np.where(np.isin(np.arange(LAYOUTS), (14, 31)), 0.5, 0.0)
 
 
-def row_of(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -> Row:
-    """A row of so many blocks a process."""
+def build_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -> Row:
+    """Return a row with `blocks` blocks for each process."""
     series = [
         Slope(n, int(at), round(value * 1e9), 10**9, n // blocks + 1)
         for n, (value, at) in enumerate(zip(x, layout, strict=True))
@@ -34,9 +34,9 @@ def row_of(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -
     return make_row(Name("native", "b", variant), TIER, SHARE, "base", 75.0, series)
 
 
-def run_of(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
-    """A run of one program: rows whose layouts cost different amounts, with skewed noise of blocks
-    and of processes. The last one costs `more` times as much."""
+def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
+    """Return a simulated run: rows with effects of code layouts and skewed noise of blocks and
+    processes. The cost of the last row is multiplied by `more`."""
     random = np.random.default_rng(seed)
     count = PROCESSES * blocks
     rows = []
@@ -48,59 +48,66 @@ def run_of(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
         process = np.repeat(0.0001 * random.standard_normal(PROCESSES), blocks)
         x = (1 + number / 10) * (1 + DEAR[layout] + noise + process)
         x *= more if number == VARIANTS - 1 else 1.0
-        rows.append(row_of(x, layout, blocks, "base-clone" if number == 0 else f"v{number}"))
+        rows.append(build_row(x, layout, blocks, "base-clone" if number == 0 else f"v{number}"))
     return rows
 
 
 def test_no_pair_of_identical_runs_raises_an_alarm() -> None:
-    """28 pairs, of which at least 70 % of the rows are equivalent; one percent is always found."""
-    runs = [run_of(seed, 128) for seed in range(8)]
+    """In 28 pairs of runs, at least 70 % of the rows are equivalent, and 1 % is always found."""
+    runs = [simulate_run(seed, 128) for seed in range(8)]
     said: Counter[str] = Counter()
     for a, b in combinations(runs, 2):
-        said += Counter(change.verdict for change in changes.compare(a, b))
+        said += Counter(change.verdict for change in changes.compare_rows(a, b))
     assert not said[SLOWER] and not said[FASTER]
     assert said[EQUIVALENT] >= 0.7 * said.total()
-    dearer = [run_of(100 + seed, 128, 1.01) for seed in range(3)]
+    dearer = [simulate_run(100 + seed, 128, 1.01) for seed in range(3)]
     for a, b in product(runs[:3], dearer):
-        found = {change.name.variant: change.verdict for change in changes.compare(a, b)}
+        found = {change.name.variant: change.verdict for change in changes.compare_rows(a, b)}
         assert [name for name, verdict in found.items() if verdict == SLOWER] == ["v5"]
 
 
-def test_the_amount_of_data_does_not_choose_the_estimator() -> None:
-    """Runs of 32, 40 and 128 blocks of one program, in all pairs."""
-    runs = [run_of(10 * blocks + seed, blocks) for blocks in (32, 40, 128) for seed in range(3)]
+def test_estimates_do_not_depend_on_the_number_of_blocks() -> None:
+    """Compares all pairs of runs with 32, 40 and 128 blocks."""
+    runs = [
+        simulate_run(10 * blocks + seed, blocks) for blocks in (32, 40, 128) for seed in range(3)
+    ]
     for a, b in combinations(runs, 2):
-        verdicts = {change.verdict for change in changes.compare(a, b)}
+        verdicts = {change.verdict for change in changes.compare_rows(a, b)}
         assert not verdicts & {SLOWER, FASTER, changes.NOT_COMPARABLE}
 
 
-def plain(blocks: int) -> Row:
-    """A row without noise, of one process, of whose 32 layouts two cost twice as much."""
+def make_row_without_noise(blocks: int) -> Row:
+    """Return a row without noise, with one process and 32 layouts, two of which cost twice as
+    much."""
     layout = np.arange(blocks) % LAYOUTS
-    return row_of(1 + 2 * DEAR[layout], layout, blocks)
+    return build_row(1 + 2 * DEAR[layout], layout, blocks)
 
 
-def test_too_few_blocks_for_the_layouts_are_told() -> None:
-    """Where layouts cannot be told apart, a dear one is lost; such rows are not compared."""
-    few, some, many = plain(32), plain(96), plain(128)
-    (found,) = changes.compare([few], [many])
+def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:
+    """Rows with too few blocks to estimate each layout are not compared, and the note says so."""
+    few, some, many = (
+        make_row_without_noise(32),
+        make_row_without_noise(96),
+        make_row_without_noise(128),
+    )
+    (found,) = changes.compare_rows([few], [many])
     why = "A has too few blocks to tell its code layouts apart, B has enough"
     assert (found.verdict, found.note) == (changes.NOT_COMPARABLE, why)
-    assert changes.compare([some], [many])[0].percent == pytest.approx(0, abs=1e-9)
-    assert changes.compare([few], [few])[0].percent == 0
+    assert changes.compare_rows([some], [many])[0].percent == pytest.approx(0, abs=1e-9)
+    assert changes.compare_rows([few], [few])[0].percent == 0
 
 
-def test_estimates_are_those_of_the_samples(
+def test_stored_estimates_are_renewed_if_inputs_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are kept, and made again if anything that they were made of is different."""
-    (run,) = manyruns.write(tmp_path, 1)
-    made = estimates.of_run(run)
+    """Estimates are stored, and computed again if the samples or the environment changed."""
+    (run,) = manyruns.write_runs(tmp_path, 1)
+    made = estimates.load_estimates(run)
     file, samples = run / "estimates.json", run / "samples.csv"
     text = file.read_text()
     with monkeypatch.context() as blind:
         blind.setattr(estimates, "read_samples", None)
-        kept = estimates.of_run(run)
+        kept = estimates.load_estimates(run)
     assert [row.name for row in kept.rows] == [row.name for row in made.rows]
     for ours, theirs in zip(kept.rows, made.rows, strict=True):
         assert ours.values == pytest.approx(theirs.values, rel=1e-8)
@@ -119,18 +126,18 @@ def test_estimates_are_those_of_the_samples(
     ]  # fmt: skip
     for spoiled in wrong:
         file.write_text(spoiled)
-        again = estimates.of_run(run)
+        again = estimates.load_estimates(run)
         assert [row.name for row in again.rows] == [row.name for row in made.rows]
         assert file.read_text() == text
     samples.write_text(samples.read_text().replace(",loop,0,", ",loop,x,", 1))
     with pytest.raises(FailedError, match=r"samples\.csv:3: layout is not an integer"):
-        estimates.of_run(run)
+        estimates.load_estimates(run)
 
 
-def test_a_poor_run_fires_nothing_and_says_so(
+def test_poor_run_raises_no_alarm_but_a_note(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a, b = manyruns.write(tmp_path, 2)
+    a, b = manyruns.write_runs(tmp_path, 2)
     words = ["compare", str(a), str(b), "--fail-on", "costlier"]
     assert main(words) == 1
     assert "numbers" in capsys.readouterr().out
@@ -147,10 +154,10 @@ def test_a_poor_run_fires_nothing_and_says_so(
     assert main([*words[:3], "--fail-on", "withheld"]) == 1
 
 
-def test_a_group_is_judged_without_its_poor_machines(
+def test_fleet_ignores_machines_with_a_poor_grade(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for run in manyruns.write(tmp_path, 8)[:2]:
+    for run in manyruns.write_runs(tmp_path, 8)[:2]:
         env = json.loads((run / "env.json").read_text())
         (run / "env.json").write_text(json.dumps({**env, "run": {"quick": True}}))
     assert main(["fleet", str(tmp_path), "--by", "cpu", "--fail-on", "costlier"]) == 1
@@ -159,8 +166,8 @@ def test_a_group_is_judged_without_its_poor_machines(
     assert "withheld" not in said
 
 
-def test_a_step_that_blocks_exceed_does_not_widen() -> None:
-    """As in a report: the step of the clock counts only where blocks vary by less."""
+def test_clock_step_below_block_noise_does_not_widen_intervals() -> None:
+    """The resolution of the clock widens an interval only if blocks vary by less."""
     random = np.random.default_rng(3)
     x, layout = 1 + 0.002 * random.standard_normal(512), np.arange(512) % LAYOUTS
     series = [Slope(n, int(layout[n]), round(x[n] * 1e9), 10**9, n // 32 + 1) for n in range(512)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The estimator with known truth: a few simulations of each kind, and faults put into it."""
+"""Tests of the estimator on simulations with known true costs, and with faults inserted into it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kmtools.analyse import location, stats, student, verdicts
-from kmtools.analyse.layouts import place_of
-from kmtools.analyse.slopes import Slope, paired
+from kmtools.analyse.layouts import offset_in_line
+from kmtools.analyse.slopes import Slope, subtract_baseline
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.cli import main
 from kmtools.method import estimators, independent, noises
@@ -20,40 +20,45 @@ FEW = 60
 
 
 @pytest.mark.parametrize("kind", noises.KINDS)
-def test_intervals_hold_the_truth(kind: str) -> None:
-    """As far as a few simulations can tell, which is three standard deviations."""
-    assert not estimators.score(kind, FEW).faults(slack=3)
+def test_intervals_contain_the_true_cost(kind: str) -> None:
+    """The share of intervals that contain the true cost, with a slack of three standard
+    deviations."""
+    assert not estimators.score_noise(kind, FEW).faults(slack=3)
 
 
-def test_processes_are_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks that are taken as independent of each other cover too little."""
+def test_treating_blocks_as_independent_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If blocks are treated as independent, the intervals are too narrow."""
 
     def independent(batches: location.Floats) -> tuple[float, int]:
         return float(np.var(batches)) / len(batches) / noises.BLOCKS, 30
 
     monkeypatch.setattr(location, "slow_variance", independent)
-    assert "covers less than 93%" in estimators.score("process-1", FEW).faults(slack=3)
+    assert "covers less than 93%" in estimators.score_noise("process-1", FEW).faults(slack=3)
 
 
-def test_layouts_are_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Layouts that are taken as the only ones there are cover too little."""
+def test_treating_layouts_as_fixed_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the measured layouts are treated as the only ones, the intervals are too narrow."""
     monkeypatch.setattr(location, "noise_variance", lambda _rest: math.inf)
-    assert "covers less than 93%" in estimators.score("layout-1", FEW).faults(slack=3)
+    assert "covers less than 93%" in estimators.score_noise("layout-1", FEW).faults(slack=3)
 
 
-def test_rare_states_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most runs beside a neighbour that stays long have the note; without it they cover less."""
-    noted = sum(location.TWO_STATES in run("neighbour-500", seed).notes for seed in range(FEW))
+def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most runs beside a long-lived neighbour process have the note TWO_STATES."""
+    noted = sum(
+        location.TWO_STATES in estimate_noise("neighbour-500", seed).notes for seed in range(FEW)
+    )
     assert noted > 0.8 * FEW
-    assert not any(location.TWO_STATES in run("process-1", seed).notes for seed in range(20))
-    whole = estimators.score("neighbour-500", FEW).width
-    monkeypatch.setattr(location, "states", lambda _x, _process: None)
-    assert estimators.score("neighbour-500", FEW).width > whole
+    assert not any(
+        location.TWO_STATES in estimate_noise("process-1", seed).notes for seed in range(20)
+    )
+    whole = estimators.score_noise("neighbour-500", FEW).width
+    monkeypatch.setattr(location, "find_two_states", lambda _x, _process: None)
+    assert estimators.score_noise("neighbour-500", FEW).width > whole
 
 
 @pytest.mark.parametrize(("disturbed", "noted"), [(1, False), (5, False), (6, True), (20, True)])
-def test_a_brief_state_is_a_disturbance(disturbed: int, noted: bool) -> None:
-    """So many of 256 stretches of 32 blocks are far away, in one process after another."""
+def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
+    """`disturbed` of 256 stretches of 32 blocks have another cost."""
     random = np.random.default_rng(disturbed)
     x = 0.01 * random.standard_normal(256 * 32)
     x[66 * 32 : (66 + disturbed) * 32] += 5
@@ -65,19 +70,23 @@ def test_a_brief_state_is_a_disturbance(disturbed: int, noted: bool) -> None:
     assert noted or found.value < 5 * disturbed / 128
 
 
-def placed(dear: set[int], layouts: int) -> location.Location:
-    """16 processes of 32 blocks; some places of a cache line cost 1 more."""
+def estimate_costly_offsets(dear: set[int], layouts: int) -> location.Location:
+    """Estimate 16 processes of 32 blocks; loops at the offsets `dear` in a cache line cost 1
+    more."""
     layout, process = np.arange(512) % layouts, np.arange(512) // 32
-    cost = np.isin(place_of(layout), list(dear)).astype(float)
+    cost = np.isin(offset_in_line(layout), list(dear)).astype(float)
     x = cost + 0.01 * np.random.default_rng(1).standard_normal(512)
     return location.locate(x, process, layout)
 
 
 def test_many_layouts_show_where_a_stretch_ends() -> None:
-    """A loop that costs more at the end of a line: 32 layouts tell how much of the line, and eight
-    do not. Scattered places are no stretch, and are not known better for being many."""
-    end, scattered = placed({56, 58, 60, 62}, 32), placed({0, 16, 32, 48}, 32)
-    eight = placed({56}, 8)
+    """If a loop costs more near the end of a cache line, 32 layouts give a narrower interval than
+    eight, because the costly offsets are neighbours. Scattered costly offsets do not."""
+    end, scattered = (
+        estimate_costly_offsets({56, 58, 60, 62}, 32),
+        estimate_costly_offsets({0, 16, 32, 48}, 32),
+    )
+    eight = estimate_costly_offsets({56}, 8)
     for found in (end, scattered, eight):
         assert found.value == pytest.approx(0.125, abs=0.005)
         assert found.interval.lo < 0.125 < found.interval.hi
@@ -87,37 +96,40 @@ def test_many_layouts_show_where_a_stretch_ends() -> None:
 
 
 def test_layouts_with_few_blocks_count_as_one() -> None:
-    """What two blocks of each layout have at random is no difference of layouts."""
+    """Random differences of layouts with two blocks each are not effects of layouts."""
     random = np.random.default_rng(1)
     layout, process = np.tile(random.permutation(32), 2), np.repeat([1, 2], 32)
     found = location.locate(random.standard_normal(64), process, layout)
     assert found.over_layouts is not None
-    assert len(location.layout_effects(np.zeros(64), location.grouped(layout))[0]) == 8
-    assert len(location.layout_effects(np.zeros(96), location.grouped(np.arange(96) % 32))[0]) == 32
-    # As wide as the spread of 64 blocks makes it, and not of 32 pairs of them.
+    assert len(location.layout_effects(np.zeros(64), location.merge_layouts(layout))[0]) == 8
+    assert (
+        len(location.layout_effects(np.zeros(96), location.merge_layouts(np.arange(96) % 32))[0])
+        == 32
+    )
+    # The width is that of 64 blocks, not of 32 pairs.
     assert 0.15 < found.over_time.half_width < 1
 
 
-def run(kind: str, seed: int) -> location.Location:
+def estimate_noise(kind: str, seed: int) -> location.Location:
     x = noises.KINDS[kind](np.random.default_rng(seed), noises.LENGTH)
     return location.locate(x, noises.PROCESS, noises.LAYOUT)
 
 
-def test_a_wide_estimator_fails(
+def test_estimator_with_too_wide_intervals_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(student, "cautious", lambda _outside, _freedom: 9.0)
+    monkeypatch.setattr(student, "capped_t_quantile", lambda _outside, _freedom: 9.0)
     assert main(["check", "estimators", "-o", f"runs={FEW}", "-o", "kinds=normal"]) == 1
     out = capsys.readouterr().out
     assert "wider than 1.5 times the oracle's" in out
-    # A run that stops by itself may be wider.
+    # Intervals of runs with early stopping may be wider.
     assert "\n1 passed, 1 failed\n" in out and out.endswith("0 passed, 1 failed\n")
 
 
-def test_a_median_does_not_resolve_a_fifth_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_median_cannot_resolve_a_fifth_of_a_clock_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(location, "midmean", lambda x: float(np.median(x)))
-    monkeypatch.setattr(location, "spread_out", lambda x, _step: x)
-    assert estimators.score("stepping", FEW).faults(slack=3)
+    monkeypatch.setattr(location, "dither", lambda x, _step: x)
+    assert estimators.score_noise("stepping", FEW).faults(slack=3)
 
 
 THEIRS = {"together": 0.0974, "spread": 0.0017}
@@ -127,7 +139,7 @@ THEIRS = {"together": 0.0974, "spread": 0.0017}
     ("ours", "said"),
     [
         ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
-        # The best try of each counts.
+        # The best of several attempts counts.
         (
             [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
             "2 passed, 0 failed",
@@ -135,24 +147,24 @@ THEIRS = {"together": 0.0974, "spread": 0.0017}
         ([{"together": 0.12, "spread": 0.0}] * 3, "1 passed, 1 failed"),
     ],
 )
-def test_another_program_must_agree(
+def test_independent_program_must_give_the_same_cost(
     ours: list[dict[str, float]],
     said: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tries = iter(ours)
-    monkeypatch.setattr(independent, "ours", lambda _number, _plan: next(tries))
-    monkeypatch.setattr(independent, "theirs", lambda _program, _rounds: THEIRS)
+    monkeypatch.setattr(independent, "kmbench_costs", lambda _number, _plan: next(tries))
+    monkeypatch.setattr(independent, "nopcost_costs", lambda _program, _rounds: THEIRS)
     whole = main(["check", "independent"])
     assert said in capsys.readouterr().out
     assert whole == ("0 failed" not in said)
     assert next(tries, None) is None
 
 
-def test_the_other_program_says_two_costs(tmp_path: Path) -> None:
-    """What they are here is not judged: others may use the CPU."""
-    found = independent.theirs(independent.build(tmp_path), 40)
+def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
+    """The values are not checked, because other processes may use the CPU."""
+    found = independent.nopcost_costs(independent.build_nopcost(tmp_path), 40)
     assert set(found) == set(independent.BENCHMARKS)
     assert "kmarkers/" not in "".join(
         line for line in independent.PROGRAM.read_text().splitlines() if "#include" in line
@@ -164,45 +176,45 @@ def test_unknown_kinds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-o kinds: no 'loud'; there are: normal, skewed" in capsys.readouterr().err
 
 
-def slopes_of(values: list[float], process: int = 1) -> list[Slope]:
+def make_slopes(values: list[float], process: int = 1) -> list[Slope]:
     return [Slope.of(i, i % 4, Fraction(x), process) for i, x in enumerate(values)]
 
 
-def test_few_blocks_bound_nothing() -> None:
-    assert location.of_series([]).interval == UNBOUNDED
-    assert location.of_series(slopes_of([1.0] * 20)).interval == UNBOUNDED
-    assert location.of_series(slopes_of([1.0] * 24)).interval != UNBOUNDED
+def test_few_blocks_give_an_unbounded_interval() -> None:
+    assert location.locate_series([]).interval == UNBOUNDED
+    assert location.locate_series(make_slopes([1.0] * 20)).interval == UNBOUNDED
+    assert location.locate_series(make_slopes([1.0] * 24)).interval != UNBOUNDED
 
 
-def test_two_processes_bound_little() -> None:
-    """The interval of two processes that differ is far wider than their distance."""
+def test_two_different_processes_give_a_wide_interval() -> None:
+    """The interval of two different processes is much wider than their difference."""
     x = np.repeat([0.0, 1.0], 64) + 0.01 * np.random.default_rng(0).standard_normal(128)
     found = location.locate(x, np.repeat([1, 2], 64), np.arange(128) % 8)
     assert location.FEW_PROCESSES in found.notes
     assert found.interval.half_width > 5
 
 
-def test_a_batch_holds_one_process() -> None:
+def test_batches_do_not_span_processes() -> None:
     process = np.repeat([3, 1, 2], [40, 7, 50])
-    for part in location.split(process):
+    for part in location.split_batches(process):
         assert len(set(process[part])) == 1
-    assert sum(part.stop - part.start for part in location.split(process)) == 97
+    assert sum(part.stop - part.start for part in location.split_batches(process)) == 97
 
 
-def test_differences_know_their_process() -> None:
-    (difference,) = paired(slopes_of([5.0], process=7), slopes_of([3.0], process=7))
+def test_paired_differences_keep_the_process_number() -> None:
+    (difference,) = subtract_baseline(make_slopes([5.0], process=7), make_slopes([3.0], process=7))
     assert difference.process == 7 and difference.value == 2
 
 
-def test_equal_values_have_no_width_but_for_the_step() -> None:
-    series = slopes_of([2.0] * 64)
-    assert location.of_series(series).interval.half_width == 0
-    stepped = location.of_series(series, 0.5)
+def test_equal_values_have_an_interval_of_the_clock_step() -> None:
+    series = make_slopes([2.0] * 64)
+    assert location.locate_series(series).interval.half_width == 0
+    stepped = location.locate_series(series, 0.5)
     assert stepped.interval.half_width == 0.5
     assert location.STEPS in stepped.notes
 
 
-def test_midmeans_and_quantiles_are_those_of_scipy() -> None:
+def test_midmeans_and_quantiles_equal_those_of_scipy() -> None:
     scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
     random = np.random.default_rng(0)
     for count in (4, 5, 37, 128):
@@ -211,32 +223,34 @@ def test_midmeans_and_quantiles_are_those_of_scipy() -> None:
     for freedom in range(1, 31):
         for outside in (0.05, 0.02, 0.01, 1e-6):
             wanted = scipy.t.ppf(1 - outside / 2, freedom)
-            assert student.quantile(outside, freedom) == pytest.approx(wanted, rel=1e-6)
-    assert student.cautious(0.05, 7.9) == student.quantile(0.05, 7)
-    assert student.cautious(0.05, 0.2) == student.quantile(0.05, 1)
-    assert student.cautious(0.05, 1e9) == student.quantile(0.05, 30)
-    assert noises.skewed_middle() == pytest.approx(
+            assert student.t_quantile(outside, freedom) == pytest.approx(wanted, rel=1e-6)
+    assert student.capped_t_quantile(0.05, 7.9) == student.t_quantile(0.05, 7)
+    assert student.capped_t_quantile(0.05, 0.2) == student.t_quantile(0.05, 1)
+    assert student.capped_t_quantile(0.05, 1e9) == student.t_quantile(0.05, 30)
+    assert noises.skewed_midmean() == pytest.approx(
         scipy.lognorm(1).expect(lb=scipy.lognorm(1).ppf(0.25), ub=scipy.lognorm(1).ppf(0.75)) * 2,
         abs=1e-6,
     )
 
 
-def test_sign_ranks_are_those_of_scipy() -> None:
+def test_sign_test_ranks_equal_those_of_scipy() -> None:
     scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
     for n in range(6, 200):
         assert stats.sign_rank(n) == int(scipy.binom.ppf(0.025, n, 0.5))
 
 
 def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> None:
-    """Or in more; half the way from the margin to it is found less often."""
+    """A difference half way from the margin to it is found less often."""
     found = {0.5: 0, 1.0: 0}
     for seed in range(FEW):
-        clone, variant = run("placed", 2 * seed), run("placed", 2 * seed + 1)
-        beyond = verdicts.smallest(clone.interval, estimators.MARGIN) - estimators.MARGIN
+        clone, variant = estimate_noise("placed", 2 * seed), estimate_noise("placed", 2 * seed + 1)
+        beyond = verdicts.smallest_detectable(clone.interval, estimators.MARGIN) - estimators.MARGIN
         for share in found:
             effect = estimators.MARGIN + share * beyond
             there = Interval(variant.interval.lo + effect, variant.interval.hi + effect)
             floor = clone.interval.reach
-            verdict = verdicts.decide(variant.value + effect, there, estimators.MARGIN, floor)
+            verdict = verdicts.decide_verdict(
+                variant.value + effect, there, estimators.MARGIN, floor
+            )
             found[share] += verdict == verdicts.SLOWER
     assert found[0.5] < 0.6 * FEW < 0.7 * FEW < found[1.0]

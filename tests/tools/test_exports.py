@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers export: OpenMetrics, traces and Parquet hold what the run holds."""
+"""Tests of `kmarkers export`: OpenMetrics, traces and Parquet have the data of the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import manyruns
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
-from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.rundir import make_tiers, read_env
 from kmtools.measure.samples import GAP, SWITCH, Sample, read_samples, write_samples
 
 REFERENCE = ROOT / "results" / "reference"
@@ -22,11 +22,11 @@ METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The switches of the first blocks of the committed run, in user space."""
+    """Make a run with the first blocks of switching in user space, from the reference run."""
     run = tmp_path_factory.mktemp("run")
     env = json.loads((REFERENCE / "env.json").read_text())
     (own,) = [tier for tier in env["tiers"] if tier["tier"] == "native"]
-    samples = read_samples(REFERENCE / "samples.csv.gz", tiers_of(env))
+    samples = read_samples(REFERENCE / "samples.csv.gz", make_tiers(env))
     native = [s for s in samples if s.tier == "native" and s.benchmark == "arm-scaling"]
     kept = [s for s in native if s.block < 2]
     write_samples(run / "samples.csv", kept)
@@ -35,13 +35,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def samples_of(run: Path) -> list[Sample]:
-    """The samples of a run."""
-    return read_samples(run / "samples.csv", tiers_of(read_env(run / "env.json")))
+def read_run_samples(run: Path) -> list[Sample]:
+    """Return the samples of a run."""
+    return read_samples(run / "samples.csv", make_tiers(read_env(run / "env.json")))
 
 
 def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
-    (run,) = manyruns.write(tmp_path, 1)
+    (run,) = manyruns.write_runs(tmp_path, 1)
     out = tmp_path / "metrics"
     assert main(["export", str(run), f"--openmetrics={out}"]) == 0
     lines = out.read_text().splitlines()
@@ -49,13 +49,13 @@ def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
     assert all(METRIC.fullmatch(line) for line in lines[2:-1])
 
 
-def test_another_program_reads_openmetrics(tmp_path: Path) -> None:
-    """The parser of Prometheus reads each row, also if a name is hostile."""
+def test_prometheus_parser_reads_openmetrics(tmp_path: Path) -> None:
+    """The parser of Prometheus reads each row, also with special characters in names."""
     parser = pytest.importorskip(
         "prometheus_client.openmetrics.parser",
         reason="prometheus_client is missing: scripts/setup --fleet installs it",
     )
-    (run,) = manyruns.write(tmp_path, 1)
+    (run,) = manyruns.write_runs(tmp_path, 1)
     hostile = 'a\\\\b}"""" 9'
     samples = run / "samples.csv"
     samples.write_text(samples.read_text().replace(",marker-jump,", f',"{hostile}",'))
@@ -71,8 +71,8 @@ def test_another_program_reads_openmetrics(tmp_path: Path) -> None:
         list(parser.text_string_to_metric_families(out.read_text()[:-6]))
 
 
-def test_events_of_a_track_are_nested(small: Path, tmp_path: Path) -> None:
-    """A viewer shows an event within another or beside it, and has numbers for all it needs."""
+def test_events_of_a_trace_track_are_nested(small: Path, tmp_path: Path) -> None:
+    """Events of a track do not overlap partially, and have the numbers that viewers need."""
     out = tmp_path / "trace.json"
     assert main(["export", str(small), f"--trace={out}"]) == 0
     tracks: dict[tuple[int, int], list[tuple[float, float]]] = {}
@@ -91,12 +91,12 @@ def test_events_of_a_track_are_nested(small: Path, tmp_path: Path) -> None:
             open_until.append(start - length)
 
 
-def test_a_trace_shows_switches_parts_and_gaps(small: Path, tmp_path: Path) -> None:
+def test_trace_has_switches_their_phases_and_gaps(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "trace.json"
     assert main(["export", str(small), f"--trace={out}"]) == 0
     events: list[dict[str, Any]] = json.loads(out.read_text())["traceEvents"]
     shown = [e for e in events if e["ph"] == "X"]
-    wholes = [s for s in samples_of(small) if s.variant in ("batched", "one-by-one")]
+    wholes = [s for s in read_run_samples(small) if s.variant in ("batched", "one-by-one")]
     found = [e for e in shown if e["name"] in ("batched", "one-by-one")]
     assert len(found) == len(wholes) > 10
     (tier,) = read_env(small / "env.json")["tiers"]
@@ -117,15 +117,15 @@ def test_a_trace_shows_switches_parts_and_gaps(small: Path, tmp_path: Path) -> N
 def test_a_run_without_switches_has_no_trace(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (run,) = manyruns.write(tmp_path, 1)
+    (run,) = manyruns.write_runs(tmp_path, 1)
     assert main(["export", str(run), f"--trace={tmp_path / 'x'}"]) == 2
-    assert "there is no switch in it" in capsys.readouterr().err
+    assert "it has no samples of site switches" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 
-def test_a_trace_tells_which_cpu_waited(small: Path, tmp_path: Path) -> None:
-    """Older runs have the CPU that switched in the place of the other."""
-    samples = samples_of(small)
+def test_trace_has_the_cpu_that_waited(small: Path, tmp_path: Path) -> None:
+    """Older runs name the CPU that switched; then the other CPU is unknown."""
+    samples = read_run_samples(small)
     (switched,) = {s.cpu for s in samples if s.measured == SWITCH}
     run, out = shutil.copytree(small, tmp_path / "run"), tmp_path / "trace.json"
 
@@ -143,7 +143,7 @@ def test_a_trace_tells_which_cpu_waited(small: Path, tmp_path: Path) -> None:
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
     folder = tmp_path / "runs"
-    runs = manyruns.write(folder, 8)
+    runs = manyruns.write_runs(folder, 8)
     outs = []
     for name in ("csv", "parquet"):
         outs.append(tmp_path / f"{name}.json")
@@ -157,10 +157,8 @@ def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     assert outs[0].read_text() == outs[1].read_text()
 
 
-def test_a_run_that_is_wrong_is_not_exported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (run,) = manyruns.write(tmp_path, 1)
+def test_invalid_run_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run,) = manyruns.write_runs(tmp_path, 1)
     (run / "samples.csv").write_text((run / "samples.csv").read_text()[:-5])
     out = tmp_path / "x"
     assert main(["export", str(run), f"--openmetrics={out}", f"--trace={out}"]) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetching kernels with failures: the message, the files that are left, and the next attempt."""
+"""Tests of fetching kernels with failures: message, remaining files, and the next attempt."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import pytest
 from fakemirror import BROKEN, CHANGED, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
 from kmtools.base.errors import UnableError
 from kmtools.lab import cache, catalogue, kernels, unpack
-from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, failure
+from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, make_error
 
 
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMirror:
-    """Make a mirror that has two releases of one kernel."""
+    """Make a fake mirror with two releases of a kernel."""
     return FakeMirror(tmp_path, monkeypatch)
 
 
-def test_newest_is_fetched_once(mirror: FakeMirror) -> None:
-    kernel = kernels.ensure(ENTRY)
+def test_newest_kernel_is_fetched_once(mirror: FakeMirror) -> None:
+    kernel = kernels.ensure_kernel(ENTRY)
     assert (kernel.release, kernel.version) == (NEW, "2")
     assert kernel.image.read_text() == f"linux-image-{NEW}"
     assert (unpack.suite_dir("s") / "usr/bin/make").is_file()
     asked = mirror.log
-    assert kernels.ensure(ENTRY) == kernel
+    assert kernels.ensure_kernel(ENTRY) == kernel
     assert mirror.log == asked
 
 
-def test_newer_one_is_taken_when_asked_for(
+def test_newer_kernel_is_fetched_on_update_only(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(catalogue, "find", lambda name: ENTRY)
@@ -40,67 +40,67 @@ def test_newer_one_is_taken_when_asked_for(
     aside.mkdir()
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.rename(aside / deb.name)
-    assert kernels.ensure(ENTRY).release == OLD
+    assert kernels.ensure_kernel(ENTRY).release == OLD
     objects = [mirror.cache / "objects" / name for name in ("k", "k.lint", "k2")]
     for directory in objects:
         directory.mkdir(parents=True)
     for deb in aside.iterdir():
         deb.rename(mirror.dir / deb.name)
-    kernels.fetch(["k"])
+    kernels.fetch_kernels(["k"])
     assert (mirror.dir / "log").read_text().count("update") == 1
-    kernels.fetch(["k"], update=True)
+    kernels.fetch_kernels(["k"], update=True)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"k: {OLD} (1) is unpacked"
     assert said[1].startswith(f"k: {NEW} (2) is unpacked in ")
     assert [directory.exists() for directory in objects] == [False, False, True]
     mirror.well_again()
-    kernels.fetch(["k"], update=True)
+    kernels.fetch_kernels(["k"], update=True)
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.unlink()
-    kernels.fetch(["k"], update=True)
+    kernels.fetch_kernels(["k"], update=True)
     assert capsys.readouterr().out == f"k: {NEW} (2) is unpacked\n" * 2
     assert mirror.log == ["update", "update"]
 
 
 @pytest.mark.parametrize("said", [BROKEN, FULL, CHANGED, f"{NOT_FOUND}\n{BROKEN}", ""])
-def test_trouble_is_no_reason_for_an_older_kernel(mirror: FakeMirror, said: str) -> None:
+def test_temporary_error_does_not_select_an_older_kernel(mirror: FakeMirror, said: str) -> None:
     mirror.say(f"linux-headers-{NEW}.refused", said)
     with pytest.raises(FetchError) as caught:
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
     assert said in str(caught.value)
     assert not isinstance(caught.value, NotOnMirrorError)
-    assert unpack.complete(ENTRY) is None
+    assert unpack.find_complete(ENTRY) is None
     mirror.well_again()
-    assert kernels.ensure(ENTRY).release == NEW
-    # The lists are as recent as before, but a download failed.
+    assert kernels.ensure_kernel(ENTRY).release == NEW
+    # A failed download makes the next run download the lists again.
     assert mirror.log[0] == "update"
 
 
-def test_older_kernel_is_taken_for_one_that_is_gone(
+def test_older_kernel_is_fetched_if_the_newest_is_not_on_the_mirror(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mirror.say(f"linux-headers-{NEW}.refused", NOT_FOUND)
-    assert kernels.ensure(ENTRY).release == OLD
+    assert kernels.ensure_kernel(ENTRY).release == OLD
     said = capsys.readouterr().err
     assert f"k: there is no linux-image-{NEW} 2: s: apt-get download" in said
     assert NOT_FOUND in said
 
 
-def test_all_gone(mirror: FakeMirror) -> None:
+def test_error_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
     for release in (OLD, NEW):
         mirror.say(f"linux-image-{release}.refused", NOT_FOUND)
     with pytest.raises(NotOnMirrorError, match="k: nothing could be downloaded"):
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
 
 
-def test_name_that_is_gone_says_what_is_there(mirror: FakeMirror) -> None:
+def test_error_about_a_missing_image_lists_available_ones(mirror: FakeMirror) -> None:
     for deb in mirror.dir.glob("linux-headers-*"):
         deb.unlink()
     with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-6.1.*\n  linux-image-{OLD}"):
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
 
 
-def test_suite_without_security_is_told(
+def test_missing_security_suite_is_reported_and_left_out(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mirror.say("no-security", NO_SUITE)
@@ -110,7 +110,7 @@ def test_suite_without_security_is_told(
     assert f"{NO_SUITE}\ns: trying without its security part" in capsys.readouterr().err
 
 
-def test_security_that_cannot_be_reached_ends_it(mirror: FakeMirror) -> None:
+def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
     mirror.say("no-security", BROKEN)
     apt = PrivateApt("s")
     with pytest.raises(FetchError, match="Connection failed"):
@@ -119,7 +119,7 @@ def test_security_that_cannot_be_reached_ends_it(mirror: FakeMirror) -> None:
     assert "-security" in (apt.dir / "sources.list").read_text()
 
 
-def test_suite_that_is_gone(mirror: FakeMirror) -> None:
+def test_missing_suite_is_an_error(mirror: FakeMirror) -> None:
     mirror.say("stale", NO_SUITE)
     with pytest.raises(NotOnMirrorError, match="does not have a Release file"):
         PrivateApt("s").update()
@@ -143,46 +143,46 @@ def test_suite_that_is_gone(mirror: FakeMirror) -> None:
         ("", False),
     ],
 )
-def test_what_is_absent(said: str, absent: bool) -> None:
-    assert isinstance(failure("x", said), NotOnMirrorError) is absent
+def test_apt_messages_about_absent_packages_are_recognised(said: str, absent: bool) -> None:
+    assert isinstance(make_error("x", said), NotOnMirrorError) is absent
 
 
 def test_fetching_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="fetching a kernel needs root"):
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
     assert not mirror.cache.exists()
 
 
-def test_no_space_is_said_before_anything_is_asked_for(
+def test_missing_disk_space_is_reported_before_downloads(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(mirror.dir)
     monkeypatch.setattr(unpack, "NEEDED_BYTES", 3 << 30)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=100 << 20))
     with pytest.raises(UnableError, match=r"has 100 MiB free, a kernel .* needs up to 3072 MiB"):
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
     assert not (mirror.dir / "log").exists()
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=4 << 30))
-    assert kernels.ensure(ENTRY).release == NEW
+    assert kernels.ensure_kernel(ENTRY).release == NEW
 
 
-def test_interrupted_download_is_gone_on_with(mirror: FakeMirror) -> None:
+def test_interrupted_download_is_completed(mirror: FakeMirror) -> None:
     mirror.say(f"linux-image-{NEW}.cut", "")
     with pytest.raises(FetchError):
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
     sizes = {deb.name: deb.stat().st_size for deb in PrivateApt("s").archives.iterdir()}
     assert len(sizes) == 2
     assert sizes[f"linux-image-{NEW}_2_amd64.deb"] == 100
-    assert unpack.complete(ENTRY) is None
+    assert unpack.find_complete(ENTRY) is None
     mirror.well_again()
-    assert kernels.ensure(ENTRY).release == NEW
+    assert kernels.ensure_kernel(ENTRY).release == NEW
 
 
 def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     mirror: FakeMirror,
 ) -> None:
-    cache.claim()
+    cache.claim_cache()
     apt = PrivateApt("s")
     apt.update()
     name = f"linux-image-{NEW}_2_amd64.deb"
@@ -190,10 +190,10 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     other = (mirror.dir / name).read_bytes().replace(f"image-{NEW}".encode(), b"X" * 19)
     (apt.archives / name).write_bytes(other)
     assert (apt.archives / name).stat().st_size == (mirror.dir / name).stat().st_size
-    assert kernels.ensure(ENTRY).image.read_text() == f"linux-image-{NEW}"
+    assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
-def test_lists_of_a_clock_that_ran_ahead_are_not_recent(mirror: FakeMirror) -> None:
+def test_package_lists_with_a_future_date_are_renewed(mirror: FakeMirror) -> None:
     apt = PrivateApt("s")
     apt.update()
     ahead = time.time() + 86400
@@ -208,34 +208,34 @@ def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
     for deb, content in whole.items():
         deb.write_bytes(content[:200] + bytes(len(content) - 200))
     with pytest.raises(UnableError, match="cannot unpack linux-headers-"):
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
     assert not catalogue.kernel_dir("k").exists()
     for deb, content in whole.items():
         deb.write_bytes(content)
-    assert kernels.ensure(ENTRY).image.read_text() == f"linux-image-{NEW}"
+    assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
-def test_a_disk_that_fills_up_costs_no_second_download(mirror: FakeMirror) -> None:
+def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
     tar = mirror.dir.parent / "bin/tar"
     tar.write_text(
         '#!/bin/sh\nprintf "tar: x: No space left on device\\ntar: ends\\n" >&2\nexit 2\n'
     )
     tar.chmod(0o755)
     with pytest.raises(UnableError) as caught:
-        kernels.ensure(ENTRY)
+        kernels.ensure_kernel(ENTRY)
     assert str(caught.value).endswith(
         ": tar: x: No space left on device; make room and run it again"
     )
-    assert unpack.complete(ENTRY) is None
+    assert unpack.find_complete(ENTRY) is None
     asked = mirror.log
     assert "download" in asked
     tar.unlink()
-    assert kernels.ensure(ENTRY).release == NEW
+    assert kernels.ensure_kernel(ENTRY).release == NEW
     assert mirror.log == asked
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
-def test_interrupted_unpacking_leaves_nothing_that_looks_finished(
+def test_interrupted_unpacking_leaves_no_final_tree(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def stop(*_: object) -> NoReturn:
@@ -244,16 +244,16 @@ def test_interrupted_unpacking_leaves_nothing_that_looks_finished(
     with monkeypatch.context() as patch:
         patch.setattr(unpack, "find_vmlinuz", stop)
         with pytest.raises(type(error)):
-            kernels.ensure(ENTRY)
-    assert unpack.complete(ENTRY) is None
+            kernels.ensure_kernel(ENTRY)
+    assert unpack.find_complete(ENTRY) is None
     assert list((mirror.cache / "kernels").iterdir()) == []
-    assert kernels.ensure(ENTRY).release == NEW
+    assert kernels.ensure_kernel(ENTRY).release == NEW
 
 
-def test_leftovers_of_a_killed_run_go(mirror: FakeMirror) -> None:
+def test_trees_of_killed_runs_are_removed(mirror: FakeMirror) -> None:
     left = [mirror.cache / "kernels/.new-k-abc", mirror.cache / "suites/.new-s-abc"]
-    cache.claim()
+    cache.claim_cache()
     for tree in left:
         (tree / "usr").mkdir(parents=True)
-    kernels.ensure(ENTRY)
+    kernels.ensure_kernel(ENTRY)
     assert not any(tree.exists() for tree in left)

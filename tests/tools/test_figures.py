@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures: caveats, names and units are whole, and beside the axis instead of upon it."""
+"""Tests of figures: notes, names and units are complete, and do not overlap the axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kmtools.report import markup
 from kmtools.report.figures import canvas, costs, look, panels, thenandnow
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import Scale
-from verdictrows import result, site
+from verdictrows import make_result, make_site_cost
 
 LONG = "two states of the machine, seen too rarely: the interval holds both"
 POOR = "other programs on the same CPU for 81 % of the time; next: end the other programs"
@@ -25,20 +25,20 @@ WIDE, NARROW = 720, 328
 WIDTHS = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
-def row(name: str, caveat: str = "", **more: object) -> Row:
+def make_row(name: str, caveat: str = "", **more: object) -> Row:
     return replace(Row(name, 1.0, 0.5, 1.5, SLOWER, "+1.000 slower", caveat=caveat), **more)  # type: ignore[arg-type]
 
 
-def texts(one: Panel, width: int) -> list[tuple[float, str]]:
-    """The texts of a drawing, each with how far down it is."""
-    found = drawnsvg.texts(canvas.inline(one, width, "words"))
+def draw_texts(one: Panel, width: int) -> list[tuple[float, str]]:
+    """Return the texts of a panel with their vertical positions, sorted."""
+    found = drawnsvg.parse_texts(canvas.render_inline(one, width, "words"))
     return sorted((part.y, part.text) for part in found)
 
 
 @WIDTHS
-def test_a_caveat_is_whole_and_below_its_name(width: int) -> None:
-    one = Panel("b", "cycles", Scale(0.0, 2.0), [row("first", LONG), row("second")])
-    found = texts(one, width)
+def test_note_is_complete_and_below_the_name(width: int) -> None:
+    one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row("first", LONG), make_row("second")])
+    found = draw_texts(one, width)
     words = [text for _, text in found]
     below, after = words.index("first"), words.index("second")
     between = [text for text in words[below + 1 : after] if text != "+1.000 slower"]
@@ -47,23 +47,25 @@ def test_a_caveat_is_whole_and_below_its_name(width: int) -> None:
     assert min(places) > found[below][0] and max(places) < found[after][0]
 
 
-def test_reference_lines_do_not_cross_words_of_a_narrow_drawing() -> None:
-    one = Panel("b", "cycles", Scale(-1.0, 2.0), [row("first", LONG), row("second")], margin=0.5)
-    drawn = canvas.inline(one, NARROW, "words")
+def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
+    one = Panel(
+        "b", "cycles", Scale(-1.0, 2.0), [make_row("first", LONG), make_row("second")], margin=0.5
+    )
+    drawn = canvas.render_inline(one, NARROW, "words")
     dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
     spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)V([0-9.]+)", dots)]
     assert spans
-    for y, text in texts(one, NARROW):
+    for y, text in draw_texts(one, NARROW):
         if text in ("first", "second") or text in LONG:
             assert all(not low < y < high for low, high in spans), text
 
 
 @WIDTHS
-def test_broad_letters_have_room(width: int) -> None:
-    """An m is as wide as its height, and a name of them is shortened to its room."""
+def test_names_of_wide_letters_fit(width: int) -> None:
+    """A long name of wide letters (m) is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
-        one = Panel("b", "cycles", Scale(0.0, 2.0), [row(name)])
-        drawn = drawnsvg.texts(canvas.inline(one, width, "words"))
+        one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row(name)])
+        drawn = drawnsvg.parse_texts(canvas.render_inline(one, width, "words"))
         (told,) = [part for part in drawn if part.text.startswith("m")]
         assert told.text == name or "…" in told.text
         wide = sum(11.7 if letter == "m" else 7 for letter in told.text)
@@ -74,32 +76,32 @@ def test_broad_letters_have_room(width: int) -> None:
 def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
     name = "varargs-empty-probe-no-preempt-disable"
     unit = "added over compiled-out, TSC cycles per operation"
-    one = Panel("b", unit, Scale(-100.0, 1000.0, 2.0), [row(name)])
-    words = " ".join(text for _, text in texts(one, width))
+    one = Panel("b", unit, Scale(-100.0, 1000.0, 2.0), [make_row(name)])
+    words = " ".join(text for _, text in draw_texts(one, width))
     assert name in words and "…" not in words
     assert f"{unit}; logarithmic beyond ±2" in words
 
 
-def forest(*notes: str) -> Panel:
-    """The panel of a benchmark whose rows have these notes."""
-    own = [result("b", "none", None), result("b", "none-clone", 0.0)]
+def make_panel(*notes: str) -> Panel:
+    """Return the panel of a benchmark with a row for each note."""
+    own = [make_result("b", "none", None), make_result("b", "none-clone", 0.0)]
     own += [
-        replace(result("b", f"v{n}", 1.0, verdict=WITHHELD), note=note)
+        replace(make_result("b", f"v{n}", 1.0, verdict=WITHHELD), note=note)
         for n, note in enumerate(notes)
     ]
-    (panel,) = panels.forest(own)
+    (panel,) = panels.make_cost_panels(own)
     return panel
 
 
-def test_a_note_of_all_rows_is_said_once() -> None:
-    panel = forest(POOR, POOR, POOR)
+def test_note_shared_by_all_rows_is_printed_once() -> None:
+    panel = make_panel(POOR, POOR, POOR)
     assert [row.caveat for row in panel.rows] == ["", "", ""]
     assert [row.words for row in panel.rows] == ["+1.000 withheld"] * 3
     assert panel.remark.startswith(f"O{POOR[1:]}.") and panel.remark.count(POOR[1:]) == 1
 
 
-def test_notes_of_some_rows_have_numbers() -> None:
-    panel = forest(POOR, "few processes", POOR, "", f"{POOR}; {LONG}")
+def test_notes_of_some_rows_are_numbered_footnotes() -> None:
+    panel = make_panel(POOR, "few processes", POOR, "", f"{POOR}; {LONG}")
     assert [row.words.removeprefix("+1.000 withheld") for row in panel.rows] == [
         " [1]", "", " [1]", "", " [2]"
     ]  # fmt: skip
@@ -107,28 +109,28 @@ def test_notes_of_some_rows_have_numbers() -> None:
     assert panel.remark.startswith(f"[1] O{POOR[1:]}. [2] O{POOR[1:]}; {LONG}.")
 
 
-def test_a_site_of_a_poor_benchmark_is_no_claim() -> None:
-    good = site("density-full", "marker-jump", 0.2)
-    (panel,) = panels.sites([good])
+def test_cost_of_a_site_in_a_poor_benchmark_is_withheld() -> None:
+    good = make_site_cost("density-full", "marker-jump", 0.2)
+    (panel,) = panels.make_site_panels([good])
     assert panel.rows[0].look == SLOWER and "±" in panel.rows[0].words
-    (panel,) = panels.sites([replace(good, note=POOR)])
+    (panel,) = panels.make_site_panels([replace(good, note=POOR)])
     assert panel.rows[0].look == WITHHELD and panel.rows[0].words.endswith(" withheld")
     assert POOR[1:] in panel.remark
 
 
-def test_caveats_of_published_costs_name_rows_and_fit_a_line() -> None:
+def test_notes_of_published_costs_refer_to_rows_and_fit_a_line() -> None:
     numbers = read_published()
     names = {f"{one.source} {one.benchmark}: {one.variant}" for one in numbers}
     assert set(thenandnow.CAVEATS) <= names
-    told = [one for one in numbers if thenandnow.caveat_of(one)]
+    told = [one for one in numbers if thenandnow.find_caveat(one)]
     assert {one.variant for one in told} >= {"nop-p6", "global-variable"}
     for one in told:
-        lines = look.lines_of(thenandnow.caveat_of(one), costs.NAMES[1] - 12)
+        lines = look.wrap_text(thenandnow.find_caveat(one), costs.NAMES[1] - 12)
         assert len(lines) == 1, lines
 
 
 def test_every_benchmark_has_a_kind(native_programs: None) -> None:
-    listed = pages.benchmarks_of(nativeprograms.kmbench("list").stdout)
+    listed = pages.parse_list(nativeprograms.run_kmbench("list").stdout)
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
     others = {
@@ -138,13 +140,13 @@ def test_every_benchmark_has_a_kind(native_programs: None) -> None:
 
 
 def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
-    short = markup.folded("Short", "<p>1</p>" * 5, more=True)
-    long = markup.folded("Long", "<p>2</p>" * 50, more=True)
-    kept = markup.folded("Kept", "<p>3</p>" * 20)
+    short = markup.folded_html("Short", "<p>1</p>" * 5, more=True)
+    long = markup.folded_html("Long", "<p>2</p>" * 50, more=True)
+    kept = markup.folded_html("Kept", "<p>3</p>" * 20)
     text = f"<main>{short}{long}{kept}</main>"
-    assert markup.within(text, 1000, 10_000) == text
+    assert markup.limit_page_size(text, 1000, 10_000) == text
     for nodes, size in ((40, 10_000), (1000, 500)):
-        left = markup.within(text, nodes, size)
+        left = markup.limit_page_size(text, nodes, size)
         assert short in left and kept in left and "<p>2</p>" not in left
         assert f"<summary>Long</summary>\n<p>{markup.LEFT_OUT}</p>" in left
-    assert "<p>1</p>" not in markup.within(text, 1, 1)
+    assert "<p>1</p>" not in markup.limit_page_size(text, 1, 1)

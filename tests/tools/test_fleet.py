@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runs of many machines, and the runs of many days: kmarkers fleet and kmarkers history."""
+"""Tests of `kmarkers fleet` (runs of many machines) and `kmarkers history` (runs of many days)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from kmtools.analyse import comparison_key, estimates, rows, verdicts
 from kmtools.cli import main
-from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.rundir import make_tiers, read_env
 from kmtools.measure.samples import read_samples
 from kmtools.report import machines
 from kmtools.suites import fleet as check_fleet
@@ -24,34 +24,34 @@ from kmtools.suites import fleet as check_fleet
 REMEDY = "scripts/setup --fleet installs it"
 
 COSTLIER = ("memcpy-4096", "marker-generic")
-# The bound of the numbers that Documentation/comparing.md promises.
+# The limit of memory that Documentation/comparing.md states.
 MEGABYTES = 2000
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The runs of 24 machines."""
-    manyruns.write(tmp_path / "runs", 24)
+    """Write simulated runs of 24 machines."""
+    manyruns.write_runs(tmp_path / "runs", 24)
     return tmp_path / "runs"
 
 
 @pytest.mark.parametrize(("blocks", "layouts"), [(48, 8), (160, 32), (16, 32)])
-def test_rows_are_those_of_a_single_run(
+def test_fleet_reads_the_same_rows_as_compare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, layouts: int
 ) -> None:
-    """A run of many has the rows that it has alone; they are read from what is kept of it."""
+    """`fleet` reads the same rows of a run as `compare`, from its estimates.json."""
     monkeypatch.setattr(manyruns, "BLOCKS", blocks)
     monkeypatch.setattr(manyruns, "LAYOUTS", layouts)
     run = manyruns.Maker(tmp_path).write(3)
-    tiers = tiers_of(read_env(run / "env.json"))
+    tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
-    plain = rows.rows_of(samples, tiers, verdicts.analyse(samples, tiers))
+    plain = rows.make_rows(samples, tiers, verdicts.analyse_samples(samples, tiers))
     found = machines.Found()
     found.read("x", run)
     monkeypatch.setattr(estimates, "read_samples", None)
     found.read("y", run)
     assert found.refused == {} and len(found.entries) == 2 * len(plain) == 16
-    by_name = {row.name: row for row in comparison_key.merged(found.entries)}
+    by_name = {row.name: row for row in comparison_key.merge_rows(found.entries)}
     for row in plain:
         other = by_name[row.name]
         assert (other.kind, other.baseline, other.unit) == (row.kind, row.baseline, row.unit)
@@ -60,7 +60,7 @@ def test_rows_are_those_of_a_single_run(
         assert other.crowded is (layouts > 3 * blocks * manyruns.PROCESSES / layouts)
 
 
-def test_a_model_that_costs_a_percent_more_is_found(
+def test_cpu_model_that_costs_1_percent_more_is_found(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.json"
@@ -77,13 +77,13 @@ def test_a_model_that_costs_a_percent_more_is_found(
     assert "12  6.12.0-test" in capsys.readouterr().out
 
 
-def test_dead_slow_and_lying_machines_are_named(
+def test_dead_slow_and_invalid_machines_are_reported(
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # No line is long enough to be wrapped.
+    # Prevent line wrapping.
     monkeypatch.setenv("COLUMNS", "1000")
     names = [path.name for path in sorted(folder.iterdir())]
     listed = tmp_path / "machines"
@@ -131,7 +131,7 @@ def test_dead_slow_and_lying_machines_are_named(
 def test_groups_that_share_no_row_do_not_stop_the_others(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A group was measured in another tier; files are written also where one group is left."""
+    """One group was measured in another tier; the output files are written for the other groups."""
     for path in (folder / "machine-00000", folder / "machine-00004"):
         file, env = path / "samples.csv", json.loads((path / "env.json").read_text())
         file.write_text(file.read_text().replace("\nnative,", "\nmetal,"))
@@ -145,17 +145,17 @@ def test_groups_that_share_no_row_do_not_stop_the_others(
     assert [pair["b"]["run"] for pair in json.loads(out.read_text())["pairs"]] == [
         "AMD EPYC (10 runs)"
     ]
-    manyruns.write(tmp_path / "few", 1)
+    manyruns.write_runs(tmp_path / "few", 1)
     assert main(["fleet", str(tmp_path / "few"), f"--json={out}"]) == 0
     assert json.loads(out.read_text())["pairs"] == []
 
 
-def test_what_is_no_folder_of_runs_is_refused(
+def test_directory_without_runs_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fleet", str(tmp_path)]) == 2
     assert main(["fleet", str(tmp_path / "none")]) == 2
-    manyruns.write(tmp_path, 2)
+    manyruns.write_runs(tmp_path, 2)
     assert main(["fleet", str(tmp_path), "--by", "colour"]) == 2
     assert main(["fleet", str(tmp_path), "--against", "ARM"]) == 2
     error = capsys.readouterr().err
@@ -163,9 +163,11 @@ def test_what_is_no_folder_of_runs_is_refused(
         assert said in error
 
 
-def test_history_finds_the_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_finds_the_first_changed_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
-    manyruns.dated(tmp_path / "runs", 25, 14)
+    manyruns.write_dated_runs(tmp_path / "runs", 25, 14)
     out = tmp_path / "out.json"
     words = ["history", str(tmp_path / "runs"), f"--json={out}"]
     assert main([*words, "--fail-on", "slower"]) == 1
@@ -182,14 +184,16 @@ def test_history_finds_the_day(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("word", ["missing", "unresolved", "slow", ""])
-def test_history_knows_no_other_words(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A word that never fails would be taken for a check."""
+def test_history_refuses_other_words_of_fail_on(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other words of --fail-on are refused: one that never fails would look like a check."""
     with pytest.raises(SystemExit) as ended:
         main(["history", "x", "--fail-on", word])
     assert ended.value.code == 2 and "is not one of slower, faster" in capsys.readouterr().err
 
 
-def test_history_without_a_change_is_quiet(tmp_path: Path) -> None:
+def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     from kmtools.analyse import trends  # noqa: PLC0415  it is of no use without ruptures
 
@@ -208,13 +212,13 @@ def test_history_without_a_change_is_quiet(tmp_path: Path) -> None:
             )
             for n in range(20)
         ]
-        loud += bool(trends.trends(many, margin=0.0))
+        loud += bool(trends.find_all_shifts(many, margin=0.0))
     assert loud <= 1
 
 
-def test_a_thousand_runs_need_little(tmp_path: Path) -> None:
-    """A tenth of the runs of make check-fleet, in a tenth of the processor's time."""
-    manyruns.kept(tmp_path / "runs", 1000)
+def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
+    """Compares a tenth of the runs of make check-fleet, in a tenth of the CPU time."""
+    manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -232,13 +236,16 @@ def test_a_thousand_runs_need_little(tmp_path: Path) -> None:
         (30, 30, 0.0, 2001, False),
     ],
 )
-def test_the_clock_is_judged_only_if_nobody_else_works(
+def test_elapsed_time_is_judged_only_on_an_idle_machine(
     seconds: float, busy: float, others: float, megabytes: float, within: bool
 ) -> None:
     assert check_fleet.Cost(seconds, busy, others, megabytes).within is within
 
 
-def test_the_work_of_others_is_seen() -> None:
+def test_cpu_use_of_other_programs_is_computed() -> None:
     hertz = os.sysconf("SC_CLK_TCK")
     fields = [hertz * second for second in (1, 2, 4, 80, 10, 1, 1, 1, 0, 0)]
-    assert check_fleet.used(f"cpu  {' '.join(map(str, fields))}\ncpu0 1\n") == (10.0, 100.0)
+    assert check_fleet.read_cpu_seconds(f"cpu  {' '.join(map(str, fields))}\ncpu0 1\n") == (
+        10.0,
+        100.0,
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The example in user space, built as Documentation/native.md describes."""
+"""Tests of the example program flight, built as Documentation/native.md describes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ WHERE = {"pie": ["-fpie", "-pie"], "no-pie": ["-fno-pie", "-no-pie"]}
 
 @pytest.fixture(autouse=True, scope="module")
 def _built() -> None:
-    """Build the library."""
+    """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
-def build(compiler: str, where: str, level: str, program: Path) -> subprocess.CompletedProcess[str]:
-    """Compile and link the example."""
+def build_example(
+    compiler: str, where: str, level: str, program: Path
+) -> subprocess.CompletedProcess[str]:
+    """Compile and link the example program."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     words = [compiler, *COMMON, *WHERE[where], level, "-o", str(program)]
@@ -31,7 +33,7 @@ def build(compiler: str, where: str, level: str, program: Path) -> subprocess.Co
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def elf_type(program: Path) -> str:
+def read_elf_type(program: Path) -> str:
     """Return the ELF type: EXEC has fixed addresses, DYN may be loaded anywhere."""
     return {2: "EXEC", 3: "DYN"}[program.read_bytes()[16]]
 
@@ -42,11 +44,11 @@ def elf_type(program: Path) -> str:
 def test_every_build_of_the_example_works(
     compiler: str, where: str, level: str, tmp_path: Path
 ) -> None:
-    """The exit code of the example is 0 only if each phase worked."""
+    """The exit code of the example is 0 only if all its phases worked."""
     program = tmp_path / "flight"
-    built = build(compiler, where, level, program)
+    built = build_example(compiler, where, level, program)
     assert built.returncode == 0, built.stderr
-    assert elf_type(program) == ("DYN" if where == "pie" else "EXEC")
+    assert read_elf_type(program) == ("DYN" if where == "pie" else "EXEC")
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -78,7 +80,7 @@ DEFINE_IMV(int, shared) = 1;
 @pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
-    """One file reads a value of another; words and headers of the system keep their meaning."""
+    """One file reads an immediate value of another; our headers do not change system headers."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     for name, text in FILES.items():
@@ -100,7 +102,7 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
         (["g++", "-O2"], "kmarkers is for C"),
     ],
 )
-def test_another_language_is_refused_by_name(words: list[str], named: str) -> None:
+def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named: str) -> None:
     """The message comes before other errors of the compiler."""
     if shutil.which(words[0]) is None:
         pytest.skip(f"no {words[0]}")
@@ -118,8 +120,8 @@ def test_another_language_is_refused_by_name(words: list[str], named: str) -> No
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_without_optimisation_the_reason_is_named(compiler: str, tmp_path: Path) -> None:
+def test_without_optimisation_the_error_has_the_reason(compiler: str, tmp_path: Path) -> None:
     """The message comes before an error about a constraint."""
-    built = build(compiler, "pie", "-O0", tmp_path / "flight")
+    built = build_example(compiler, "pie", "-O0", tmp_path / "flight")
     assert built.returncode != 0
     assert "kmarkers needs optimisation" in built.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bare systems: the commands run in them, the results that are kept, and their removal."""
+"""Tests of running commands in minimal Debian systems (roots): steps, stored times, and removal."""
 
 from __future__ import annotations
 
@@ -41,32 +41,33 @@ HOLD = """
 import sys
 from pathlib import Path
 from kmtools.lab import bareroot
-process = bareroot.run(bareroot.Root(Path(sys.argv[1]), None, None), "echo in; sleep 600", {})
+root = bareroot.Root(Path(sys.argv[1]), None, None)
+process = bareroot.start_command(root, "echo in; sleep 600", {})
 print(process.stdout.readline().decode(), flush=True)
 process.wait()
 """
 
 
-def test_commands_are_those_of_the_readme() -> None:
-    steps = fresh.root_steps(fresh.readme_commands(README))
+def test_steps_are_the_commands_of_the_readme() -> None:
+    steps = fresh.make_root_steps(fresh.read_readme_commands(README))
     assert [(step.name, step.command) for step in steps] == [
         ("install", "apt-get install git make"),
         ("clone", f"git clone {fresh.SOURCE} kmarkers && cd kmarkers"),
         ("bench", "cd kmarkers && make bench"),
         ("check", "cd kmarkers && make check"),
     ]
-    real = fresh.readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert [step.name for step in fresh.root_steps(real)] == [step.name for step in steps]
+    real = fresh.read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [step.name for step in fresh.make_root_steps(real)] == [step.name for step in steps]
 
 
-def test_contributing_has_a_place_for_times() -> None:
+def test_contributing_has_markers_for_the_table_of_times() -> None:
     text = fresh.TIMES_PAGE.read_text(encoding="utf-8")
     assert text.count(fresh.BEGIN) == text.count(fresh.END) == 1
     assert text.index(fresh.BEGIN) < text.index(fresh.END)
 
 
-def test_a_user_tries_before_and_after_root_installs() -> None:
-    steps = fresh.user_steps(fresh.readme_commands(README))
+def test_user_steps_run_before_and_after_root_installs_packages() -> None:
+    steps = fresh.make_user_steps(fresh.read_readme_commands(README))
     assert [(step.name, step.user) for step in steps] == [
         *(("install", False), ("clone", True), ("bare-bench", True), ("mend", False)),
         *(("bench", True), ("check", True)),
@@ -83,38 +84,38 @@ def test_a_user_tries_before_and_after_root_installs() -> None:
         ("bench", "native failed\nmake: [bench] Error 1\n", False),
     ],
 )
-def test_what_fails_for_a_user_is_told_from_what_is_missing(
-    step: str, said: str, good: bool
-) -> None:
-    steps = {step.name: step for step in fresh.user_steps(fresh.readme_commands(README))}
+def test_failure_for_a_user_differs_from_missing_packages(step: str, said: str, good: bool) -> None:
+    steps = {step.name: step for step in fresh.make_user_steps(fresh.read_readme_commands(README))}
     assert bool(re.search(steps[step].says, said)) == good
 
 
-def test_times_are_those_of_what_went_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_times_of_passed_steps_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def run(root: Root, command: str, *_: object) -> subprocess.Popen[bytes]:
         return subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE)
 
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(bareroot, "run", run)
+    monkeypatch.setattr(bareroot, "start_command", run)
     for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
         visit = fresh.Visit("a", Root(tmp_path, None, None), variables)
-        assert fresh.take(visit, fresh.Step("good", "echo setup: ready"))
-        assert not fresh.take(visit, fresh.Step("bad", "echo setup: ready; exit 1"))
+        assert fresh.run_step(visit, fresh.Step("good", "echo setup: ready"))
+        assert not fresh.run_step(visit, fresh.Step("bad", "echo setup: ready; exit 1"))
         assert set(visit.times) == {"good", "good set-up"}
         assert visit.timed == name
 
 
-def test_readme_without_commands_is_told() -> None:
+def test_readme_without_commands_is_an_error() -> None:
     with pytest.raises(UnableError, match="no block of commands"):
-        fresh.readme_commands("# x\n\n## Two commands\n\nNone.\n\n    make bench\n")
+        fresh.read_readme_commands("# x\n\n## Two commands\n\nNone.\n\n    make bench\n")
 
 
-def test_what_mends_is_found() -> None:
+def test_install_command_is_found_in_the_output() -> None:
     said = "setup: packages are missing; as root: apt-get install gcc libc6-dev g++\nend\n"
     assert fresh.MENDS.findall(said) == ["apt-get install gcc libc6-dev g++"]
 
 
-def test_times_are_kept_and_shown(tmp_path: Path) -> None:
+def test_times_are_stored_and_formatted(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(
         "   1.5  [1/6] building\n"
@@ -122,7 +123,7 @@ def test_times_are_kept_and_shown(tmp_path: Path) -> None:
         "  80.0  A dormant marker costs 0.1 core cycles in hot code.\n"
         "  99.0  A dormant marker costs 0.1 core cycles in hot code.\n"
     )
-    marks = fresh.marks(log)
+    marks = fresh.find_marks(log)
     assert marks == {"set-up": 42.1, "native": 80.0}
     record = tmp_path / "times.json"
     fresh.add_times(record, "a", {"clone": 2.0, "check": 400.0})
@@ -142,13 +143,13 @@ def test_times_are_kept_and_shown(tmp_path: Path) -> None:
         fresh.put_times(readme, record, {})
 
 
-def test_network_settings_go_along(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("https_proxy", "proxy:1")
     monkeypatch.setenv("PIP_INDEX_URL", "index:1")
     monkeypatch.setenv("PIP_FIND_LINKS", "/of/this/machine")
-    found = bareroot.network_variables()
+    found = bareroot.select_network_variables()
     assert found["https_proxy"] == "proxy:1"
     assert found["PIP_INDEX_URL"] == "index:1"
     assert "PIP_FIND_LINKS" not in found
@@ -159,7 +160,7 @@ def test_network_settings_go_along(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Mirrors:
-    """A mirror with one way to name it."""
+    """Replaces find_debian_mirror(): a mirror with one source list."""
 
     def candidates(self, suite: str) -> list[list[str]]:
         """Return the lines of sources.list."""
@@ -168,7 +169,7 @@ class Mirrors:
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Root:
-    """Make a root directory that holds only a shell."""
+    """Make a root that contains only busybox."""
     busybox = shutil.which("busybox")
     if os.geteuid() != 0 or busybox is None:
         pytest.skip("needs root and busybox-static")
@@ -181,33 +182,37 @@ def tiny(tmp_path: Path) -> Root:
     return Root(path, None, None)
 
 
-def output(root: Root, command: str) -> str:
-    """Run a command in a root and return what it printed."""
-    with bareroot.run(root, command, {"QUICK": "1"}) as process:
+def run_in_root(root: Root, command: str) -> str:
+    """Run a command in a root; return its output."""
+    with bareroot.start_command(root, command, {"QUICK": "1"}) as process:
         assert process.stdout is not None
         return process.stdout.read().decode()
 
 
-def test_a_command_sees_its_root_and_its_own_processes(tiny: Root) -> None:
-    said = output(tiny, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
+def test_command_sees_only_its_root_and_its_processes(tiny: Root) -> None:
+    said = run_in_root(tiny, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
     assert said.splitlines()[0] == "1 /root"
     assert len([line for line in said.splitlines() if line.startswith("/proc/")]) < 8
     assert "busybox" in said
 
 
-def test_a_password_is_on_no_command_line(tiny: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_password_is_not_on_a_command_line(
+    tiny: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("https_proxy", "s3cret")
-    said = output(tiny, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
+    said = run_in_root(tiny, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
     assert said.count("s3cret") == 1
     assert "s3cret" not in str(tiny.words("true", user=False))
 
 
-def test_what_is_read_from_a_cache_is_not_written_to(tiny: Root, tmp_path: Path) -> None:
+def test_cache_is_read_but_not_written(tiny: Root, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     (cache / "kernel").write_text("as it was\n")
     root = Root(tiny.path, None, cache)
-    said = output(root, "cd $KMARKERS_CACHE; cat kernel; echo changed >kernel; cat kernel; >new")
+    said = run_in_root(
+        root, "cd $KMARKERS_CACHE; cat kernel; echo changed >kernel; cat kernel; >new"
+    )
     assert said == "as it was\nchanged\n"
     assert (cache / "kernel").read_text() == "as it was\n"
     assert [path.name for path in cache.iterdir()] == ["kernel"]
@@ -216,7 +221,7 @@ def test_what_is_read_from_a_cache_is_not_written_to(tiny: Root, tmp_path: Path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_is_left_after_a_kill(tiny: Root, number: signal.Signals) -> None:
+def test_killed_command_leaves_no_process_and_mount(tiny: Root, number: signal.Signals) -> None:
     words = [sys.executable, "-c", HOLD, str(tiny.path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     with subprocess.Popen(
@@ -224,19 +229,19 @@ def test_nothing_is_left_after_a_kill(tiny: Root, number: signal.Signals) -> Non
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"in\n"
-        inside = mounted_somewhere(tiny.path)
+        inside = is_mounted(tiny.path)
         holder.send_signal(number)
     assert inside, "the command ran without its mounts"
     deadline = time.monotonic() + 20
-    while mounted_somewhere(tiny.path) and time.monotonic() < deadline:
+    while is_mounted(tiny.path) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not mounted_somewhere(tiny.path)
+    assert not is_mounted(tiny.path)
     assert str(tiny.path) not in Path("/proc/self/mountinfo").read_text()
     tiny.remove()
 
 
-def mounted_somewhere(path: Path) -> bool:
-    """Tell whether any process has a mount of this root, in any namespace."""
+def is_mounted(path: Path) -> bool:
+    """Return True if a process has a mount below a path, in any mount namespace."""
     for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
             if f"{path.name} " in mounts.read_text() and str(path) in mounts.read_text():
@@ -246,7 +251,9 @@ def mounted_somewhere(path: Path) -> bool:
     return False
 
 
-def test_half_a_root_of_a_killed_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_root_of_a_killed_run_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fresh, "WORK", tmp_path)
     for name in ("half", "half.cache", "busy", "times"):
         (tmp_path / name / "usr").mkdir(parents=True)
@@ -256,18 +263,20 @@ def test_half_a_root_of_a_killed_run_goes(tmp_path: Path, monkeypatch: pytest.Mo
     def refuse(suite: str, path: Path, with_cache: bool) -> Root:
         raise UnableError("no root today")
 
-    monkeypatch.setattr(bareroot, "unpack", refuse)
+    monkeypatch.setattr(bareroot, "unpack_root", refuse)
     with (tmp_path / "busy.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with (
             pytest.raises(UnableError, match="no root today"),
-            fresh.visiting("new", False, True, {}),
+            fresh.unpacked_root("new", False, True, {}),
         ):
             pass
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}
 
 
-def test_two_in_one_root_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_run_in_the_same_root_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = Root(tmp_path / "a", None, None)
     monkeypatch.setattr(fresh, "WORK", tmp_path)
     monkeypatch.setattr(fresh, "make_bundle", lambda: tmp_path / "a" / "kept")
@@ -277,17 +286,17 @@ def test_two_in_one_root_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (path / "kept").touch()
         return root
 
-    monkeypatch.setattr(bareroot, "unpack", unpack)
-    with fresh.visiting("a", False, True, {}):
+    monkeypatch.setattr(bareroot, "unpack_root", unpack)
+    with fresh.unpacked_root("a", False, True, {}):
         refused = pytest.raises(UnableError, match="another run works in the root a of this")
-        with refused, fresh.visiting("a", False, True, {}):
+        with refused, fresh.unpacked_root("a", False, True, {}):
             pass
         assert (root.path / "kept").exists()
     assert not root.path.exists()
 
 
 @pytest.mark.parametrize(("age", "anew"), [(60, False), (-86400, True), (8 * 86400, True)])
-def test_root_of_another_day_is_made_anew(
+def test_old_root_tarball_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: int, anew: bool
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
@@ -298,9 +307,9 @@ def test_root_of_another_day_is_made_anew(
         made.append(suite)
 
     monkeypatch.setattr(bareroot, "_bootstrap", bootstrap)
-    monkeypatch.setattr(bareroot, "machine_mirror", Mirrors)
-    path = bareroot.tarball("a")
-    # A file written while the clock was ahead has a date in the future.
+    monkeypatch.setattr(bareroot, "find_debian_mirror", Mirrors)
+    path = bareroot.ensure_tarball("a")
+    # The date of the file may be in the future, if the clock was wrong.
     os.utime(path, (time.time() - age,) * 2)
-    assert bareroot.tarball("a") == path
+    assert bareroot.ensure_tarball("a") == path
     assert len(made) == 1 + anew

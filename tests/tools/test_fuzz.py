@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers check fuzz: its time must be a positive number."""
+"""Tests of `kmarkers check fuzz`: its duration must be a positive number."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kmtools.suites import fuzz
 
 @pytest.mark.parametrize("text", ["0", "-5", "1.5", "soon"])
 @pytest.mark.parametrize("variable", [True, False])
-def test_a_time_without_end_is_refused(
+def test_unlimited_duration_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: bool, text: str
 ) -> None:
-    """To libFuzzer, 0 and less mean no end; the environment is checked, too."""
+    """0 means no limit to libFuzzer, so it is refused, as an option and in the environment."""
     words = [] if variable else ["-o", f"seconds={text}"]
     if variable:
         monkeypatch.setenv("FUZZ_SECONDS", text)
-    monkeypatch.setattr(fuzz, "build", None)
+    monkeypatch.setattr(fuzz, "build_targets", None)
     assert main(["check", "fuzz", *words]) == 2
     assert f"seconds: '{text}' is no whole number above 0" in capsys.readouterr().err

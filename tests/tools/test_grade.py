@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The grade of a run: each reason alone, and the worst decides."""
+"""Tests of the grade of a run, which is that of the worst reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from kmtools.analyse.grade import Evidence, Grade, Level, grade_of, grades, withheld
+from kmtools.analyse.grade import (
+    Evidence,
+    Grade,
+    Level,
+    grade_evidence,
+    grade_tiers,
+    withhold_verdicts,
+)
 from kmtools.analyse.verdicts import (
     BASELINE,
     EQUIVALENT,
@@ -19,89 +26,113 @@ from kmtools.analyse.verdicts import (
     Result,
 )
 from kmtools.measure.rundir import Tier
-from verdictrows import result, tier
+from verdictrows import make_result, make_tier
 
-CLONES = [result(f"b{number}", "none-clone") for number in range(6)]
+CLONES = [make_result(f"b{number}", "none-clone") for number in range(6)]
 KASAN = {"kernel": {"config": {"options": {"CONFIG_KASAN": "y"}}}}
 
 
-def with_clones(bad: int, verdict: str) -> list[Result]:
-    """Six A/A clones, some of them with another verdict."""
+def make_clones(bad: int, verdict: str) -> list[Result]:
+    """Return six A/A clones, `bad` of them with another verdict than "equivalent"."""
     return [
-        result(f"b{n}", "none-clone", verdict=verdict if n < bad else EQUIVALENT) for n in range(6)
+        make_result(f"b{n}", "none-clone", verdict=verdict if n < bad else EQUIVALENT)
+        for n in range(6)
     ]
 
 
-def graded(
+def grade_results(
     one: Tier, env: Mapping[str, Any] | None = None, results: Sequence[Result] = CLONES
 ) -> Grade:
-    return grade_of(Evidence(one, env or {}, results))
+    return grade_evidence(Evidence(one, env or {}, results))
 
 
-def test_nothing_to_complain_of_is_good() -> None:
-    assert graded(tier()) == Grade(Level.GOOD, ())
+def test_run_without_reasons_is_graded_good() -> None:
+    assert grade_results(make_tier()) == Grade(Level.GOOD, ())
 
 
 @pytest.mark.parametrize(
     ("one", "env", "results", "level", "words"),
     [
-        (tier(), {"run": {"quick": True}}, CLONES, Level.POOR, "quick"),
-        (tier("vm", emulated=True), {}, CLONES, Level.POOR, "emulated"),
-        (tier(invariant_tsc="0"), {}, CLONES, Level.POOR, "not invariant"),
-        (tier(hypervisor="KVMKVMKVM"), {}, CLONES, Level.FAIR, "virtual machine"),
-        (tier(), {"machine": {"governor": "schedutil"}}, CLONES, Level.FAIR, "schedutil"),
-        (tier("metal"), KASAN, CLONES, Level.POOR, "CONFIG_KASAN"),
-        (tier(), {}, [result("b", "x", flagged=2)], Level.FAIR, "2.0 % of the timed windows"),
-        (tier(), {}, [result("b", "x", flagged=6)], Level.POOR, "6.0 % of the timed windows"),
-        (tier(), {}, with_clones(1, SLOWER), Level.POOR, "come out different in b0"),
-        (tier(), {}, with_clones(2, UNRESOLVED), Level.FAIR, "noise than the margin allows in b0"),
-        (tier(), {}, with_clones(5, UNRESOLVED), Level.POOR, "b2 and 2 more"),
+        (make_tier(), {"run": {"quick": True}}, CLONES, Level.POOR, "quick"),
+        (make_tier("vm", emulated=True), {}, CLONES, Level.POOR, "emulated"),
+        (make_tier(invariant_tsc="0"), {}, CLONES, Level.POOR, "not invariant"),
+        (make_tier(hypervisor="KVMKVMKVM"), {}, CLONES, Level.FAIR, "virtual machine"),
+        (make_tier(), {"machine": {"governor": "schedutil"}}, CLONES, Level.FAIR, "schedutil"),
+        (make_tier("metal"), KASAN, CLONES, Level.POOR, "CONFIG_KASAN"),
+        (
+            make_tier(),
+            {},
+            [make_result("b", "x", flagged=2)],
+            Level.FAIR,
+            "2.0 % of the timed windows",
+        ),
+        (
+            make_tier(),
+            {},
+            [make_result("b", "x", flagged=6)],
+            Level.POOR,
+            "6.0 % of the timed windows",
+        ),
+        (make_tier(), {}, make_clones(1, SLOWER), Level.POOR, "come out different in b0"),
+        (
+            make_tier(),
+            {},
+            make_clones(2, UNRESOLVED),
+            Level.FAIR,
+            "noise than the margin allows in b0",
+        ),
+        (make_tier(), {}, make_clones(5, UNRESOLVED), Level.POOR, "b2 and 2 more"),
     ],
 )
-def test_each_reason_alone(
+def test_each_reason_alone_lowers_the_grade(
     one: Tier, env: Mapping[str, Any], results: Sequence[Result], level: Level, words: str
 ) -> None:
-    found = graded(one, env, results)
+    found = grade_results(one, env, results)
     assert found.level == level and len(found.reasons) == 1
     assert words in found.reasons[0].words and found.remedies
 
 
-def test_a_single_flag_more_is_a_reason() -> None:
-    assert not graded(tier(), {}, [result("b", "x", flagged=1)]).reasons
+def test_one_flagged_window_is_no_reason() -> None:
+    assert not grade_results(make_tier(), {}, [make_result("b", "x", flagged=1)]).reasons
 
 
-def test_the_worst_reason_decides_and_stands_first() -> None:
-    found = graded(tier(hypervisor="KVM", invariant_tsc="0"))
+def test_worst_reason_decides_and_is_listed_first() -> None:
+    found = grade_results(make_tier(hypervisor="KVM", invariant_tsc="0"))
     assert found.level == Level.POOR and found.word == "poor"
     assert [reason.level for reason in found.reasons] == [Level.POOR, Level.FAIR]
 
 
-def test_exact_counts_cannot_be_disturbed() -> None:
-    one = tier("icount", emulated=True)
-    assert graded(one, {"run": {"quick": True}}, [result("b", "x", flagged=50)]).reasons == ()
+def test_icount_tier_is_not_graded_by_disturbances() -> None:
+    one = make_tier("icount", emulated=True)
+    assert (
+        grade_results(one, {"run": {"quick": True}}, [make_result("b", "x", flagged=50)]).reasons
+        == ()
+    )
 
 
 def test_every_tier_is_graded_by_its_own_results() -> None:
-    there = result("b", "none-clone", tier="metal", verdict=SLOWER)
-    found = grades({}, [tier(), tier("metal")], [*CLONES, there])
+    there = make_result("b", "none-clone", tier="metal", verdict=SLOWER)
+    found = grade_tiers({}, [make_tier(), make_tier("metal")], [*CLONES, there])
     assert [grade.level for _, grade in found] == [Level.GOOD, Level.POOR]
 
 
-def rows_of(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Result]:
-    """A baseline, its clone and a row with each verdict."""
+def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Result]:
+    """Return a baseline, its clone and a row with each verdict."""
     given = (SLOWER, FASTER, EQUIVALENT, UNRESOLVED, MORE)
     return [
-        result(benchmark, "none", None, **more),
-        result(benchmark, "none-clone", verdict=clone, **more),
-        *(result(benchmark, verdict, verdict=verdict, **more) for verdict in given),
+        make_result(benchmark, "none", None, **more),
+        make_result(benchmark, "none-clone", verdict=clone, **more),
+        *(make_result(benchmark, verdict, verdict=verdict, **more) for verdict in given),
     ]
 
 
 def test_poor_benchmarks_have_no_verdicts() -> None:
-    """Those of other benchmarks stay, and so does what is no claim about time."""
-    rows = withheld({}, [tier()], [*rows_of("calm"), *rows_of("loud", clone=SLOWER)])
+    """Verdicts of other benchmarks are kept, and so are "unresolved" and "more", which is exact."""
+    rows = withhold_verdicts(
+        {}, [make_tier()], [*make_rows("calm"), *make_rows("loud", clone=SLOWER)]
+    )
     calm, loud = rows[:7], rows[7:]
-    assert calm == rows_of("calm")
+    assert calm == make_rows("calm")
     assert [row.verdict for row in loud] == [
         BASELINE, SLOWER, WITHHELD, WITHHELD, WITHHELD, UNRESOLVED, MORE
     ]  # fmt: skip
@@ -110,15 +141,16 @@ def test_poor_benchmarks_have_no_verdicts() -> None:
 
 
 def test_emulated_ticks_have_no_verdicts() -> None:
-    one = tier("vm", emulated=True)
-    rows = withheld({}, [one], rows_of("b", tier="vm"))
+    one = make_tier("vm", emulated=True)
+    rows = withhold_verdicts({}, [one], make_rows("b", tier="vm"))
     assert {SLOWER, FASTER, EQUIVALENT} & {row.verdict for row in rows if not row.is_clone} == set()
-    exact = rows_of("b", tier="icount")
-    assert withheld({}, [tier("icount", emulated=True)], exact) == exact
+    exact = make_rows("b", tier="icount")
+    assert withhold_verdicts({}, [make_tier("icount", emulated=True)], exact) == exact
 
 
-def test_a_noisy_clone_withholds_nothing() -> None:
-    """It makes a single benchmark's numbers poor, but the rule of verdicts knows of it."""
-    rows = rows_of("b", clone=UNRESOLVED)
-    assert graded(tier(), {}, rows).level == Level.POOR
-    assert withheld({}, [tier()], rows) == rows
+def test_unresolved_clone_withholds_no_verdict() -> None:
+    """An unresolved clone makes the grade poor, but verdicts are kept: their rule allows for
+    noise."""
+    rows = make_rows("b", clone=UNRESOLVED)
+    assert grade_results(make_tier(), {}, rows).level == Level.POOR
+    assert withhold_verdicts({}, [make_tier()], rows) == rows

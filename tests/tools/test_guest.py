@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The shell scripts of test kernels: those of tests/vm, and the first process."""
+"""Tests of the shell scripts in test kernels: those of tests/vm, and scripts/guest/init."""
 
 from __future__ import annotations
 
@@ -27,49 +27,52 @@ JOBS = sorted((SCRIPTS / "jobs").glob("*.sh"))
 SOURCED = [*sorted(SCRIPTS.glob("*.sh")), *SUITES]
 
 
-def read_with(job: Path) -> list[str]:
-    """Return the text of a job and of all files that jobs may source."""
+def read_sourced_files(job: Path) -> list[str]:
+    """Return the texts of a job and of all files that jobs source."""
     return [path.read_text() for path in (job, *SOURCED)]
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
-def test_no_function_replaces_another(job: Path) -> None:
-    functions = Counter(found for text in read_with(job) for found in FUNCTION.findall(text))
+def test_no_shell_function_is_defined_twice(job: Path) -> None:
+    functions = Counter(
+        found for text in read_sourced_files(job) for found in FUNCTION.findall(text)
+    )
     assert functions["run_suite"] == 1
     assert not [function for function, times in functions.items() if times > 1]
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
-def test_no_variable_of_all_replaces_another(job: Path) -> None:
-    texts = read_with(job)
+def test_no_shared_variable_is_defined_twice(job: Path) -> None:
+    texts = read_sourced_files(job)
     variables = Counter(found for text in texts for found in set(SHARED.findall(text)))
     assert not [variable for variable, times in variables.items() if times > 1]
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
-def test_suite_has_a_function_of_its_name_and_a_job_that_runs_it(suite: Path) -> None:
+def test_each_suite_has_its_function_and_a_job(suite: Path) -> None:
     assert f"test_{suite.stem}" in FUNCTION.findall(suite.read_text())
     parts = {part.name for part in (*boots.COEXIST, *boots.ALONE)}
-    named = {word for job in JOBS for word in re.findall(r"\w+", code_of(job))}
+    named = {word for job in JOBS for word in re.findall(r"\w+", strip_comments(job))}
     assert suite.stem in named | parts
 
 
-def code_of(script: Path) -> str:
+def strip_comments(script: Path) -> str:
     """Return a script without its comments."""
     return re.sub(r"^\s*#.*", "", script.read_text(), flags=re.MULTILINE)
 
 
-def test_jobs_run_suites_that_are_there() -> None:
-    lists = [loop for job in JOBS for loop in SUITE_LOOP.findall(code_of(job))]
+def test_jobs_run_existing_suites() -> None:
+    lists = [loop for job in JOBS for loop in SUITE_LOOP.findall(strip_comments(job))]
     named = [name for loop in lists for name in re.findall(r"\w+", loop)]
-    named += [name for job in JOBS for name in SUITE_RUN.findall(code_of(job))]
+    named += [name for job in JOBS for name in SUITE_RUN.findall(strip_comments(job))]
     assert len(named) > 20
     assert {*named} <= {suite.stem for suite in SUITES}
 
 
-def test_first_process_touches_no_other_system() -> None:
+def test_init_does_nothing_outside_a_test_kernel() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
-    # Only the lines before the first command are run here: the rest would mount and power off.
+    # Only the lines before the first command are run here: the others mount file systems and power
+    # off.
     head, command, _ = text.partition("\n/bin/busybox --install")
     assert command
     done = subprocess.run(["sh", "-c", head], capture_output=True, text=True, check=False)
@@ -77,11 +80,11 @@ def test_first_process_touches_no_other_system() -> None:
     assert "first process of a test kernel" in done.stderr
 
 
-def arrived(tmp_path: Path, settings: dict[str, object], loses: str = "") -> str:
-    """Read the settings of a boot as the first process does; returns those that it finds wrong.
-    `loses` is a command that changes one of them before it looks."""
+def find_wrong_settings(tmp_path: Path, settings: dict[str, object], loses: str = "") -> str:
+    """Read the settings of a boot like scripts/guest/init; return the ones that it reports as
+    wrong. `loses` is a shell command that changes a setting before the check."""
     request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
-    places = {where: str(path) for path, where in machine.guest_files(request, tmp_path)}
+    places = {where: str(path) for path, where in machine.write_guest_files(request, tmp_path)}
     text = (ROOT / "scripts" / "guest" / "init").read_text()
     function = re.search(r"^unsettled\(\) \{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     assert function
@@ -103,19 +106,19 @@ HOSTILE = {
 
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox: run scripts/setup")
-def test_settings_arrive_as_they_were_given(tmp_path: Path) -> None:
-    assert arrived(tmp_path, HOSTILE) == ""
-    assert arrived(tmp_path, {}) == ""
+def test_settings_reach_the_guest_unchanged(tmp_path: Path) -> None:
+    assert find_wrong_settings(tmp_path, HOSTILE) == ""
+    assert find_wrong_settings(tmp_path, {}) == ""
 
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox: run scripts/setup")
 @pytest.mark.parametrize("loses", ["unset A", "A=two", "E=' a b '", "export B="])
-def test_a_setting_that_does_not_arrive_is_named(tmp_path: Path, loses: str) -> None:
-    lost = arrived(tmp_path, HOSTILE, loses)
+def test_changed_setting_is_reported(tmp_path: Path, loses: str) -> None:
+    lost = find_wrong_settings(tmp_path, HOSTILE, loses)
     assert lost.startswith(re.search(r"[A-E]\b", loses)[0] + "=")  # type: ignore[index]
     assert lost.count("\n") == 1
 
 
-def test_the_first_process_runs_no_job_with_other_settings() -> None:
+def test_init_runs_no_job_with_changed_settings() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
     assert re.search(r"if lost=\$\(unsettled\); then\n.*not ok.*\n.*code=1\nelse\n\tsh /job ", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A silent guest: what the monitor shows of it, and the verdict."""
+"""Tests of the inspection of a silent guest through a fake QMP monitor, and of the verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakelab import run_fake
+from fakelab import boot_fake
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
 from kmtools.lab import symbols, triage
 from kmtools.lab.look import Finding
@@ -24,14 +24,14 @@ NO_INTERRUPTS = 0x046
 SILENCE = 0.3
 
 
-def trapped(address: int, counter: int = 7) -> list[int]:
-    """Return the stack of a CPU that handles a breakpoint."""
+def make_trap_stack(address: int, counter: int = 7) -> list[int]:
+    """Return the stack of a CPU in the int3 handler; `counter` is a saved register."""
     saved = [counter, *range(1, 16), address + 1, 0x10, NO_INTERRUPTS, 0xFFFFC900000F0000, 0x18]
     return [0xFFFFFFFF99123456, 0, ENTRY + 0x39, *saved]
 
 
-def busy() -> FakeCpu:
-    """Return a CPU that makes progress."""
+def make_busy_cpu() -> FakeCpu:
+    """Return a CPU whose instruction pointer advances in each look."""
     places = itertools.count(KERNEL_TEXT, 0x40)
 
     def go_on(cpu: FakeCpu) -> None:
@@ -40,8 +40,8 @@ def busy() -> FakeCpu:
     return FakeCpu(next=go_on)
 
 
-def watched(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
-    """Watch a silent guest until its CPUs were judged once."""
+def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
+    """Watch a silent guest until a series of looks is complete; return the finding."""
     FakeMonitor(tmp_path / "qmp", cpus, memory)
     watch = Watch(tmp_path / "qmp", [tmp_path / "log"], SILENCE, tmp_path / LOOK_LOG)
     deadline = time.monotonic() + 60
@@ -53,19 +53,19 @@ def watched(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Find
     return None
 
 
-def at_breakpoint(address: int) -> FakeCpu:
-    """Return a CPU that handles the same breakpoint for ever, wherever it is in that."""
-    cpu = busy()
+def make_cpu_in_int3_loop(address: int) -> FakeCpu:
+    """Return a CPU in an endless int3 loop, at any instruction of the handler."""
+    cpu = make_busy_cpu()
     cpu.flags = NO_INTERRUPTS
-    cpu.stack = trapped(address)
+    cpu.stack = make_trap_stack(address)
     return cpu
 
 
-def test_stale_breakpoint_in_the_kernel_is_the_emulators(tmp_path: Path) -> None:
-    cpus = [busy(), at_breakpoint(KERNEL_TEXT)]
-    finding = watched(tmp_path, cpus, {KERNEL_TEXT: 0x0F})
+def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -> None:
+    cpus = [make_busy_cpu(), make_cpu_in_int3_loop(KERNEL_TEXT)]
+    finding = watch_guest(tmp_path, cpus, {KERNEL_TEXT: 0x0F})
     assert finding and finding.stale
-    assert f"CPU 1 executes a breakpoint at {KERNEL_TEXT:x} for ever" in finding.reason
+    assert f"CPU 1 executes a breakpoint at {KERNEL_TEXT:x} endlessly" in finding.reason
     assert "memory holds 0f" in finding.reason
     record = (tmp_path / LOOK_LOG).read_text()
     assert f"interrupted by a breakpoint, from {KERNEL_TEXT:x} memory holds 0f" in record
@@ -75,7 +75,7 @@ def test_stale_breakpoint_in_the_kernel_is_the_emulators(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("address", "memory"),
     [
-        # Ours to look into: a module's code.
+        # The int3 is in the code of a module.
         (MODULE_TEXT, {MODULE_TEXT: 0x0F}),
         # The memory holds a breakpoint.
         (KERNEL_TEXT, {KERNEL_TEXT: 0xCC}),
@@ -83,108 +83,113 @@ def test_stale_breakpoint_in_the_kernel_is_the_emulators(tmp_path: Path) -> None
         (KERNEL_TEXT, {}),
     ],
 )
-def test_other_breakpoints_are_not(tmp_path: Path, address: int, memory: dict[int, int]) -> None:
-    finding = watched(tmp_path, [busy(), at_breakpoint(address)], memory)
+def test_other_int3_loops_are_not_attributed_to_the_emulator(
+    tmp_path: Path, address: int, memory: dict[int, int]
+) -> None:
+    finding = watch_guest(tmp_path, [make_busy_cpu(), make_cpu_in_int3_loop(address)], memory)
     assert finding and not finding.stale
-    assert f"breakpoint at {address:x} for ever" in finding.reason
+    assert f"breakpoint at {address:x} endlessly" in finding.reason
 
 
 @pytest.mark.parametrize("backs", [(0, 1), (1,)], ids=["sometimes", "always"])
-def test_handler_that_has_gone_back_is_seen_through(tmp_path: Path, backs: tuple[int, ...]) -> None:
+def test_int3_is_found_if_the_handler_decremented_the_saved_address(
+    tmp_path: Path, backs: tuple[int, ...]
+) -> None:
     turns = itertools.cycle(backs)
 
     def go_on(cpu: FakeCpu) -> None:
-        cpu.stack = trapped(MODULE_TEXT - next(turns))
+        cpu.stack = make_trap_stack(MODULE_TEXT - next(turns))
 
     memory = {MODULE_TEXT - 1: 0x00, MODULE_TEXT: 0xCC}
-    finding = watched(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
+    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
     assert finding and not finding.stale
-    assert f"breakpoint at {MODULE_TEXT:x} for ever; memory holds cc" in finding.reason
+    assert f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds cc" in finding.reason
 
 
 @pytest.mark.parametrize("byte", [0x0F, 0xCC])
-def test_a_breakpoint_behind_a_page_that_is_not_mapped_is_read(tmp_path: Path, byte: int) -> None:
-    """The first function of a module; the handler has gone back to it each time."""
+def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
+    """The int3 is at the start of a module's text, and the handler has decremented the saved
+    address."""
 
     def go_on(cpu: FakeCpu) -> None:
-        cpu.stack = trapped(MODULE_TEXT - 1)
+        cpu.stack = make_trap_stack(MODULE_TEXT - 1)
 
     cpus = [FakeCpu(flags=NO_INTERRUPTS, next=go_on)]
-    finding = watched(tmp_path, cpus, {MODULE_TEXT: byte})
+    finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
     assert finding and not finding.stale
-    said = f"breakpoint at {MODULE_TEXT:x} for ever; memory holds {byte:02x} there"
+    said = f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds {byte:02x} there"
     assert said in finding.reason
 
 
 @pytest.mark.parametrize("between", [KERNEL_TEXT, KERNEL_TEXT + 1, ENTRY, ENTRY + 3])
-def test_cpu_on_the_way_to_its_breakpoint_counts(tmp_path: Path, between: int) -> None:
+def test_cpu_between_int3_and_handler_counts(tmp_path: Path, between: int) -> None:
     turns = itertools.count()
 
     def go_on(cpu: FakeCpu) -> None:
         handles = next(turns) % 2
         cpu.place = KERNEL_TEXT + 0x5000 if handles else between
-        cpu.stack = trapped(KERNEL_TEXT) if handles else [0]
+        cpu.stack = make_trap_stack(KERNEL_TEXT) if handles else [0]
 
     memory = {KERNEL_TEXT: 0x0F}
-    finding = watched(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
+    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
     assert finding and finding.stale
-    assert f"breakpoint at {KERNEL_TEXT:x} for ever; memory holds 0f" in finding.reason
+    assert f"breakpoint at {KERNEL_TEXT:x} endlessly; memory holds 0f" in finding.reason
 
 
-def test_cpu_that_meets_breakpoints_and_goes_on_is_busy(tmp_path: Path) -> None:
+def test_cpu_with_changing_registers_makes_progress(tmp_path: Path) -> None:
     counter = itertools.count()
 
     def hit(cpu: FakeCpu) -> None:
         cpu.place += 8
-        cpu.stack = trapped(KERNEL_TEXT, next(counter))
+        cpu.stack = make_trap_stack(KERNEL_TEXT, next(counter))
 
     cpu = FakeCpu(flags=NO_INTERRUPTS, next=hit)
-    assert watched(tmp_path, [cpu, busy()], {KERNEL_TEXT: 0xCC}) is None
-    assert "every CPU goes on" in (tmp_path / LOOK_LOG).read_text()
+    assert watch_guest(tmp_path, [cpu, make_busy_cpu()], {KERNEL_TEXT: 0xCC}) is None
+    assert "every CPU makes progress" in (tmp_path / LOOK_LOG).read_text()
 
 
-def test_cpu_without_interrupts_stands_still(tmp_path: Path) -> None:
-    finding = watched(tmp_path, [busy(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS)], {})
+def test_cpu_with_interrupts_disabled_at_one_address_hangs(tmp_path: Path) -> None:
+    finding = watch_guest(tmp_path, [make_busy_cpu(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS)], {})
     assert finding == Finding(f"CPU 1 takes no interrupt and stays at {MODULE_TEXT:x}")
 
 
 @pytest.mark.parametrize("cpu", [FakeCpu(MODULE_TEXT), FakeCpu(0x401000, user=True)])
-def test_loop_that_takes_interrupts_goes_on(tmp_path: Path, cpu: FakeCpu) -> None:
-    assert watched(tmp_path, [cpu, FakeCpu(halted=True)], {}) is None
+def test_loop_with_interrupts_enabled_is_no_hang(tmp_path: Path, cpu: FakeCpu) -> None:
+    assert watch_guest(tmp_path, [cpu, FakeCpu(halted=True)], {}) is None
 
 
-def test_idle_guest_stands_still(tmp_path: Path) -> None:
-    finding = watched(tmp_path, [FakeCpu(halted=True), FakeCpu(halted=True)], {})
+def test_guest_with_all_cpus_idle_hangs(tmp_path: Path) -> None:
+    finding = watch_guest(tmp_path, [FakeCpu(halted=True), FakeCpu(halted=True)], {})
     assert finding and "every CPU is idle" in finding.reason
 
 
-def test_guest_goes_on_after_every_look(tmp_path: Path) -> None:
-    monitor = FakeMonitor(tmp_path / "qmp", [busy()], {})
+def test_guest_is_resumed_after_every_look(tmp_path: Path) -> None:
+    monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
-    assert watch.last_words() is None
+    assert watch.inspect_at_timeout() is None
     assert monitor.asked.count("stop") == monitor.asked.count("cont") == LOOKS
 
 
-def test_stopped_guest_is_named(tmp_path: Path) -> None:
-    monitor = FakeMonitor(tmp_path / "qmp", [busy()], {})
+def test_stopped_guest_is_reported(tmp_path: Path) -> None:
+    monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     monitor.state = "paused"
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
-    finding = watch.last_words()
+    finding = watch.inspect_at_timeout()
     assert finding == Finding("the emulator says that the guest is paused")
 
 
-def test_emulator_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MonitorError, match="cannot be asked"):
+def test_missing_monitor_socket_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MonitorError, match="cannot connect"):
         Monitor(tmp_path / "none")
 
 
-def test_refusal_is_an_error(tmp_path: Path) -> None:
+def test_error_answer_of_the_monitor_raises_an_error(tmp_path: Path) -> None:
     FakeMonitor(tmp_path / "qmp", [], {})
     with pytest.raises(MonitorError, match="there is no dance"):
-        Monitor(tmp_path / "qmp").ask("dance")
+        Monitor(tmp_path / "qmp").execute("dance")
 
 
-def test_whoever_talks_is_not_looked_at(tmp_path: Path) -> None:
+def test_guest_with_output_is_not_inspected(tmp_path: Path) -> None:
     monitor = FakeMonitor(tmp_path / "qmp", [FakeCpu(halted=True)], {})
     log = tmp_path / "log"
     watch = Watch(tmp_path / "qmp", [log], 2.0, tmp_path / LOOK_LOG)
@@ -194,7 +199,7 @@ def test_whoever_talks_is_not_looked_at(tmp_path: Path) -> None:
     assert not monitor.asked
 
 
-def test_lockup_is_looked_at_without_delay(tmp_path: Path) -> None:
+def test_lockup_message_triggers_an_inspection_at_once(tmp_path: Path) -> None:
     FakeMonitor(tmp_path / "qmp", [FakeCpu(halted=True)], {})
     log = tmp_path / "log"
     log.write_text("quiet\n")
@@ -205,24 +210,24 @@ def test_lockup_is_looked_at_without_delay(tmp_path: Path) -> None:
     assert len(watch.looks) == 1
 
 
-def test_silent_run_ends_with_the_evidence(laboratory: Path) -> None:
-    result, _ = run_fake(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
+def test_silent_run_ends_with_a_finding(laboratory: Path) -> None:
+    result, _ = boot_fake(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
     assert not result.ok and result.seconds < 300
-    assert "the emulator cannot be asked" in result.reason
+    assert "cannot connect to the emulator" in result.reason
 
 
-@pytest.mark.parametrize("look", ["poll", "last_words"])
-def test_guest_that_ends_while_it_is_looked_at_is_no_finding(
+@pytest.mark.parametrize("look", ["poll", "inspect_at_timeout"])
+def test_guest_that_ends_during_an_inspection_is_no_finding(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
     def hung_up(_: Watch) -> Finding:
         (laboratory / "looked").touch()
-        return Finding("the emulator has hung up")
+        return Finding("the emulator has closed its monitor connection")
 
     monkeypatch.setattr(Watch, "poll", lambda _: None)
     monkeypatch.setattr(Watch, look, hung_up)
     ends = 'until [ -e "$HERE/looked" ]; do sleep 0.02; done; sleep 0.1; finish 0'
-    result, _ = run_fake(laboratory, ends, timeout=20.0 if look == "poll" else 1.0)
+    result, _ = boot_fake(laboratory, ends, timeout=20.0 if look == "poll" else 1.0)
     assert (result.ok, result.reason, result.finding) == (True, "", None)
 
 
@@ -230,25 +235,25 @@ Judge = Callable[[Result], str | None]
 
 
 @pytest.mark.parametrize("stale", [True, False])
-def test_only_a_stale_breakpoint_is_tried_again(tmp_path: Path, stale: bool) -> None:
+def test_only_a_stale_int3_is_an_emulator_fault(tmp_path: Path, stale: bool) -> None:
     result = Result(reason="why", out=tmp_path, finding=Finding("CPU 0 stays", stale))
     (tmp_path / "console.log").write_text("[ 1.0] BUG: soft lockup\n")
     (tmp_path / "status.log").write_text("ok 1 x\n")
-    found = triage.emulators_crash(result, ["patcher"])
+    found = triage.find_emulator_fault(result, ["patcher"])
     assert (found is not None) is stale
 
 
-def test_request_watches_unless_told_not_to(tmp_path: Path) -> None:
+def test_inspections_are_enabled_by_default(tmp_path: Path) -> None:
     assert Request("6.1", tmp_path, tmp_path).silence > 0
 
 
-def test_names_follow_a_kernel_that_was_moved() -> None:
-    table = symbols.parse(
+def test_names_are_added_to_addresses_with_kaslr() -> None:
+    table = symbols.parse_kallsyms(
         "ffffffff81000000 T _text\nffffffff81000100 t f\nffffffff81a00000 T asm_exc_int3\n"
         "ffffffffc0000000 t ours [patcher]\nffffffff82000000 D data\n"
     )
     seen = "entry of breakpoints: ffffffff91a00000\n+008 ffffffff91000104\nRIP=ffffffff91000104\n"
-    named = symbols.annotate(seen, table)
+    named = symbols.add_names(seen, table)
     assert "+008 ffffffff91000104 f+0x4\n" in named
-    assert symbols.annotate("+008 ffffffff91000104", table) == "+008 ffffffff91000104"
-    assert symbols.annotate(seen, []) == seen
+    assert symbols.add_names("+008 ffffffff91000104", table) == "+008 ffffffff91000104"
+    assert symbols.add_names(seen, []) == seen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every command prints its help when asked, with Python alone, and does nothing else."""
+"""Tests of --help of all commands and scripts: it needs no optional package and has no effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# One process asks all commands for help: a process for each takes long.
+# The program that prints the help of all commands in one process, because one for each is slow.
 ASK = """
 import argparse, contextlib, io, runpy, sys
 sys.path.insert(0, "scripts")
@@ -47,7 +47,7 @@ print(len(COMMANDS))
 """
 
 
-def test_every_option_is_explained() -> None:
+def test_every_option_has_a_help_text() -> None:
     words = [sys.executable, "-c", ASK]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     (count,) = done.stdout.splitlines()
@@ -57,11 +57,11 @@ def test_every_option_is_explained() -> None:
 
 @pytest.mark.parametrize("script", ["scripts/setup", "scripts/bench", "scripts/host", ".ci/run"])
 @pytest.mark.parametrize("word", ["--help", "-h"])
-def test_shell_scripts_explain_themselves(tmp_path: Path, script: str, word: str) -> None:
+def test_shell_scripts_print_help(tmp_path: Path, script: str, word: str) -> None:
     copy = tmp_path / script
     copy.parent.mkdir()
     shutil.copy(ROOT / script, copy)
-    # Only programs that read a file exist: a script that does more than that fails.
+    # PATH has only programs that read files, so that a script with other actions fails.
     (tmp_path / "bin").mkdir()
     for name in ("bash", "dirname", "sed"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)

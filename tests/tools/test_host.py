@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Messages before modules are loaded into the running kernel, and what an interruption leaves;
-nothing is loaded here.
+"""Tests of scripts/host, which loads the modules into the running kernel: its checks and messages,
+and interruptions. No module is loaded here.
 
 The suite host of tests/vm loads them in a test kernel.
 """
@@ -19,8 +19,8 @@ import pytest
 from kmtools.base.paths import ROOT
 
 
-def load(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Ask to load the modules, with system files below this root, and give no consent."""
+def run_host_script(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run scripts/host with system files below `root`, without consent to load."""
     return subprocess.run(
         ["scripts/host", *(words or ["load"])],
         cwd=ROOT,
@@ -34,9 +34,9 @@ def load(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize("sign", ["sys/module/lkrg", "sys/module/p_lkrg", "proc/sys/lkrg"])
-def test_lkrg_is_warned_of(tmp_path: Path, sign: str) -> None:
+def test_warning_about_lkrg_is_printed(tmp_path: Path, sign: str) -> None:
     (tmp_path / sign).mkdir(parents=True)
-    said = load(tmp_path)
+    said = run_host_script(tmp_path)
     assert said.returncode == 2
     assert "LKRG is loaded" in said.stderr
     assert "Documentation/patcher.md" in said.stderr
@@ -44,8 +44,8 @@ def test_lkrg_is_warned_of(tmp_path: Path, sign: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-def test_nothing_is_said_without_lkrg(tmp_path: Path) -> None:
-    said = load(tmp_path)
+def test_no_warning_without_lkrg(tmp_path: Path) -> None:
+    said = run_host_script(tmp_path)
     assert said.returncode == 2
     assert "LKRG" not in said.stderr
 
@@ -61,51 +61,53 @@ NOISE = {
 }
 
 
-def place(root: Path, name: str, text: str) -> None:
-    """Write a file of the kernel."""
+def write_system_file(root: Path, name: str, text: str) -> None:
+    """Write a system file below `root`."""
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(f"{text}\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize("name", REASONS)
-def test_kernel_in_which_text_must_stay_is_refused(tmp_path: Path, name: str) -> None:
+def test_kernel_that_forbids_text_patching_is_refused(tmp_path: Path, name: str) -> None:
     text, reason = REASONS[name]
-    place(tmp_path, name, text)
-    said = load(tmp_path)
+    write_system_file(tmp_path, name, text)
+    said = run_host_script(tmp_path)
     assert said.returncode == 2
     assert reason in said.stderr
     assert said.stderr.endswith("; -f goes on\n")
-    # With -f the next obstacle is named, too: the question, or a module that is not built.
-    forced = load(tmp_path, "-f", "load")
+    # With -f the script continues to the next obstacle: the question, or a missing module.
+    forced = run_host_script(tmp_path, "-f", "load")
     assert reason in forced.stderr
     assert "-f goes on" not in forced.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize("name", NOISE)
-def test_machine_that_is_not_quiet_measures_nothing(tmp_path: Path, name: str) -> None:
-    place(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
-    place(tmp_path, "sys/class/power_supply/BAT0/type", "Battery")
-    place(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
+def test_noisy_machine_is_refused_for_measuring(tmp_path: Path, name: str) -> None:
+    write_system_file(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
+    write_system_file(tmp_path, "sys/class/power_supply/BAT0/type", "Battery")
+    write_system_file(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
     text, reason = NOISE[name]
-    place(tmp_path, name, text)
-    said = load(tmp_path, "bench")
+    write_system_file(tmp_path, name, text)
+    said = run_host_script(tmp_path, "bench")
     assert said.returncode == 2
     assert reason in said.stderr
-    place(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
-    place(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
-    assert load(tmp_path, "bench").stderr.endswith("host: nothing done\n")
+    write_system_file(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
+    write_system_file(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
+    assert run_host_script(tmp_path, "bench").stderr.endswith("host: nothing done\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize("state", ["lockdown", "sig_enforce", "none"])
 def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, state: str) -> None:
-    place(tmp_path, "sys/kernel/security/lockdown", "[none] integrity")
+    write_system_file(tmp_path, "sys/kernel/security/lockdown", "[none] integrity")
     if state == "lockdown":
-        place(tmp_path, "sys/kernel/security/lockdown", "none [integrity] confidentiality")
+        write_system_file(
+            tmp_path, "sys/kernel/security/lockdown", "none [integrity] confidentiality"
+        )
     enforced = "Y" if state == "sig_enforce" else "N"
-    place(tmp_path, "sys/module/module/parameters/sig_enforce", enforced)
+    write_system_file(tmp_path, "sys/module/module/parameters/sig_enforce", enforced)
     for name in ("scripts/host", "Kbuild", "patcher/Kbuild"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
@@ -137,9 +139,11 @@ def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, sta
         ("ID=strange", "install the headers of kernel "),
     ],
 )
-def test_hint_is_that_of_the_distribution(tmp_path: Path, release: str, command: str) -> None:
-    place(tmp_path, "etc/os-release", release)
-    said = load(tmp_path, "hint")
+def test_hint_names_the_package_manager_of_the_distribution(
+    tmp_path: Path, release: str, command: str
+) -> None:
+    write_system_file(tmp_path, "etc/os-release", release)
+    said = run_host_script(tmp_path, "hint")
     assert said.returncode == 0
     assert said.stdout.startswith(command)
 
@@ -150,11 +154,11 @@ def test_hint_is_that_of_the_distribution(tmp_path: Path, release: str, command:
     [
         ("exit 0", "echo linux-headers-1", "apt-get install linux-headers-"),
         ("exit 1", "echo linux-headers-1", "no package has those of kernel "),
-        # Without lists of packages nothing is known.
+        # apt has no package lists.
         ("exit 1", ":", "apt-get install linux-headers-"),
     ],
 )
-def test_hint_names_a_package_that_there_is(
+def test_hint_names_an_existing_header_package(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     release: str,
@@ -162,15 +166,17 @@ def test_hint_names_a_package_that_there_is(
     lists: str,
     command: str,
 ) -> None:
-    place(tmp_path, "etc/os-release", release)
-    place(tmp_path, "bin/apt-cache", f'#!/bin/sh\n[ "$1" = search ] || {shows}\n{lists}')
+    write_system_file(tmp_path, "etc/os-release", release)
+    write_system_file(
+        tmp_path, "bin/apt-cache", f'#!/bin/sh\n[ "$1" = search ] || {shows}\n{lists}'
+    )
     (tmp_path / "bin" / "apt-cache").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    said = load(tmp_path, "hint")
+    said = run_host_script(tmp_path, "hint")
     assert (said.returncode, said.stdout.startswith(command)) == (0, True), said.stdout
 
 
-# What takes the place of insmod stands still behind the module of markers; that of rmmod is slow.
+# Replacements of insmod and rmmod: insmod hangs after the module of markers; rmmod is slow.
 TOOLS = {
     "insmod": """#!/bin/sh
 name=$(basename "$1" .ko)
@@ -192,9 +198,9 @@ exec sleep 60
 """
 
 
-def press(root: Path, *words: str) -> int:
-    """Call a copy of the script as the only job of a terminal; when it has loaded modules, press
-    Ctrl-C until it has ended. Returns its exit code."""
+def press_ctrl_c(root: Path, *words: str) -> int:
+    """Run a copy of the script on a terminal; after it has loaded modules, press Ctrl-C until it
+    ends. Return its exit code."""
     for source in (ROOT / "scripts" / "host", ROOT / "Kbuild", *ROOT.glob("*/Kbuild")):
         copy = root / source.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -204,11 +210,11 @@ def press(root: Path, *words: str) -> int:
                 copy.with_name(f"{name}.ko").touch()
     programs = {f"tools/{name}": text for name, text in TOOLS.items()}
     for name, text in {**programs, "build/venv/bin/python": MEASURES}.items():
-        place(root, name, text)
+        write_system_file(root, name, text)
         (root / name).chmod(0o755)
     (root / "proc").mkdir()
     (root / "proc/modules").touch()
-    place(root, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
+    write_system_file(root, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
     path = f"{root}/tools:{os.environ['PATH']}"
     process = subprocess.Popen(
         ["env", "--default-signal", "bash", root / "scripts" / "host", *words],
@@ -226,21 +232,21 @@ def press(root: Path, *words: str) -> int:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-def test_interrupted_loading_leaves_nothing(tmp_path: Path) -> None:
-    code = press(tmp_path, "-y", "load", "--bench")
+def test_interrupted_load_unloads_all_modules(tmp_path: Path) -> None:
+    code = press_ctrl_c(tmp_path, "-y", "load", "--bench")
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-def test_interrupted_measurement_leaves_nothing(tmp_path: Path) -> None:
-    code = press(tmp_path, "-y", "bench")
+def test_interrupted_measurement_unloads_all_modules(tmp_path: Path) -> None:
+    code = press_ctrl_c(tmp_path, "-y", "bench")
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
 
 
 @pytest.mark.parametrize("words", [["-x", "load"], ["load", "--all"], ["begin"], []])
-def test_wrong_words_do_nothing(tmp_path: Path, words: list[str]) -> None:
-    said = load(tmp_path, *(words or ["-y"]))
+def test_wrong_arguments_have_no_effect(tmp_path: Path, words: list[str]) -> None:
+    said = run_host_script(tmp_path, *(words or ["-y"]))
     assert said.returncode == 2
     assert said.stderr

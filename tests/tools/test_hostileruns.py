@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs of other code layouts, with strange names, and with lines that one reader would take."""
+"""Tests of runs with other code layouts, unusual names or invalid samples in fleet, history,
+compare."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ import pytest
 from kmtools.analyse import comparison_key, estimates
 from kmtools.cli import main
 from kmtools.measure import fetch
-from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.rundir import make_tiers, read_env
 from kmtools.measure.samples import WHOLE_RUN, read_samples
 from kmtools.report import machines
 
@@ -36,15 +37,17 @@ NAMES = (
 )
 
 
-def found_in(run: Path) -> machines.Found:
-    """What is read of one of many runs."""
+def read_run(run: Path) -> machines.Found:
+    """Read a run like `fleet` and `history` do."""
     found = machines.Found()
     found.read("x", run)
     return found
 
 
-def changed_layouts(folder: Path, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write runs of an older version, which had four layouts."""
+def write_runs_of_four_layouts(
+    folder: Path, numbers: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Write runs with four code layouts, as older versions had."""
     with monkeypatch.context() as four:
         four.setattr(manyruns, "LAYOUTS", 4)
         maker = manyruns.Maker(folder)
@@ -55,7 +58,7 @@ def changed_layouts(folder: Path, numbers: range, monkeypatch: pytest.MonkeyPatc
 def test_runs_of_other_layouts_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    changed_layouts(tmp_path, range(1), monkeypatch)
+    write_runs_of_four_layouts(tmp_path, range(1), monkeypatch)
     new = manyruns.Maker(tmp_path).write(4)
     old = tmp_path / "machine-00000"
     assert main(["compare", str(old), str(new)]) == 1
@@ -63,11 +66,11 @@ def test_runs_of_other_layouts_are_not_compared(
     assert f"no row of {old.name} and {new.name} can be compared: {why}" in capsys.readouterr().err
 
 
-def test_rows_of_other_layouts_are_told(
+def test_rows_with_other_layouts_are_listed_and_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One benchmark was measured at other layouts; the other one is compared."""
-    a, b = manyruns.write(tmp_path, 2)
+    """One benchmark was measured with other layouts, and only the other one is compared."""
+    a, b = manyruns.write_runs(tmp_path, 2)
     text = (b / "samples.csv").read_text().splitlines(keepends=True)
     for number, line in enumerate(text):
         cells = line.split(",")
@@ -87,42 +90,44 @@ def test_rows_of_other_layouts_are_told(
     assert main([*words, "--fail-on", "missing"]) == 1
 
 
-def test_counts_have_no_layouts() -> None:
-    assert comparison_key.differ({0, 1}, {0, 2}) and not comparison_key.differ(set(), {0})
-    assert comparison_key.said({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
+def test_exact_counts_are_compared_without_layouts() -> None:
+    assert comparison_key.layouts_differ({0, 1}, {0, 2}) and not comparison_key.layouts_differ(
+        set(), {0}
+    )
+    assert comparison_key.describe_difference({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
 
 
-def test_some_of_many_layouts_are_as_good_as_others() -> None:
-    """Processes with few blocks have half of 32 layouts at random; a module has eight of them."""
+def test_random_subsets_of_32_layouts_are_comparable() -> None:
+    """Random halves of 32 layouts are comparable; so are the eight layouts of a module."""
     halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
-    assert halves[0] != {*range(32)} and not comparison_key.differ(*halves)
-    assert not comparison_key.differ(halves[0], range(32))
-    assert comparison_key.differ(range(8), range(32)) and comparison_key.differ(
+    assert halves[0] != {*range(32)} and not comparison_key.layouts_differ(*halves)
+    assert not comparison_key.layouts_differ(halves[0], range(32))
+    assert comparison_key.layouts_differ(range(8), range(32)) and comparison_key.layouts_differ(
         {0, 8, 16}, range(32)
     )
-    assert comparison_key.differ(range(4), range(8))
+    assert comparison_key.layouts_differ(range(4), range(8))
 
 
-def test_a_machine_of_other_layouts_is_refused(
+def test_fleet_refuses_a_machine_with_other_layouts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    manyruns.write(tmp_path, 6)
+    manyruns.write_runs(tmp_path, 6)
     shutil.rmtree(tmp_path / "machine-00003")
-    changed_layouts(tmp_path, range(3, 4), monkeypatch)
+    write_runs_of_four_layouts(tmp_path, range(3, 4), monkeypatch)
     assert main(["fleet", str(tmp_path), "--by", "cpu"]) == 1
     why = "it was measured at 4 code layouts, most runs at 8"
     out = capsys.readouterr().out
     assert f"refused: machine-00003: {why}" in out and "B: Intel Xeon (2 runs)" in out
 
 
-def test_history_begins_anew_with_other_layouts(
+def test_history_starts_again_with_other_layouts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
-    manyruns.dated(tmp_path / "runs", 12, 99)
+    manyruns.write_dated_runs(tmp_path / "runs", 12, 99)
     first = [path for path in tmp_path.glob("runs/*") if "-01-0" in (path / "env.json").read_text()]
-    changed_layouts(tmp_path / "old", range(9), monkeypatch)
+    write_runs_of_four_layouts(tmp_path / "old", range(9), monkeypatch)
     for path, old in zip(sorted(first), sorted((tmp_path / "old").iterdir()), strict=True):
         shutil.copy(old / "samples.csv", path)
         kernel = json.loads((old / "env.json").read_text())["tiers"][0]["kernel"]
@@ -139,11 +144,11 @@ def test_history_begins_anew_with_other_layouts(
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01T00:00:00Z"])
-def test_a_run_without_a_date_has_no_place_in_a_history(
+def test_history_refuses_a_run_without_a_date(
     tmp_path: Path, date: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
-    manyruns.dated(tmp_path, 3, 99)
+    manyruns.write_dated_runs(tmp_path, 3, 99)
     path = tmp_path / "run-00" / "env.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "date": date}))
     assert main(["history", str(tmp_path)]) == 1
@@ -153,7 +158,7 @@ def test_a_run_without_a_date_has_no_place_in_a_history(
 
 def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
     """Two kernels of one tier are two rows, not two runs."""
-    (run,) = manyruns.write(tmp_path, 1)
+    (run,) = manyruns.write_runs(tmp_path, 1)
     env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
     (tier,) = env["tiers"]
     body = file.read_text().splitlines(keepends=True)
@@ -161,17 +166,17 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
     file.write_text("".join([*body, *more]))
     env["tiers"].append({**tier, "kernel": "other"})
     (run / "env.json").write_text(json.dumps(env))
-    found = comparison_key.merged(found_in(run).entries)
+    found = comparison_key.merge_rows(read_run(run).entries)
     assert len(found) == 16 and {len(row.values) for row in found} == {1}
     assert {row.kernel for row in found} == {tier["kernel"], "other"}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_folders_are_only_names(
+def test_special_characters_in_directory_names_have_no_effect(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pattern in a name matches no other run, and no name is obeyed by a terminal or a file."""
-    manyruns.write(tmp_path / "runs", 6)
+    """Patterns, control characters and paths in names have no special meaning."""
+    manyruns.write_runs(tmp_path / "runs", 6)
     shutil.move(tmp_path / "runs" / "machine-00001", tmp_path / "runs" / name)
     kinds = ("json", "junit", "html", "markdown")
     words = [f"--{kind}={tmp_path / kind}" for kind in kinds]
@@ -185,8 +190,8 @@ def test_names_of_folders_are_only_names(
         assert "\x1b" not in (tmp_path / kind).read_text(encoding="utf-8")
 
 
-def test_markup_in_names_is_text(tmp_path: Path) -> None:
-    a, b = manyruns.write(tmp_path, 2)
+def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
+    a, b = manyruns.write_runs(tmp_path, 2)
     link = "[x](y)`*_"
     for run in (a, b):
         file = run / "samples.csv"
@@ -195,7 +200,7 @@ def test_markup_in_names_is_text(tmp_path: Path) -> None:
     assert "\\[x\\](y)\\`\\*\\_" in (tmp_path / "md").read_text()
 
 
-def test_runs_of_one_name_are_told_apart(
+def test_runs_with_the_same_name_are_distinguished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder, number in (("yesterday", 0), ("today", 4)):
@@ -210,8 +215,9 @@ def test_runs_of_one_name_are_told_apart(
     assert "A and B are the same run" in capsys.readouterr().out
 
 
-def spoiled(run: Path, change: tuple[int, str]) -> None:
-    """Change a line of samples.csv: a field of it, or what stands behind its last field."""
+def spoil_line(run: Path, change: tuple[int, str]) -> None:
+    """Replace a field of a line in samples.csv; `change` is the column, or the number of columns to
+    append to the line, and the text."""
     column, text = change
     file = run / "samples.csv"
     lines = file.read_text().splitlines(keepends=True)
@@ -223,26 +229,26 @@ def spoiled(run: Path, change: tuple[int, str]) -> None:
     file.write_text("".join(lines), newline="")
 
 
-def test_a_window_twice_is_refused_among_many(tmp_path: Path) -> None:
-    (run,) = manyruns.write(tmp_path, 1)
+def test_fleet_refuses_a_duplicate_window(tmp_path: Path) -> None:
+    (run,) = manyruns.write_runs(tmp_path, 1)
     lines = (run / "samples.csv").read_text().splitlines(keepends=True)
     lines[20] = lines[10]
     (run / "samples.csv").write_text("".join(lines))
-    found = found_in(run)
+    found = read_run(run)
     assert ":21: " in found.refused["x"] and "again in a block" in found.refused["x"]
 
 
-def test_a_block_has_one_layout_and_one_process(tmp_path: Path) -> None:
-    (run,) = manyruns.write(tmp_path, 1)
-    spoiled(run, (6, "7"))
-    found = found_in(run)
+def test_fleet_refuses_a_block_with_two_layouts_or_processes(tmp_path: Path) -> None:
+    (run,) = manyruns.write_runs(tmp_path, 1)
+    spoil_line(run, (6, "7"))
+    found = read_run(run)
     assert "changes layout or process" in found.refused["x"]
 
 
-def test_an_older_schema_is_read_among_many(tmp_path: Path) -> None:
-    """A run as schema 1 has it, compressed, gives the same estimates as in the newest one."""
-    (run,) = manyruns.write(tmp_path, 1)
-    tiers = tiers_of(read_env(run / "env.json"))
+def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
+    """A compressed run of schema 1 gives the same estimates as in the newest schema."""
+    (run,) = manyruns.write_runs(tmp_path, 1)
+    tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
     lines = [",".join(WHOLE_RUN[1])]
     for s in samples:
@@ -252,19 +258,19 @@ def test_an_older_schema_is_read_among_many(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
     told = {"blocks": str(manyruns.BLOCKS), "processes": str(manyruns.PROCESSES)}
     before = [replace(tier, env={**tier.env, **told}) for tier in tiers]
-    old, new = (estimates.make(read_samples(packed, before), before, {}).rows,
-                estimates.make(samples, tiers, {}).rows)  # fmt: skip
+    old, new = (estimates.make_estimates(read_samples(packed, before), before, {}).rows,
+                estimates.make_estimates(samples, tiers, {}).rows)  # fmt: skip
     assert len(old) == 8
     for ours, theirs in zip(old, new, strict=True):
         assert (ours.name, ours.cost) == (theirs.name, theirs.cost)
         assert ours.values == pytest.approx(theirs.values)
 
 
-def test_a_folder_that_cannot_be_read_is_named(
+def test_unreadable_directory_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Root may read anything, so the refusal is made up; loops of links are real."""
-    manyruns.write(tmp_path, 4)
+    """PermissionError is simulated, because root can read everything; the loop of links is real."""
+    manyruns.write_runs(tmp_path, 4)
     loop = tmp_path / "machine-00003" / "samples.csv"
     loop.unlink()
     loop.symlink_to(loop.name)
@@ -292,15 +298,15 @@ def test_a_folder_that_cannot_be_read_is_named(
         ("soon", True, False),
     ],
 )
-def test_a_clock_that_is_wrong_dates_no_run(
+def test_run_dated_by_a_wrong_clock_is_refused(
     tmp_path: Path, told: str, fresh: bool, right: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
     said = now if told == "now" else told
     file = tmp_path / "machine"
     file.write_text(f"kernel=x\ndate={said}\n")
-    fetch.set_right(file, "host", fresh)
+    fetch.correct_date(file, "host", fresh)
     text = file.read_text()
     assert (f"date={said}\n" in text and "clock_said" not in text) is right
     assert (f"clock_said={said}\n" in text and f"date={now[:14]}" in text) is not right
-    assert (f"its clock says {said}" in capsys.readouterr().err) is not right
+    assert (f"its clock shows {said}" in capsys.readouterr().err) is not right

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Events of hardware counters: from the files of processes to the page, or none."""
+"""Tests of hardware counters in runs: from the files of processes to the report."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ HEAD = ",".join(hwcounters.COLUMNS)
 ROWS = "empty-loop,none,{},{},{}\nempty-loop,none-clone,instructions,3.5,1.000\n"
 
 
-def processes(folder: Path) -> Path:
-    """Three processes, whose numbers differ; in one of them the counter ran half of the time."""
+def write_processes(folder: Path) -> Path:
+    """Write three processes with different counts; in one of them the counter ran half of the
+    time."""
     for number, (events, share) in enumerate((("3.25", "1.0"), ("9.5", "0.5"), ("3.0", "1.0")), 1):
         part = rawdata.write_tier(folder / f"process-{number}", 24, number, rawdata.BENCHES[:2])
         (part / "counters").write_text(f"{HEAD}\n{ROWS.format('instructions', events, share)}")
     return folder
 
 
-def test_the_page_has_the_events_of_a_pass(tmp_path: Path) -> None:
-    """The median of the processes. What was scaled once is called so."""
-    raw, run = processes(tmp_path / "raw"), tmp_path / "run"
+def test_report_has_events_per_pass(tmp_path: Path) -> None:
+    """The report has the median of the processes, and marks events that were scaled in one of
+    them."""
+    raw, run = write_processes(tmp_path / "raw"), tmp_path / "run"
     assert main(["collect", str(run), "--raw", f"native={raw}"]) == 0
     (entry,) = json.loads((run / "env.json").read_text())["tiers"]
     assert entry["counters"] == [
@@ -60,7 +62,7 @@ def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
         ("\x00\n", ":1: its columns are not "),
     ],
 )
-def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
     (raw / "counters").write_text(text)
     with pytest.raises(RunError, match="counters") as refused:
@@ -71,6 +73,6 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
 @pytest.mark.parametrize(
     "wrong", ["x", [1], [["a", "b", "c", "many", 1]], {"a": 1}, [["a", "b", "c", 10**400, 1]]]
 )
-def test_a_bad_entry_is_named(wrong: object) -> None:
+def test_invalid_counter_entry_is_reported(wrong: object) -> None:
     with pytest.raises(RunError, match=r"env\.json: counters holds"):
-        hwcounters.of_entries(wrong)
+        hwcounters.parse_entries(wrong)

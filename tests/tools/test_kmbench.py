@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmbench as a command: its arguments, its output and its files."""
+"""Tests of the command kmbench: its arguments, output and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from pathlib import Path
 
 import pytest
 from kmtools.measure import collect
-from nativeprograms import EXIT_INTERRUPTED, EXIT_USAGE, KMBENCH, env_of, kmbench, run
+from nativeprograms import (
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    KMBENCH,
+    read_env_file,
+    run_kmbench,
+    run_program,
+)
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
@@ -25,22 +32,22 @@ RUNS = 10
 
 
 def test_list_names_groups_and_variants() -> None:
-    """Each benchmark has a line, with the baseline first."""
-    done = kmbench("list")
+    """`kmbench list` has a line for each benchmark, with the baseline first."""
+    done = run_kmbench("list")
     assert done.returncode == 0
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
     assert lines["empty-loop"].split()[:2] == ["none", "none-clone"]
     assert "marker-jump-on" in lines["empty-loop-peers"].split()
 
 
-def test_a_run_can_be_collected(tmp_path: Path) -> None:
-    """The samples are of the named benchmarks, and every window has core cycles."""
-    done = kmbench("run", "-b", 8, "-o", tmp_path / "raw", "empty-loop", "memcpy-4096")
+def test_samples_of_a_run_can_be_collected(tmp_path: Path) -> None:
+    """A run has samples of the named benchmarks, and each window has core cycles."""
+    done = run_kmbench("run", "-b", 8, "-o", tmp_path / "raw", "empty-loop", "memcpy-4096")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     raw = collect.load_raw("native", tmp_path / "raw")
     assert {row.benchmark for row in raw.rows} == {"empty-loop", "memcpy-4096"}
-    assert env_of(tmp_path / "raw")["cycles"] in ("counted", "estimated")
+    assert read_env_file(tmp_path / "raw")["cycles"] in ("counted", "estimated")
     for row in raw.rows:
         assert 0.05 < (row.core_cycles or 0) / row.value < 20
 
@@ -49,7 +56,7 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
     """The same seed gives the same order of variants."""
     orders = []
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
-        kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
+        run_kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
         rows = collect.load_raw("native", tmp_path / name).rows
         counts: dict[str, list[int]] = {}
         for row in rows:
@@ -61,14 +68,14 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
 
 
 def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
-    """Of cheap and of dear variants alike. Windows that are cut are longer, a CPU whose speed
-    changes makes some a little shorter. Where it changes by half after the lengths were found,
-    as beside a neighbour that comes on the same core, most are outside; such a run says nothing."""
+    """Windows of cheap and costly variants have this length. Interrupted windows are longer, and a
+    CPU that becomes faster makes some shorter. If its speed changes by half after the calibration,
+    for example by a new neighbour process, most windows are outside; such a run does not count."""
     runs = []
     for number in range(RUNS):
         raw = tmp_path / str(number)
-        kmbench("run", "-b", 16, "-o", raw, "marker-enabled")
-        khz = int(env_of(raw)["tsc_khz"])
+        run_kmbench("run", "-b", 16, "-o", raw, "marker-enabled")
+        khz = int(read_env_file(raw)["tsc_khz"])
         windows: dict[tuple[str, int], list[float]] = {}
         for row in collect.load_raw("native", raw).rows:
             windows.setdefault((row.variant, row.size), []).append(1000 * row.value / khz)
@@ -81,10 +88,11 @@ def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
     raise AssertionError(runs)
 
 
-def test_windows_of_cold_code_cost_the_same_wherever_they_stand(tmp_path: Path) -> None:
-    """The first of a variant's three windows is no costlier than the other two: else slopes are
-    spread by the order, which is random. Code of the second level is flushed for each pass."""
-    kmbench("run", "-b", 64, "-o", tmp_path / "raw", "cold-icache-l2")
+def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> None:
+    """The first of a variant's three windows costs no more than the others; otherwise slopes depend
+    on the random order. For cold-icache-l2, the code is evicted from the L1 cache before each
+    pass."""
+    run_kmbench("run", "-b", 64, "-o", tmp_path / "raw", "cold-icache-l2")
     rows = collect.load_raw("native", tmp_path / "raw").rows
     least = min(row.size for row in rows)
     costs: list[list[float]] = [[], []]
@@ -96,11 +104,11 @@ def test_windows_of_cold_code_cost_the_same_wherever_they_stand(tmp_path: Path) 
 
 
 def test_sites_are_switched_in_random_order(tmp_path: Path) -> None:
-    """Sizes and ways are mixed, anew in each block and with each seed; on and off are apart; a
-    million sites take three rounds."""
+    """Sizes and mechanisms are in random order in each block, which depends on the seed; switching
+    a million sites takes three rounds."""
     orders = []
     for seed in (1, 2):
-        assert kmbench("run", "-b", 9, "-s", seed, "-o", tmp_path / str(seed), "arm-scaling")
+        assert run_kmbench("run", "-b", 9, "-s", seed, "-o", tmp_path / str(seed), "arm-scaling")
         rows = collect.load_raw("native", tmp_path / str(seed)).rows
         rounds = {row.size: row.value for row in rows if row.variant == "batched-round-count"}
         assert set(rounds.values()) == {3} and 1_000_000 in rounds
@@ -117,10 +125,10 @@ def test_sites_are_switched_in_random_order(tmp_path: Path) -> None:
     assert not all(ascending for _, ascending in orders)
 
 
-def test_the_cpu_of_a_gap_is_the_one_that_waited(tmp_path: Path) -> None:
+def test_gap_sample_has_the_cpu_that_waited(tmp_path: Path) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("a gap needs a second CPU")
-    assert kmbench("run", "-b", 1, "-o", tmp_path / "raw", "arm-scaling", "arm-stall")
+    assert run_kmbench("run", "-b", 1, "-o", tmp_path / "raw", "arm-scaling", "arm-stall")
     rows = collect.load_raw("native", tmp_path / "raw").rows
     switched = {row.cpu for row in rows if row.measured == "switch"}
     waited = {row.cpu for row in rows if row.measured == "gap"}
@@ -128,47 +136,50 @@ def test_the_cpu_of_a_gap_is_the_one_that_waited(tmp_path: Path) -> None:
 
 
 def test_processes_have_their_stack_and_heap_at_different_places() -> None:
-    """The places of 16 processes that follow each other are all different, and kept in env."""
+    """16 consecutive processes have different addresses, and the env file contains them."""
     places = []
     for seed in range(1, 17):
-        lines = kmbench("env", "--seed", seed).stdout.splitlines()
+        lines = run_kmbench("env", "--seed", seed).stdout.splitlines()
         places.append({line for line in lines if "_offset=" in line})
     assert all(len(place) == 2 for place in places)
     assert len({line for place in places for line in place}) == 32
 
 
-def added(medians: dict[str, float], variant: str) -> float:
-    """What a variant adds to the empty loop."""
+def compute_added_cost(medians: dict[str, float], variant: str) -> float:
+    """Return the cost that a variant adds to the empty loop."""
     return medians[variant] - medians["none"]
 
 
-def enabled_runs() -> Iterator[dict[str, float]]:
-    """The medians of marker-enabled, of at most ten runs."""
+def measure_enabled() -> Iterator[dict[str, float]]:
+    """Yield the medians of marker-enabled in up to ten runs."""
     for _ in range(RUNS):
-        done = kmbench("run", "-b", 100, "marker-enabled")
+        done = run_kmbench("run", "-b", 100, "marker-enabled")
         assert done.returncode == 0, done.stderr
         rows = [line.split() for line in done.stdout.splitlines() if line[-1:].isdigit()]
         yield {row[0]: float(row[4]) for row in rows}
 
 
 def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None:
-    """A neighbour on the core makes both slower, the marker more: the best of ten runs counts."""
+    """The best of ten runs counts: a neighbour process on the core slows down the marker more."""
     ratios: list[float] = []
-    for medians in enabled_runs():
-        ratios.append(added(medians, "typed-direct-call") / added(medians, "function-pointer"))
+    for medians in measure_enabled():
+        ratios.append(
+            compute_added_cost(medians, "typed-direct-call")
+            / compute_added_cost(medians, "function-pointer")
+        )
         if ratios[-1] <= CALLS:
             return
     raise AssertionError(ratios)
 
 
-def test_what_makes_a_probe_safe_to_remove_costs_less_than_a_call() -> None:
-    """Readers of RCU are a store and a barrier of the compiler, in the marker's own code: the
-    difference between two rows is less than a call. The best of ten runs counts."""
+def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
+    """The RCU read-side section around a probe costs less than a call: it is a store and a compiler
+    barrier in the code of the marker. The best of ten runs counts."""
     ratios: list[float] = []
-    for medians in enabled_runs():
+    for medians in measure_enabled():
         with_readers, without = "varargs-empty-probe", "varargs-empty-probe-no-preempt-disable"
-        own = added(medians, with_readers) - added(medians, without)
-        ratios.append(own / added(medians, "function-pointer"))
+        own = compute_added_cost(medians, with_readers) - compute_added_cost(medians, without)
+        ratios.append(own / compute_added_cost(medians, "function-pointer"))
         if ratios[-1] <= 1:
             return
     raise AssertionError(ratios)
@@ -194,15 +205,15 @@ def test_what_makes_a_probe_safe_to_remove_costs_less_than_a_call() -> None:
 )
 def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
     """Exit code 2 and a message on stderr."""
-    done = kmbench(*words)
+    done = run_kmbench(*words)
     assert done.returncode == EXIT_USAGE
     assert done.stderr
     assert done.stdout == ""
 
 
 def test_help_goes_to_stdout() -> None:
-    """The usage is on stdout, so that a pager can show it."""
-    done = kmbench("--help")
+    """The usage is printed on stdout, so that a pager can show it."""
+    done = run_kmbench("--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: kmbench list")
     assert done.stderr == ""
@@ -212,7 +223,7 @@ def test_help_goes_to_stdout() -> None:
     "words", [("--help",), ("list",), ("env",), ("run", "-b", "2", "empty-loop")]
 )
 def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
-    """Exit code 1 and a message on stderr, for every kind of output."""
+    """/dev/full as output gives exit code 1 and a message on stderr."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
             [str(KMBENCH), *words],
@@ -228,29 +239,29 @@ def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [("list",), ("env",), ("run", "-b", "2", "empty-loop")])
 def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
-    """A file that the program opens does not replace standard output."""
-    done = run("sh", "-c", 'exec "$0" "$@" >&-', KMBENCH, *words)
+    """No file that the program opens gets the descriptor of a closed stdout."""
+    done = run_program("sh", "-c", 'exec "$0" "$@" >&-', KMBENCH, *words)
     assert done.returncode == 1
     assert "standard output: not written: Bad file descriptor" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
 def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
-    """Exit code 1 and a message, also if the output is larger than a buffer."""
+    """The exit code is 1, also if the output is larger than the buffer."""
     (tmp_path / name).symlink_to("/dev/full")
-    done = kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
+    done = run_kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
     assert done.returncode == 1
     assert f"{name.removesuffix('.csv')}: not written" in done.stderr
     assert Path("/dev/full").is_char_device()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
-def test_a_full_disk_leaves_no_file_that_lacks_its_end(tmp_path: Path) -> None:
+def test_full_disk_leaves_no_truncated_file(tmp_path: Path) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("no tmpfs can be mounted here")
     try:
-        done = kmbench("run", "-b", 200, "-o", tmp_path / "run", "empty-loop")
+        done = run_kmbench("run", "-b", 200, "-o", tmp_path / "run", "empty-loop")
         assert done.returncode == 1
         assert done.stderr.count("No space left on device") == 1
         assert [path.name for path in (tmp_path / "run").iterdir()] == ["env"]
@@ -262,7 +273,7 @@ def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
     """No benchmark is measured, not even the first."""
     place = tmp_path / "file"
     place.touch()
-    done = kmbench("run", "-b", 2, "-o", place, "empty-loop")
+    done = run_kmbench("run", "-b", 2, "-o", place, "empty-loop")
     assert done.returncode == 1
     assert f"{place}/env: Not a directory" in done.stderr
     assert "windows" not in done.stderr
@@ -293,9 +304,9 @@ def test_progress_is_shown_on_a_terminal() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
-    """Exit code 130, and files that can be collected."""
+    """The exit code is 130, and the files can be collected."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
-    # The process that runs the tests may ignore the signal.
+    # pytest may have been started with the signal ignored.
     words = ["env", "--default-signal", *words]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1)
@@ -307,7 +318,7 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
 
 
 def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
-    """An ignored SIGHUP stays ignored."""
+    """kmbench does not install a handler for SIGHUP if it is ignored."""
     raw = tmp_path / "raw"
     words = ["nohup", str(KMBENCH), "run", "-b", "2000", "-o", str(raw), "memcpy-4096"]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
@@ -318,11 +329,11 @@ def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
 
 
 def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
-    """Its samples would be mistaken for those of the new run."""
+    """Old samples would be mistaken for those of the new run."""
     raw = tmp_path / "raw"
-    assert run(KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop").returncode == 0
+    assert run_program(KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop").returncode == 0
     before = (raw / "env").read_text()
-    done = run(KMBENCH, "run", "-b", 2, "-o", raw, "memcpy-4096")
+    done = run_program(KMBENCH, "run", "-b", 2, "-o", raw, "memcpy-4096")
     assert done.returncode == 1
     assert "holds another run" in done.stderr
     assert (raw / "env").read_text() == before

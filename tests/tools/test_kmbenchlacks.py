@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmbench where the kernel or the CPU lacks something: what it skips, and its messages."""
+"""Tests of kmbench without some features of the kernel or the CPU: skipped benchmarks, messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nativeprograms import (
     EXIT_USAGE,
     KMBENCH,
     NATIVE,
-    denied,
-    env_of,
-    kmbench,
-    run,
+    read_env_file,
+    run_kmbench,
+    run_kmbench_denied,
+    run_program,
 )
 
 pytestmark = pytest.mark.usefixtures("native_programs")
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.usefixtures("native_programs")
     ],
 )
 def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: Path) -> None:
-    """Exit code 4; stderr names the reason and what is skipped."""
-    done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    """The exit code is 4; stderr has the reason and the skipped benchmarks."""
+    done = run_kmbench_denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == EXIT_SKIP
     assert named in done.stderr
     assert "SKIP all benchmarks" in done.stderr
@@ -40,19 +40,19 @@ def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: P
 
 
 def test_without_membarrier_the_tests_are_skipped() -> None:
-    """The KTAP plan says that all tests are skipped."""
-    done = run(NATIVE / "deny", f"membarrier={errno.ENOSYS}", "--", NATIVE / "test", 10)
+    """The test program exits with 4, and its KTAP plan is `1..0 # SKIP`."""
+    done = run_program(NATIVE / "deny", f"membarrier={errno.ENOSYS}", "--", NATIVE / "test", 10)
     assert done.returncode == EXIT_SKIP
     assert "1..0 # SKIP" in done.stdout
 
 
-def test_refused_affinity_is_named(tmp_path: Path) -> None:
-    """A message says that the run is not pinned; for a requested CPU, this is an error."""
+def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
+    """A message says that the run is not pinned to a CPU; with --cpu, this is an error."""
     what = f"sched_setaffinity={errno.EPERM}"
-    done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    done = run_kmbench_denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == 0
     assert "SKIP pinning" in done.stderr
-    done = denied(what, "run", "-b", 2, "-c", 0, "empty-loop")
+    done = run_kmbench_denied(what, "run", "-b", 2, "-c", 0, "empty-loop")
     assert done.returncode == EXIT_USAGE
 
 
@@ -65,23 +65,23 @@ def test_refused_affinity_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path: Path) -> None:
-    """The reason is on stderr; env has the word `estimated`."""
+    """stderr has the reason; the env file has cycles=estimated."""
     raw = tmp_path / "raw"
-    done = denied(f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop")
+    done = run_kmbench_denied(f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop")
     assert done.returncode == 0
     assert "core cycles are estimated" in done.stderr
     assert why in done.stderr
-    assert env_of(raw)["cycles"] == "estimated"
+    assert read_env_file(raw)["cycles"] == "estimated"
 
 
 def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:
-    """One message names it, env lacks it, and the samples can be read."""
+    """A message says so, the env file has no tsc_khz, and the samples are valid."""
     raw = tmp_path / "raw"
-    done = run(NATIVE / "kmbench-no-tsc", "run", "-b", 2, "-o", raw, "empty-loop")
+    done = run_program(NATIVE / "kmbench-no-tsc", "run", "-b", 2, "-o", raw, "empty-loop")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("SKIP tsc_khz") == 1
     assert "without an invariant TSC" in done.stderr
-    env = env_of(raw)
+    env = read_env_file(raw)
     assert env["invariant_tsc"] == "0"
     assert "tsc_khz" not in env
     assert collect.load_raw("native", raw).rows
@@ -92,35 +92,35 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     if "nonstop_tsc" not in flags:
         pytest.skip("the TSC of this CPU is not invariant")
-    done = kmbench("run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    done = run_kmbench("run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert "SKIP tsc_khz" not in done.stderr
-    env = env_of(tmp_path / "raw")
+    env = read_env_file(tmp_path / "raw")
     assert env["invariant_tsc"] == "1"
     assert int(env["tsc_khz"]) > 100_000
 
 
 def test_a_single_cpu_has_no_observer() -> None:
     """A benchmark that needs another CPU is skipped; the exit code is 4 if it is the only one."""
-    done = run(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
+    done = run_program(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
     assert "arm-stall: SKIP, no second CPU can be had for its observer thread\n" in done.stderr
-    done = run(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
+    done = run_program(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
     assert done.returncode == 0
     assert done.stderr.count("no second CPU") == 1
 
 
 def test_without_affinity_there_is_no_observer() -> None:
-    """This holds for any number of CPUs."""
-    done = denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
+    """Benchmarks with an observer on another CPU are skipped if sched_setaffinity() fails."""
+    done = run_kmbench_denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
     assert done.returncode == EXIT_SKIP
     assert "SKIP pinning" in done.stderr
     assert "no second CPU can be had" in done.stderr
 
 
 def test_a_single_cpu_has_no_storms() -> None:
-    """Each storm has a line that says it is skipped."""
-    done = run(NATIVE / "test", 10, "storm", one_cpu=True)
+    """With one CPU, each stress test (storm) prints a SKIP line."""
+    done = run_program(NATIVE / "test", 10, "storm", one_cpu=True)
     results = [line for line in done.stdout.splitlines() if line.startswith(("ok", "not ok"))]
     assert results
     assert all("# SKIP one CPU" in line for line in results)

@@ -10,7 +10,7 @@ from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import kproberatio
 
 
-def entry(variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS) -> dict[str, Any]:
+def make_entry(variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS) -> dict[str, Any]:
     tier = {UNIT_INSTRUCTIONS: "icount", UNIT_TSC: "metal", UNIT_EMULATED: "vm"}[unit]
     return {
         "tier": tier, "kernel": "6.1", "benchmark": "marker-enabled", "variant": variant,
@@ -18,15 +18,19 @@ def entry(variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS) -> d
     }  # fmt: skip
 
 
-RUN = [entry("none", None), entry("varargs-probe-copies-data", 30), entry("kprobe-on-probe", 615)]
+RUN = [
+    make_entry("none", None),
+    make_entry("varargs-probe-copies-data", 30),
+    make_entry("kprobe-on-probe", 615),
+]
 
 
-def test_gives_the_published_ratio() -> None:
-    assert f"{kproberatio.published_ratio():.0f}" == "75"
+def test_ratio_equals_the_published_one() -> None:
+    assert f"{kproberatio.compute_published_ratio():.0f}" == "75"
 
 
-def test_the_marker_itself_is_no_part_of_the_kprobe() -> None:
-    told = kproberatio.sentences(RUN)
+def test_cost_of_the_marker_is_subtracted_from_the_kprobe() -> None:
+    told = kproberatio.make_sentences(RUN)
     assert told[:2] == [
         "In 2006, on a Pentium 4, it added 75 times the marker's cycles.",
         "Here, icount, kernel 6.1: 19.5 times the marker's instructions.",
@@ -34,25 +38,25 @@ def test_the_marker_itself_is_no_part_of_the_kprobe() -> None:
     assert "Instructions are no cycles" in told[2]
 
 
-def test_cycles_need_no_such_remark() -> None:
+def test_ratio_in_cycles_has_no_remark() -> None:
     marker, kprobe = (
-        entry(RUN[1]["variant"], 40, UNIT_TSC),
-        entry("kprobe-on-probe", 2040, UNIT_TSC),
+        make_entry(RUN[1]["variant"], 40, UNIT_TSC),
+        make_entry("kprobe-on-probe", 2040, UNIT_TSC),
     )
-    assert kproberatio.sentences([marker, kprobe])[1:] == [
+    assert kproberatio.make_sentences([marker, kprobe])[1:] == [
         "Here, metal, kernel 6.1: 50.0 times the marker's cycles."
     ]
-    assert len(kproberatio.sentences([*RUN, marker, kprobe])) == 3
+    assert len(kproberatio.make_sentences([*RUN, marker, kprobe])) == 3
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_without_a_row_there_is_no_ratio(lost: int) -> None:
     rest = [row for row in RUN if row is not RUN[lost]]
-    assert bool(kproberatio.sentences(rest)) == (lost == 0)
+    assert bool(kproberatio.make_sentences(rest)) == (lost == 0)
 
 
-def test_emulated_ticks_and_unbounded_rows_give_none() -> None:
+def test_emulated_ticks_and_unbounded_rows_give_no_ratio() -> None:
     ticks = [{**row, "tier": "vm", "unit": UNIT_EMULATED} for row in RUN]
-    assert not list(kproberatio.lines(ticks))
-    assert not list(kproberatio.lines([{**row, "delta": None} for row in RUN]))
-    assert not list(kproberatio.lines([{**row, "delta": 0.0} for row in RUN]))
+    assert not list(kproberatio.render_section(ticks))
+    assert not list(kproberatio.render_section([{**row, "delta": None} for row in RUN]))
+    assert not list(kproberatio.render_section([{**row, "delta": 0.0} for row in RUN]))

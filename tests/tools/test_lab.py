@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verdicts of the laboratory: what it reads, what it refuses, and which runs fail."""
+"""Tests of kmtools.lab: the log scanner, kernels.txt, builds, the initramfs, and verdicts of
+boots."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ import tty
 from pathlib import Path
 
 import pytest
-from fakelab import run_fake
+from fakelab import boot_fake
 from kmtools.base.errors import UnableError
 from kmtools.lab import build, catalogue, initramfs, logscan, shell
-from kmtools.lab.logscan import scan_log, with_context
+from kmtools.lab.logscan import scan_log, select_context
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,18 +62,18 @@ DIRTY_LINES = [
 ]
 
 
-def test_clean_log_has_no_dirt() -> None:
+def test_clean_log_has_no_faults() -> None:
     assert scan_log(CLEAN_LOG) == []
 
 
 @pytest.mark.parametrize("line", DIRTY_LINES)
-def test_dirty_line_is_found(line: str) -> None:
+def test_each_fault_line_is_found(line: str) -> None:
     stamped = f"[    2.000000] {line}"
     assert scan_log(f"{CLEAN_LOG}{stamped}\n") == [stamped]
 
 
 def test_faults_of_foreign_code_are_not_reported() -> None:
-    """Between the lines that a job writes; a fault before or behind them is."""
+    """Faults between the two lines that a job writes are ignored, others are reported."""
     fault = "BUG: unable to handle page fault"
     lines = [fault + " 1", logscan.FOREIGN, fault + " 2", logscan.OURS, fault + " 3"]
     assert scan_log("\n".join(f"[    1.000000] {line}" for line in lines)) == [
@@ -81,7 +82,7 @@ def test_faults_of_foreign_code_are_not_reported() -> None:
     assert scan_log(f"{logscan.FOREIGN}\n{fault}\n") == []
 
 
-def test_guest_finds_the_same_dirt(tmp_path: Path) -> None:
+def test_grep_in_the_guest_finds_the_same_faults(tmp_path: Path) -> None:
     for name, patterns in (("dirt", logscan.DIRT), ("clean", logscan.CLEAN)):
         (tmp_path / name).write_text("".join(f"{pattern}\n" for pattern in patterns))
     log = tmp_path / "log"
@@ -97,12 +98,12 @@ def test_guest_finds_the_same_dirt(tmp_path: Path) -> None:
     assert found.stdout.splitlines() == DIRTY_LINES
 
 
-def test_context_surrounds_the_fault() -> None:
-    shown = with_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
+def test_lines_around_a_fault_are_selected() -> None:
+    shown = select_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
     assert shown == ["c", "WARNING: x", "d"]
 
 
-def test_catalogue_is_well_formed() -> None:
+def test_kernels_txt_is_valid() -> None:
     entries = catalogue.load()
     assert entries[0].name == catalogue.default_name()
     assert len({entry.name for entry in entries}) == len(entries)
@@ -118,9 +119,9 @@ def test_catalogue_is_well_formed() -> None:
         ("a b c d debug:\n", ":1: debug: is no role"),
     ],
 )
-def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
+def test_error_in_kernels_txt_has_the_line_number(text: str, message: str) -> None:
     with pytest.raises(UnableError, match=message):
-        catalogue.parse(text)
+        catalogue.parse_catalogue(text)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +137,17 @@ def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
         ("linux-image-*-amd64", "linux-image-7.3-cloud-amd64", False),
     ],
 )
-def test_image_pattern(pattern: str, package: str, fits: bool) -> None:
+def test_image_pattern_matches_versions(pattern: str, package: str, fits: bool) -> None:
     assert catalogue.Entry("name", "suite", pattern, "suite", "gates").matches(package) is fits
 
 
-def test_unknown_kernel_names_the_known_ones() -> None:
+def test_error_about_an_unknown_kernel_lists_known_ones() -> None:
     with pytest.raises(UnableError, match=r"unknown kernel '0\.99'.*6\.1"):
         catalogue.find("0.99")
 
 
 @pytest.mark.parametrize("program", ["lab", "vm"])
-def test_unknown_kernel_on_the_command_line(program: str, tmp_path: Path) -> None:
+def test_unknown_kernel_on_the_command_line_is_refused(program: str, tmp_path: Path) -> None:
     job = tmp_path / "job"
     job.touch()
     words = {"lab": ["fetch", "0.99"], "vm": ["run", "--kernel=0.99", f"--job={job}"]}
@@ -162,31 +163,31 @@ def test_unknown_kernel_on_the_command_line(program: str, tmp_path: Path) -> Non
     assert "unknown kernel '0.99'" in done.stderr
 
 
-def test_source_mirror_follows_changes_and_keeps_objects(tmp_path: Path) -> None:
+def test_source_copy_is_updated_and_objects_are_kept(tmp_path: Path) -> None:
     src, objects = tmp_path / "src", tmp_path / "objects"
     (src / "sub").mkdir(parents=True)
     (src / ".git").mkdir()
     for name in ("Kbuild", "a.c", "sub/b.c", ".git/config", "a.o", "a.mod.c"):
         (src / name).write_text(name)
-    build.mirror(src, objects)
+    build.update_copy(src, objects)
     (objects / "a.o").write_text("built here")
     (objects / "a.c").touch()
     stamp = (objects / "a.c").stat().st_mtime_ns
     (src / "sub/b.c").unlink()
     (src / "c.c").write_text("new")
-    build.mirror(src, objects)
+    build.update_copy(src, objects)
     there = {str(path.relative_to(objects)) for path in objects.rglob("*") if path.is_file()}
     assert there == {"Kbuild", "a.c", "c.c", "a.o"}
     assert (objects / "a.c").stat().st_mtime_ns == stamp
 
 
-def test_only_modules_of_the_last_build_count(tmp_path: Path) -> None:
+def test_stale_modules_of_earlier_builds_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "modules.order").write_text("/src/a/x.ko\nb/y.o\n")
-    found = build.built_modules(tmp_path)
+    found = build.list_built_modules(tmp_path)
     assert found == [tmp_path / "a/x.ko", tmp_path / "b/y.ko"]
 
 
-def test_archive_is_a_cpio(tmp_path: Path) -> None:
+def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
     (tmp_path / "tree/deep").mkdir(parents=True)
     (tmp_path / "tree/deep/file").write_text("abc")
     out = io.BytesIO()
@@ -201,9 +202,9 @@ def test_archive_is_a_cpio(tmp_path: Path) -> None:
     assert data.count(b"070701") == len(names)
 
 
-def test_good_run(laboratory: Path) -> None:
+def test_successful_job_passes(laboratory: Path) -> None:
     script = 'echo "all quiet" >"$console"; echo "ok 1 x" >"$status"; finish 0'
-    result, said = run_fake(laboratory, script)
+    result, said = boot_fake(laboratory, script)
     assert result.ok, result.reason
     assert said == ["ok 1 x"]
     assert (laboratory / "out/results/answer").read_text() == "42\n"
@@ -215,7 +216,7 @@ def test_good_run(laboratory: Path) -> None:
 
 
 def test_missing_exit_status_fails(laboratory: Path) -> None:
-    result, _ = run_fake(laboratory, 'echo "ok 1 x" >"$status"')
+    result, _ = boot_fake(laboratory, 'echo "ok 1 x" >"$status"')
     assert not result.ok
     assert result.exit_code is None
     assert "without an exit status" in result.reason
@@ -223,7 +224,7 @@ def test_missing_exit_status_fails(laboratory: Path) -> None:
 
 @pytest.mark.parametrize("line", ["kmarkers-exit 0", "kmarkers-exit 0123456789abcdef 0", "exit 0"])
 def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
-    result, said = run_fake(laboratory, f'finish 0; echo "{line}" >"$status"')
+    result, said = boot_fake(laboratory, f'finish 0; echo "{line}" >"$status"')
     assert not result.ok
     assert said == [line]
     assert not (laboratory / "out/results").exists()
@@ -231,18 +232,18 @@ def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
 
 
 def test_exit_line_inside_another_line_fails(laboratory: Path) -> None:
-    result, _ = run_fake(laboratory, 'echo "# kmarkers-exit $nonce 0" >"$status"')
+    result, _ = boot_fake(laboratory, 'echo "# kmarkers-exit $nonce 0" >"$status"')
     assert result.exit_code is None
 
 
 def test_failed_job_fails(laboratory: Path) -> None:
-    result, _ = run_fake(laboratory, "finish 3")
+    result, _ = boot_fake(laboratory, "finish 3")
     assert not result.ok
     assert result.exit_code == 3
 
 
-def test_dirty_log_fails_a_job_that_succeeded(laboratory: Path) -> None:
-    result, _ = run_fake(laboratory, 'echo "[ 1.0] WARNING: CPU: 0" >"$console"; finish 0')
+def test_fault_in_the_log_fails_a_successful_job(laboratory: Path) -> None:
+    result, _ = boot_fake(laboratory, 'echo "[ 1.0] WARNING: CPU: 0" >"$console"; finish 0')
     assert not result.ok
     assert result.exit_code == 0
     assert result.dirt == ["[ 1.0] WARNING: CPU: 0"]
@@ -252,22 +253,22 @@ def test_dirty_log_fails_a_job_that_succeeded(laboratory: Path) -> None:
 def test_damaged_results_fail(laboratory: Path) -> None:
     whole = gzip.compress(os.urandom(4096))
     (laboratory / "results.tar.gz").write_bytes(whole[:100])
-    result, _ = run_fake(laboratory, "finish 0")
+    result, _ = boot_fake(laboratory, "finish 0")
     assert not result.ok
     assert "results did not come through" in result.reason
 
 
-def test_results_cannot_leave_their_directory(laboratory: Path) -> None:
+def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) -> None:
     with tarfile.open(laboratory / "results.tar.gz", "w:gz") as tar:
         tar.addfile(tarfile.TarInfo("results/../../escaped"))
-    result, _ = run_fake(laboratory, "finish 0")
+    result, _ = boot_fake(laboratory, "finish 0")
     assert not result.ok
     assert not (laboratory / "escaped").exists()
 
 
 def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
     script = 'echo "last words" >"$console"; echo $$ >"$HERE/pid"; exec sleep 1000'
-    result, _ = run_fake(laboratory, script, timeout=0.7)
+    result, _ = boot_fake(laboratory, script, timeout=0.7)
     assert not result.ok
     assert "no exit status after 0.7 s" in result.reason
     pid = int((laboratory / "pid").read_text())
@@ -276,8 +277,8 @@ def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
 
 
 def test_old_results_do_not_survive_a_failed_run(laboratory: Path) -> None:
-    assert run_fake(laboratory, "finish 0")[0].ok
-    result, _ = run_fake(laboratory, "exit 1")
+    assert boot_fake(laboratory, "finish 0")[0].ok
+    result, _ = boot_fake(laboratory, "exit 1")
     assert not result.ok
     assert not (laboratory / "out/results").exists()
 
@@ -294,12 +295,12 @@ def test_shell_needs_a_terminal() -> None:
     assert done.stderr.startswith("lab shell: a shell needs a terminal; ")
 
 
-def test_terminal_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_settings_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
         before = termios.tcgetattr(theirs)
-        with pytest.raises(KeyboardInterrupt), shell.terminal_kept():
+        with pytest.raises(KeyboardInterrupt), shell.keep_terminal_settings():
             tty.setraw(theirs)
             assert termios.tcgetattr(theirs) != before
             raise KeyboardInterrupt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers lint: each fault of layers and names is put into a tiny tree, and found."""
+"""Tests of the lint rules about layers and names: each violation is found in a tiny source tree."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ UP = "from kmtools.lab import two\n"
 DOWN = "from kmtools.base import one\n"
 
 
-def planted(root: Path, changes: dict[str, str]) -> list[str]:
-    """What is said of a tiny tree with some files more, or other ones."""
+def check_tree(root: Path, changes: dict[str, str]) -> list[str]:
+    """Return the messages about a tiny tree in which some files are added or replaced."""
     for name, text in (TREE | changes).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    return list(layers.breaches(root))
+    return list(layers.find_violations(root))
 
 
-def test_the_tree_is_clean() -> None:
-    assert list(layers.breaches()) == []
+def test_source_tree_has_no_violation() -> None:
+    assert list(layers.find_violations()) == []
 
 
 @pytest.mark.parametrize(
@@ -33,46 +33,46 @@ def test_the_tree_is_clean() -> None:
         ("base/d.c", "", ""),
         ("patcher/b.c", '#include "../base/a.h"\n', ""),
         ("patcher/b.c", "# include <kmarkers/nothing_of_ours.h>\n", ""),
-        ("base/a.c", '#include "../patcher/b.h"\n', "base may not know patcher"),
+        ("base/a.c", '#include "../patcher/b.h"\n', "base may not use patcher"),
         ("markers/c.c", '#include "../patcher/b.h"\n', "a private header of patcher"),
         ("tests/kernel/t.c", '#include "../../patcher/b.h"\n', ""),
-        ("elsewhere/a.c", "", "elsewhere/a.c: is on no layer"),
+        ("elsewhere/a.c", "", "elsewhere/a.c: belongs to no layer"),
         ("scripts/kmtools/lab/two.py", DOWN, ""),
-        ("scripts/kmtools/base/one.py", UP, "base may not know lab"),
-        ("scripts/kmtools/base/one.py", f"def late():\n    {UP}", "base may not know lab"),
-        ("scripts/kmtools/base/one.py", "import kmtools.lab.two\n", "base may not know lab"),
+        ("scripts/kmtools/base/one.py", UP, "base may not use lab"),
+        ("scripts/kmtools/base/one.py", f"def late():\n    {UP}", "base may not use lab"),
+        ("scripts/kmtools/base/one.py", "import kmtools.lab.two\n", "base may not use lab"),
     ],
 )
-def test_a_planted_fault_is_found(tmp_path: Path, file: str, text: str, said: str) -> None:
-    found = planted(tmp_path, {file: text})
+def test_each_inserted_violation_is_found(tmp_path: Path, file: str, text: str, said: str) -> None:
+    found = check_tree(tmp_path, {file: text})
     assert [line for line in found if said in line] == found
     assert len(found) == (1 if said else 0)
 
 
-def test_headers_and_modules_in_a_circle(tmp_path: Path) -> None:
+def test_cycles_of_headers_and_modules_are_found(tmp_path: Path) -> None:
     headers = {"base/a.h": '#include "b.h"\n', "base/b.h": '#include "a.h"\n'}
     modules = {
         "scripts/kmtools/lab/two.py": "from kmtools.lab import three\n",
         "scripts/kmtools/lab/three.py": "from kmtools.lab.four import f\n",
         "scripts/kmtools/lab/four.py": "from kmtools.lab.two import g\n",
     }
-    found = planted(tmp_path, headers | modules)
-    assert found[0] == "circle: base/a.h <-> base/b.h"
+    found = check_tree(tmp_path, headers | modules)
+    assert found[0] == "cycle: base/a.h <-> base/b.h"
     assert len(found) == 4 and all("kmtools/lab/" in line for line in found[1:])
 
 
-def module(root: Path, **sources: str) -> list[str]:
-    """What is said of the names of a module of these files."""
+def check_module_names(root: Path, **sources: str) -> list[str]:
+    """Compile a module with these source files; return the messages about its names."""
     for name, text in sources.items():
         (root / f"{name}.c").write_text(text)
         subprocess.run(["gcc", "-c", f"{name}.c"], cwd=root, check=True)
     (root / "kmarkers_some.mod").write_text("".join(f"/src/{name}.o\n" for name in sources))
-    return list(names.of_module(root / "kmarkers_some.ko", root))
+    return list(names.find_module_faults(root / "kmarkers_some.ko", root))
 
 
-def test_names_of_objects(tmp_path: Path) -> None:
+def test_object_files_with_wrong_names_are_found(tmp_path: Path) -> None:
     static = "static void twice(void) {}\nvoid patcher_"
-    found = module(
+    found = check_module_names(
         tmp_path,
         a=f"{static}a(void) {{ twice(); }}\nvoid stray(void) {{}}\n",
         b=f"int marker_state; {static}b(void) {{ twice(); }}\n",
@@ -83,9 +83,9 @@ def test_names_of_objects(tmp_path: Path) -> None:
     ]
 
 
-def test_objects_in_a_circle(tmp_path: Path) -> None:
-    """A label of the assembler is a use, too: it hid a circle in entry/."""
-    found = module(
+def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
+    """A reference in assembler code counts as a use of the symbol."""
+    found = check_module_names(
         tmp_path,
         hit='asm(".globl entry_call\\nentry_call: call entry_write\\n");\n',
         events="int entry_on(void); int entry_write(void) { return entry_on(); }\n",
@@ -93,7 +93,7 @@ def test_objects_in_a_circle(tmp_path: Path) -> None:
         top="int entry_on(void); int entry_main(void) { return entry_on(); }\n",
     )
     assert found == [
-        "circle: events.o <-> hit.o",
-        "circle: events.o <-> switch.o",
-        "circle: hit.o <-> switch.o",
+        "cycle: events.o <-> hit.o",
+        "cycle: events.o <-> switch.o",
+        "cycle: hit.o <-> switch.o",
     ]

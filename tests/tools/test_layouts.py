@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that the loops of the benchmarks begin where their layouts say."""
+"""Tests of code layouts: the loop of each variant begins at the offset in a cache line of its
+layout."""
 
 import re
 import subprocess
@@ -8,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kmtools.analyse.layouts import of_codes, place_of
+from kmtools.analyse.layouts import layout_of_code, offset_in_line
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.verdicts import difference
+from kmtools.analyse.verdicts import locate_difference
 from kmtools.measure.samples import LAYOUTS
-from kmtools.report.restable import BETWEEN, strip
+from kmtools.report.restable import BETWEEN, draw_layout_bars
 from nativeprograms import KMBENCH
 
 pytestmark = pytest.mark.usefixtures("native_programs")
@@ -22,10 +23,10 @@ FUNCTION = re.compile(r"^[0-9a-f]+ <(\w+)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\w+)(?:\s+([0-9a-f]+) <)?")
 
 
-def loops(program: Path) -> dict[str, set[int]]:
-    """Where in a cache line, in bytes, the loops of each variant begin at each layout.
+def find_loop_offsets(program: Path) -> dict[str, set[int]]:
+    """Return the offsets in a cache line at which the loops of a program begin, by VARIANT_LAYOUT.
 
-    A variant that reads the clock in each pass is left out: its windows are inside.
+    Variants that read the clock in each pass are left out: their windows are inside the loop.
     """
     words: list[str | Path] = ["objdump", "-d", "--no-show-raw-insn", program]
     code = subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -42,31 +43,31 @@ def loops(program: Path) -> dict[str, set[int]]:
                 clocks.append(int(at, 16))
             elif mnemonic[0] == "j" and target and int(target, 16) <= int(at, 16):
                 found.setdefault(name, set()).add(int(target, 16) % LINE)
-                # A cold path behind the window jumps back over one reading.
+                # A backward jump over one clock reading is that of a cold path, over two a loop.
                 if sum(clock >= int(target, 16) for clock in clocks) > 1:
                     each.add(name)
     return {name: begins for name, begins in found.items() if name not in each}
 
 
-def test_loops_begin_where_their_layouts_say() -> None:
-    found = loops(KMBENCH)
+def test_loops_begin_at_the_offsets_of_their_layouts() -> None:
+    found = find_loop_offsets(KMBENCH)
     layouts = range(LAYOUTS)
     rows = {name.rpartition("_")[0] for name in found}
     variants = {row for row in rows if all(f"{row}_{layout}" in found for layout in layouts)}
-    # A cold path of a marker may jump backwards too.
+    # A backward jump may also be that of a marker's cold path.
     wrong = [
         f"{row}_{layout}: {sorted(found[f'{row}_{layout}'])}"
         for row in sorted(variants)
         for layout in layouts
-        if place_of(layout) not in found[f"{row}_{layout}"]
+        if offset_in_line(layout) not in found[f"{row}_{layout}"]
     ]
     assert {"empty_none", "empty_jump", "empty_jump_16", "quiet_out", "entry_none"} <= variants
     assert not wrong
 
 
-def test_four_pieces_of_code_are_four_layouts() -> None:
-    """Where a variant has fewer pieces of code than layouts, these count as its layouts."""
-    places = [place_of(of_codes(layout, 4)) for layout in range(LAYOUTS)]
+def test_four_copies_of_code_are_four_layouts() -> None:
+    """A variant with four copies of its code has four layouts, at four offsets."""
+    places = [offset_in_line(layout_of_code(layout, 4)) for layout in range(LAYOUTS)]
     assert places == [0] * 8 + [16] * 8 + [32] * 8 + [48] * 8
     random = np.random.default_rng(1)
     both = [
@@ -76,17 +77,17 @@ def test_four_pieces_of_code_are_four_layouts() -> None:
         for base in (0, 100)
         for block in range(512)
     ]
-    few = difference(both[512:], both[:512], False, codes=4)
-    many = difference(both[512:], both[:512], False)
+    few = locate_difference(both[512:], both[:512], False, codes=4)
+    many = locate_difference(both[512:], both[:512], False)
     assert few.over_layouts is not None and many.over_layouts is not None
     assert few.over_layouts.half_width > 75 > 2 * many.over_layouts.half_width
     assert {one.layout for one in few.deltas} == {0, 2, 4, 6}
 
 
-def test_a_bar_for_each_place() -> None:
-    """In the order of places, and of a height that counts against the margin."""
-    dear = {place_of(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)}
+def test_layout_chart_has_a_bar_for_each_offset() -> None:
+    """The bars are sorted by offset; the height of a bar is the cost relative to the margin."""
+    dear = {offset_in_line(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)}
     low, high = chr(0x2581), chr(0x2588)
-    assert strip(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
-    assert strip({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
-    assert strip({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"
+    assert draw_layout_bars(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
+    assert draw_layout_bars({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
+    assert draw_layout_bars({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"

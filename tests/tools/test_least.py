@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A test that has fewer results than the tree says has failed."""
+"""Tests of tests/results.csv: a suite with fewer results than listed there fails."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(least, "table", lambda: TABLE)
+    monkeypatch.setattr(least, "read_minimums", lambda: TABLE)
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
-def guest(results: int, *more: str) -> SimpleNamespace:
-    """A boot that ended, in which the suite orders had so many results."""
+def make_result(results: int, *more: str) -> SimpleNamespace:
+    """Return the result of a boot in which the suite `orders` had `results` results."""
     lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(more, results + 1)]
     oks = "".join(f"ok {n} it works\n" for n in range(1, results + 1))
     status = f"# suite: orders\n{oks}{''.join(lines)}1..{results + len(more)}\n"
@@ -36,36 +36,38 @@ def guest(results: int, *more: str) -> SimpleNamespace:
     [
         (40, "6.1", []),
         (41, "6.1", []),
-        (28, "6.1", ["orders: 28 results, of at least 40"]),
+        (28, "6.1", ["orders: 28 results, fewer than the minimum of 40"]),
         (28, "6.12", []),
     ],
 )
 def test_a_suite_with_fewer_results_fails(results: int, kernel: str, wrong: list[str]) -> None:
     outcome = Outcome(kernel)
-    kernelsuite.judge(guest(results), outcome, {"KMARKERS_SUITES": "orders"})  # type: ignore[arg-type]
+    kernelsuite.add_boot_results(make_result(results), outcome, {"KMARKERS_SUITES": "orders"})  # type: ignore[arg-type]
     assert outcome.tally.failed == wrong
 
 
 def test_a_suite_that_did_not_run_fails() -> None:
     outcome = Outcome("6.12")
     settings = {"KMARKERS_SUITES": "orders cases modules"}
-    kernelsuite.judge(guest(40, "modules"), outcome, settings)  # type: ignore[arg-type]
-    assert outcome.tally.failed == ["cases: it has no result"]
+    kernelsuite.add_boot_results(make_result(40, "modules"), outcome, settings)  # type: ignore[arg-type]
+    assert outcome.tally.failed == ["cases: the suite has no result"]
 
 
 @pytest.mark.parametrize(("passed", "skipped", "good"), [(190, 0, 1), (180, 10, 1), (189, 0, 0)])
-def test_a_row_with_fewer_results_fails(passed: int, skipped: int, good: int) -> None:
+def test_suite_outside_kernels_with_fewer_results_fails(
+    passed: int, skipped: int, good: int
+) -> None:
     one = Tally(passed, skipped=["x: a reason"] * skipped)
     total = suite.run_all([suite.Suite("native-plain", lambda log: one)])
     assert len(total.failed) == 1 - good
 
 
-def test_a_row_that_cannot_run_here_has_its_own_reason() -> None:
+def test_skipped_suite_does_not_fail_for_missing_results() -> None:
     one = Tally(skipped=["no compiler"], absent=1)
     assert not suite.run_all([suite.Suite("native-plain", lambda log: one)]).failed
 
 
-def test_results_are_published_from_what_passed(
+def test_published_minimums_are_those_of_passed_suites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs = tmp_path / "check"
@@ -92,9 +94,9 @@ def test_nothing_is_published_without_results(
         least.publish()
 
 
-def test_the_table_of_the_tree_names_tests_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_csv_names_existing_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     names = {row.name for row in registry.all_rows()}
-    for test, kernel in least.table():
+    for test, kernel in least.read_minimums():
         assert kernel or test in names or test.rpartition("-")[0].removesuffix("-6.1") in names
         assert not kernel or (kernelsuite.TESTS / "suites" / f"{test}.sh").is_file()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What every linker must leave: the tables of a program, and the base that its notes name."""
+"""Tests of programs linked by several linkers: tables of sites, and SDT notes with their base
+address."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ __attribute__((noinline)) int work(int n)
 int main(int argc, char **argv) { return work(argc) == 7; }
 """
 
-# Sites of each kind in a file of their own: nothing but the start of a table leads to it.
+# Sites of each kind in a file of their own, which is referenced only by the start symbols of
+# tables.
 SITES = """
 #include <kmarkers/user.h>
 #include <kmarkers/sdt.h>
@@ -92,7 +94,7 @@ int main(void)
 
 @pytest.fixture(params=["bfd", "gold", "lld", "mold"])
 def linker(request: pytest.FixtureRequest) -> str:
-    """A linker that is here."""
+    """Return the name of an installed linker; skip the test if it is missing."""
     name = str(request.param)
     if not shutil.which(f"ld.{name}"):
         pytest.skip(f"no ld.{name}: scripts/setup --tools installs it")
@@ -101,21 +103,21 @@ def linker(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def library() -> None:
-    """Build the library."""
+    """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
-def printed(*words: str | Path) -> str:
-    """Return what a command prints."""
+def run_command(*words: str | Path) -> str:
+    """Return the output of a command."""
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_notes_name_their_base(
+def test_sdt_notes_have_a_base_address(
     compiler: str, options: list[str], linker: str, tmp_path: Path
 ) -> None:
-    """A reader subtracts it from where it is: 0 moves each site by as much."""
+    """Readers relocate sites by the difference to this base, so it must not be 0."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: scripts/setup --tools installs it")
     source, program = tmp_path / "notes.c", tmp_path / "notes"
@@ -123,21 +125,23 @@ def test_notes_name_their_base(
     words: list[str | Path] = [compiler, *FLAGS, *options, f"-fuse-ld={linker}"]
     words += ["-o", program, source]
     subprocess.run(words, check=True)
-    note = printed("readelf", "-nW", program)
+    note = run_command("readelf", "-nW", program)
     place, base = re.findall(r"Location: 0x0*([0-9a-f]+), Base: 0x0*([0-9a-f]+),", note)[0]
-    section = re.findall(r"\.stapsdt\.base +PROGBITS +0*(\w+)", printed("readelf", "-SW", program))
+    section = re.findall(
+        r"\.stapsdt\.base +PROGBITS +0*(\w+)", run_command("readelf", "-SW", program)
+    )
     assert section == [base]
-    work = re.findall(r"^0*(\w+) . work$", printed("nm", program), re.M)
+    work = re.findall(r"^0*(\w+) . work$", run_command("nm", program), re.M)
     assert work == [place]
 
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
-def test_tables_are_left(options: list[str], linker: str, tmp_path: Path) -> None:
-    """Also those that only their start and stop symbols name, with every kind of site."""
+def test_linkers_keep_all_tables(options: list[str], linker: str, tmp_path: Path) -> None:
+    """--gc-sections keeps all tables, also those referenced only by start and stop symbols."""
     (tmp_path / "sites.c").write_text(SITES)
     (tmp_path / "program.c").write_text(PROGRAM)
     words: list[str | Path] = ["gcc", *FLAGS, *options, f"-fuse-ld={linker}"]
     words += ["-o", tmp_path / "program", tmp_path / "program.c", tmp_path / "sites.c"]
     subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
-    assert printed(tmp_path / "program") == "3 4: 5 marks, 5 types, 10 hits\n"
+    assert run_command(tmp_path / "program") == "3 4: 5 marks, 5 types, 10 hits\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a terminal shows while native is measured: rows resolve, in place, at any width."""
+"""Tests of the live table on a terminal during the native measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmtools.base.paths import ROOT
 from kmtools.report.resolving import Resolving
 
 PROCESSES = 4
-# It measures the native tier with the program in HERE.
+# A program that measures the native tier with the fake kmbench in the directory HERE.
 DRIVER = """
 import os, sys
 from pathlib import Path
@@ -37,7 +37,8 @@ except KeyboardInterrupt:
     sys.exit(130)
 print("measured" if done else "not measured")
 """
-# A process that has samples ready, says so, and goes on when it is told.
+# A fake kmbench: it copies prepared samples, prints progress, and waits until the test lets it go
+# on.
 FAKE = (
     rawdata.READ_OPTIONS
     + r"""mkdir -p "$out" && cp "$HERE/part-$seed/"* "$out"
@@ -51,7 +52,7 @@ echo "kmbench: [2/2] memcpy-4096: 1 of 1 windows in 0.6 s" >&2
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A folder with a kmbench and the samples of each of its processes."""
+    """Make a directory with a fake kmbench and prepared samples for each of its processes."""
     for number in range(1, PROCESSES + 1):
         rawdata.write_tier(
             tmp_path / f"part-{number}", 24, number, rawdata.BENCHES[:2], emulated="0", cpu="0"
@@ -62,86 +63,86 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def env_of(here: Path, **more: str) -> dict[str, str]:
-    """The environment of the driver."""
+def make_environment(here: Path, **more: str) -> dict[str, str]:
+    """Return the environment of the program DRIVER."""
     kept = {
         name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
     }
     return {**kept, "HERE": str(here), "PYTHONPATH": str(ROOT / "scripts"), "TERM": "xterm", **more}
 
 
-def words(processes: int = PROCESSES) -> list[str]:
+def driver_command(processes: int = PROCESSES) -> list[str]:
     return [sys.executable, "-c", DRIVER, str(processes)]
 
 
-def go_on(here: Path) -> None:
-    """Let a process end."""
+def release_process(here: Path) -> None:
+    """Let a waiting process of the fake kmbench end."""
     (here / "go").write_text("\n")
 
 
 @pytest.fixture
 def terminal(here: Path) -> Iterator[Terminal]:
-    """The driver on a terminal of 80 columns."""
-    # A line is shown at most twice a second.
-    made = Terminal(words(), env_of(here, WAIT="0.6"), (80, 24))
+    """Run DRIVER on a terminal of 80 columns."""
+    # WAIT is above half a second, because a line is shown at most twice a second.
+    made = Terminal(driver_command(), make_environment(here, WAIT="0.6"), (80, 24))
     yield made
     made.close()
 
 
-def verdicts(terminal: Terminal) -> dict[str, str]:
-    """The verdict of each row in sight."""
+def read_verdicts(terminal: Terminal) -> dict[str, str]:
+    """Return the verdict of each visible row."""
     rows = re.findall(r"^(\S+ \S+) .* (\w+)$", terminal.screen, re.M)
     return {name: verdict for name, verdict in rows if name.startswith(("empty", "memcpy"))}
 
 
-def shown(terminal: Terminal, *patterns: str) -> None:
-    """Wait until all of these are in sight: a terminal hands a screen over in pieces."""
+def wait_for_patterns(terminal: Terminal, *patterns: str) -> None:
+    """Wait until all patterns are on the screen: the output arrives in pieces."""
     terminal.until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
 
 
 def test_rows_resolve_in_place(terminal: Terminal, here: Path) -> None:
-    shown(terminal, "Rows come when")
+    wait_for_patterns(terminal, "Rows come when")
     assert terminal.other and not terminal.cursor
-    go_on(here)
-    shown(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
-    terminal.until(lambda: len(verdicts(terminal)) == 4)
-    go_on(here)
-    shown(
+    release_process(here)
+    wait_for_patterns(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
+    terminal.until(lambda: len(read_verdicts(terminal)) == 4)
+    release_process(here)
+    wait_for_patterns(
         terminal,
         r"\d+ %, process 3 of 4, empty-loop; about \d+ s left",
         r"empty-loop marker-generic +\+1\.\d{3} +0\.\d\d\d  slower",
         r"^\d of 4 rows resolved$",
     )
     assert terminal.screen.count("measuring on the real CPU") == 1
-    go_on(here)
-    shown(terminal, "process 4 of 4")
-    go_on(here)
+    release_process(here)
+    wait_for_patterns(terminal, "process 4 of 4")
+    release_process(here)
     assert terminal.ended() == 0
     assert "measured" in terminal.screen and not terminal.other and terminal.cursor
     assert terminal.beyond <= 0 and terminal.colours
 
 
-def test_another_size_is_heeded_at_once(terminal: Terminal, here: Path) -> None:
+def test_table_is_redrawn_after_a_resize(terminal: Terminal, here: Path) -> None:
     terminal.until(lambda: "Rows come when" in terminal.screen)
-    go_on(here)
+    release_process(here)
     terminal.until(lambda: "process 2 of 4" in terminal.screen)
     for width, height in ((40, 24), (132, 40), (24, 6)):
         terminal.said = ""
         terminal.resize(width, height)
         terminal.until(lambda: terminal.said.endswith("\033[J"))
         if terminal.beyond > 0:
-            # This was on its way when the size changed.
+            # Output that was written before the size changed does not count.
             terminal.said, terminal.beyond = "", 0
             terminal.resize(width, height - 1)
             terminal.until(lambda: terminal.said.endswith("\033[J"))
         assert max(map(len, terminal.screen.splitlines())) <= width
         assert len(terminal.screen.splitlines()) <= height
         assert terminal.beyond <= 0
-    shown(terminal, "4 of 4 rows resolved; 3")
+    wait_for_patterns(terminal, "4 of 4 rows resolved; 3")
 
 
 @pytest.mark.parametrize("end", ["\x03", "SIGTERM"])
-def test_an_interruption_gives_the_terminal_back(terminal: Terminal, end: str) -> None:
+def test_interruption_restores_the_terminal(terminal: Terminal, end: str) -> None:
     terminal.until(lambda: "Rows come when" in terminal.screen)
     if end == "SIGTERM":
         os.kill(terminal.pid, signal.SIGTERM)
@@ -151,7 +152,7 @@ def test_an_interruption_gives_the_terminal_back(terminal: Terminal, end: str) -
     assert (terminal.other, terminal.cursor, terminal.wraps) == (False, True, True)
 
 
-def test_a_job_that_is_stopped_gives_the_terminal_back(terminal: Terminal) -> None:
+def test_sigtstp_restores_the_terminal(terminal: Terminal) -> None:
     terminal.until(lambda: "Rows come when" in terminal.screen)
     os.kill(terminal.pid, signal.SIGTSTP)
     terminal.until(lambda: not terminal.other)
@@ -165,11 +166,11 @@ def test_a_job_that_is_stopped_gives_the_terminal_back(terminal: Terminal) -> No
     ("settings", "escapes", "colours"),
     [({"TERM": "dumb"}, False, False), ({"NO_COLOR": "1"}, True, False)],
 )
-def test_the_environment_is_heeded(
+def test_environment_disables_escapes_and_colours(
     here: Path, settings: dict[str, str], escapes: bool, colours: bool
 ) -> None:
-    terminal = Terminal(words(1), env_of(here, WAIT="0.6", **settings), (80, 24))
-    go_on(here)
+    terminal = Terminal(driver_command(1), make_environment(here, WAIT="0.6", **settings), (80, 24))
+    release_process(here)
     assert terminal.ended() == 0
     assert ("\033[?1049h" in terminal.said) == escapes
     assert ("\033" in terminal.said) == escapes
@@ -177,16 +178,20 @@ def test_the_environment_is_heeded(
     terminal.close()
 
 
-def test_elsewhere_there_are_plain_lines(here: Path) -> None:
+def test_output_to_a_pipe_is_plain_lines(here: Path) -> None:
     process = subprocess.Popen(
-        words(1), env=env_of(here), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        driver_command(1),
+        env=make_environment(here),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
-    go_on(here)
+    release_process(here)
     said = process.communicate(timeout=60)[0]
     assert said.splitlines() == ["[1/3]    0 s  native: measuring on the real CPU", "measured"]
 
 
-def test_rows_of_a_guest_are_measured_one_after_the_other() -> None:
+def test_rows_of_a_guest_become_measured_in_order() -> None:
     rows = Resolving("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
         rows.at(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Times of whole programs under kernels that a user boots: recording and comparing them."""
+"""Tests of `kmarkers macro`: times of whole programs in kernels that the user boots."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kmtools.measure.macro import Time
 TRUTH = 1.03
 
 
-def simulated(chance: random.Random, truth: float, labels: int = 2) -> list[Time]:
-    """Eight boots of each label; a boot moves all of its times by about 1 %."""
+def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list[Time]:
+    """Simulate eight boots for each label; a boot shifts all its times by about 1 %."""
     times = []
     for number in range(labels * 8):
         label = number % labels
@@ -29,18 +29,19 @@ def simulated(chance: random.Random, truth: float, labels: int = 2) -> list[Time
     return times
 
 
-def test_the_interval_is_of_boots_and_not_of_runs() -> None:
-    """It covers the truth in about 95 of 100 files; taking runs for boots, it would in half."""
+def test_interval_treats_boots_as_clusters() -> None:
+    """The interval contains the true value in about 95 % of files; if runs were treated as
+    independent, in about half."""
     chance, covered = random.Random(1), 0
     for _ in range(400):
-        row = boots.ratios(simulated(chance, TRUTH))[1]
+        row = boots.compute_ratios(simulate_boots(chance, TRUTH))[1]
         assert row.low is not None and row.high is not None
         covered += row.low <= TRUTH <= row.high
     assert 0.92 <= covered / 400 <= 0.99
 
 
 def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    macro.write(tmp_path / "t", [Time("a", "1", "6.1", 2.0), Time("b", "2", "6.1", 3.0)])
+    macro.write_times(tmp_path / "t", [Time("a", "1", "6.1", 2.0), Time("b", "2", "6.1", 3.0)])
     assert main(["macro", "--times", str(tmp_path / "t")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["a", "1", "1", "2.000", "-", "-"]
@@ -51,13 +52,13 @@ def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_boot_is_recorded_once_under_one_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command runs once more than is kept; another name needs another boot."""
+    """The command runs once more than it is recorded; another label in the same boot is refused."""
     file, ran, boot = tmp_path / "times.csv", tmp_path / "ran", tmp_path / "boot"
     boot.write_text("one\n")
     monkeypatch.setattr(macro, "BOOT", boot)
     words = ["--runs", "3", "--", "sh", "-c", f"echo >>{ran}"]
     assert main(["macro", "--times", str(file), "--label", "lock", *words]) == 0
-    assert len(macro.read(file)) == 3 and len(ran.read_text()) == 4
+    assert len(macro.load_times(file)) == 3 and len(ran.read_text()) == 4
     assert "boot next: lock" in capsys.readouterr().out
     before = file.read_bytes()
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 2
@@ -65,7 +66,7 @@ def test_a_boot_is_recorded_once_under_one_name(
     assert file.read_bytes() == before
     boot.write_text("two\n")
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
-    assert [one.label for one in macro.read(file)] == ["lock"] * 3 + ["nop"] * 3
+    assert [one.label for one in macro.load_times(file)] == ["lock"] * 3 + ["nop"] * 3
     boot.write_text("three\n")
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
     assert "boot next: lock" in capsys.readouterr().out.splitlines()[-1]
@@ -82,7 +83,7 @@ def test_a_boot_is_recorded_once_under_one_name(
         (["--label", "x", "--runs", "0", "--", "true"], 2, "at least one run is needed"),
     ],
 )
-def test_what_cannot_be_recorded_is_named(
+def test_invalid_recording_is_reported(
     words: list[str], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "times.csv"
@@ -99,7 +100,7 @@ def test_what_cannot_be_recorded_is_named(
         ("label,boot,kernel,seconds\na,1,6.1,0\n", 2),
     ],
 )
-def test_a_broken_file_is_named_with_its_line(
+def test_invalid_line_of_a_times_file_is_reported(
     text: str, line: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "times.csv"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the scripts of the Debian packages say and do while modules are loaded."""
+"""Tests of the maintainer scripts of the Debian packages while modules are loaded or built."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from kmtools.base.paths import ROOT
 
 
-def call(
+def call_script(
     script: Path | str, action: str, root: Path, **names: str
 ) -> subprocess.CompletedProcess[str]:
-    """Call a script as dpkg does, on a system whose /proc and /sys are below a root."""
+    """Call a maintainer script like dpkg, with /proc and /sys below `root`."""
     return subprocess.run(
         ["sh", ROOT / "debian" / script, action],
         env={**os.environ, "KMARKERS_ROOT": str(root), **names},
@@ -24,7 +24,7 @@ def call(
     )
 
 
-def test_upgrade_beside_loaded_modules_says_what_must_happen(tmp_path: Path) -> None:
+def test_upgrade_with_loaded_modules_prints_instructions(tmp_path: Path) -> None:
     loaded = tmp_path / "sys" / "module" / "kmarkers_patcher" / "version"
     loaded.parent.mkdir(parents=True)
     programs = tmp_path / "bin"
@@ -39,14 +39,14 @@ def test_upgrade_beside_loaded_modules_says_what_must_happen(tmp_path: Path) -> 
         ("2.0", ""),
     ):
         loaded.write_text(f"{version_there}\n")
-        done = call("kmarkers-dkms.postinst", "configure", tmp_path, **names)
+        done = call_script("kmarkers-dkms.postinst", "configure", tmp_path, **names)
         assert done.returncode == 0
         assert said in done.stderr and bool(done.stderr) == bool(said)
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_progress_is_said_while_dkms_builds(tmp_path: Path, code: int) -> None:
-    """Also when the build fails, what says it has ended with the script."""
+def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> None:
+    """The background process that prints progress ends with the script, also if the build fails."""
     source = tmp_path / "usr" / "src" / "kmarkers-2.0"
     source.mkdir(parents=True)
     for name in ("a", "b", "c"):
@@ -64,7 +64,7 @@ def test_progress_is_said_while_dkms_builds(tmp_path: Path, code: int) -> None:
     build = f"/bin/sleep 0.5; cat {tmp_path}/later >>{log}; /bin/sleep 1; (exit {code})"
     (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", build))
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    said = call(tmp_path / "postinst", "configure", tmp_path, PATH=path)
+    said = call_script(tmp_path / "postinst", "configure", tmp_path, PATH=path)
     assert said.returncode == code
     counts = (
         "\nkmarkers-dkms: 0 of 3 files are compiled\n",
@@ -81,12 +81,12 @@ def test_progress_is_said_while_dkms_builds(tmp_path: Path, code: int) -> None:
 def test_loaded_modules_are_not_removed(tmp_path: Path, modules: str, code: int) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "modules").write_text(modules)
-    done = call("kmarkers-dkms.prerm", "remove", tmp_path)
+    done = call_script("kmarkers-dkms.prerm", "remove", tmp_path)
     assert done.returncode == code
     assert ("nothing is removed" in done.stderr) == bool(code)
-    assert call("kmarkers-dkms.prerm", "upgrade", tmp_path).returncode == 0
-    # dpkg then calls the script that configures. It builds again only what was removed.
+    assert call_script("kmarkers-dkms.prerm", "upgrade", tmp_path).returncode == 0
+    # dpkg then calls postinst, which builds again only if the modules were removed.
     script = (ROOT / "debian" / "kmarkers-dkms.postinst").read_text()
     (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", "echo built"))
-    said = call(tmp_path / "postinst", "abort-remove", tmp_path)
+    said = call_script(tmp_path / "postinst", "abort-remove", tmp_path)
     assert (said.returncode, said.stdout) == (0, "" if code else "built\n")

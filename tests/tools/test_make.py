@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Arguments of make reach the scripts unchanged, including quotes and blanks."""
+"""Tests of the Makefile: variables reach the scripts unchanged, including quotes and blanks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Replaces every program that make starts.
+# A script that replaces the programs that make starts, and logs their arguments.
 SHOW = """#!/bin/sh
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log
@@ -19,14 +19,14 @@ PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/kmarkers")
 
 
 def copy_makefile(to: Path) -> None:
-    """Copy the makefile, and what it includes, into a folder."""
+    """Copy the Makefile and the files that it includes to a directory."""
     for name in ("Makefile", "scripts/directory.mk"):
         (to / name).parent.mkdir(exist_ok=True)
         (to / name).write_bytes((ROOT / name).read_bytes())
 
 
-def told(tmp_path: Path, *words: str) -> list[str]:
-    """Return the words of the last program that make starts, and of those the ones that count."""
+def run_make(tmp_path: Path, *words: str) -> list[str]:
+    """Run make with replaced programs; return the arguments of the last program that it started."""
     for name in PROGRAMS:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,11 +61,11 @@ def told(tmp_path: Path, *words: str) -> list[str]:
         ("lint", "TOOLS", ["check", "--setup", "lint", "-o", "tools="]),
     ],
 )
-def test_value_arrives_as_it_is(
+def test_make_variable_reaches_the_script_unchanged(
     tmp_path: Path, target: str, variable: str, before: list[str], name: str
 ) -> None:
     wanted = [*before[:-1], before[-1] + name]
-    assert told(tmp_path, target, f"{variable}={name}") == wanted
+    assert run_make(tmp_path, target, f"{variable}={name}") == wanted
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_value_arrives_as_it_is(
         ("check-weekly", ["--set=weekly"]),
     ],
 )
-def test_a_target_is_a_name_of_tests(tmp_path: Path, target: str, words: list[str]) -> None:
-    assert told(tmp_path, target) == ["check", "--setup", *words]
+def test_check_target_names_tests(tmp_path: Path, target: str, words: list[str]) -> None:
+    assert run_make(tmp_path, target) == ["check", "--setup", *words]
 
 
 def test_help_fits_a_terminal() -> None:
@@ -95,18 +95,20 @@ def test_help_fits_a_terminal() -> None:
         ("bench", "QUICK", "--quick"),
     ],
 )
-def test_zero_means_no(tmp_path: Path, target: str, variable: str, option: str) -> None:
-    assert option in told(tmp_path, target, f"{variable}=1")
+def test_variable_0_or_empty_disables_an_option(
+    tmp_path: Path, target: str, variable: str, option: str
+) -> None:
+    assert option in run_make(tmp_path, target, f"{variable}=1")
     for no in ("0", ""):
-        assert option not in told(tmp_path, target, f"{variable}={no}")
+        assert option not in run_make(tmp_path, target, f"{variable}={no}")
 
 
-def test_all_kernels_without_a_name(tmp_path: Path) -> None:
-    assert told(tmp_path, "check-matrix") == ["check", "--setup", "matrix"]
-    assert told(tmp_path, "setup") == []
+def test_without_a_kernel_name_all_kernels_are_tested(tmp_path: Path) -> None:
+    assert run_make(tmp_path, "check-matrix") == ["check", "--setup", "matrix"]
+    assert run_make(tmp_path, "setup") == []
 
 
-def test_clean_leaves_what_was_not_built(tmp_path: Path) -> None:
+def test_clean_keeps_files_that_were_not_built(tmp_path: Path) -> None:
     copy_makefile(tmp_path)
     built = ("one.o", "one.ko", "one.mod", "one.mod.c", ".one.o.cmd", ".one.o.d", "modules.order")
     made = [f"patcher/{name}" for name in (*built, "Module.symvers")]
@@ -132,7 +134,7 @@ INHERITED = {
 }  # fmt: skip
 
 
-def test_no_inherited_variable_decides_which_tree_is_used(tmp_path: Path) -> None:
+def test_inherited_variables_do_not_change_the_tree(tmp_path: Path) -> None:
     env = {**os.environ, **INHERITED}
 
     def called(*words: object) -> str:
@@ -144,7 +146,7 @@ def test_no_inherited_variable_decides_which_tree_is_used(tmp_path: Path) -> Non
         return done.stdout
 
     assert called("scripts/kmarkers", "--version").startswith("kmarkers ")
-    # Everything is built anew, so that each name of a result is printed.
+    # -B prints the commands of all targets.
     assert "/nowhere" not in called("make", "-n", "-B", "native")
     assert "/nowhere" in called("make", "-n", "-B", "-C", "native", "OUT=/nowhere/asked")
     (tmp_path / "Makefile").write_text("modules:\n\t@env\n")

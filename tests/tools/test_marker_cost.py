@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The answer that stands first: dormant sites alone, of one tier, with their intervals."""
+"""Tests of the first lines of a report: the cost of a dormant marker, with its interval."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
 from kmtools.report import ending, marker_cost, table
-from kmtools.report.marker_cost import Answer, answers, sentence
-from verdictrows import result, site, tier
+from kmtools.report.marker_cost import Answer, find_answers, make_sentence
+from verdictrows import make_result, make_site_cost, make_tier
 
-LOOP = [result("empty-loop", "none", None), result("empty-loop", "marker-jump", 0.02)]
+LOOP = [make_result("empty-loop", "none", None), make_result("empty-loop", "marker-jump", 0.02)]
 CALL = [
-    result("getppid-quiet", "compiled-out", None, median=200.0),
-    result("getppid-quiet", "immediate", 0.5, verdict=UNRESOLVED),
+    make_result("getppid-quiet", "compiled-out", None, median=200.0),
+    make_result("getppid-quiet", "immediate", 0.5, verdict=UNRESOLVED),
 ]
 SITES = [
-    site("density-empty", "marker-jump", 0.12),
-    site("density-full", "marker-jump", 0.18),
-    site("density-full", "marker-generic", 0.4),
-    site("cold-icache-l3", "marker-jump", 3.0),
-    site("cold-icache-memory", "marker-jump", 27.0),
+    make_site_cost("density-empty", "marker-jump", 0.12),
+    make_site_cost("density-full", "marker-jump", 0.18),
+    make_site_cost("density-full", "marker-generic", 0.4),
+    make_site_cost("cold-icache-l3", "marker-jump", 3.0),
+    make_site_cost("cold-icache-memory", "marker-jump", 27.0),
 ]
 
 
-def by_place(found: list[Answer]) -> dict[str, Answer]:
+def index_by_place(found: list[Answer]) -> dict[str, Answer]:
     return {one.place: one for one in found}
 
 
-def test_the_sentence_says_what_a_dormant_marker_costs() -> None:
-    found = answers([*LOOP, *CALL], SITES)
-    assert sentence(found) == (
+def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
+    found = find_answers([*LOOP, *CALL], SITES)
+    assert make_sentence(found) == (
         "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
         " cache and 0.12 % of a system call (unresolved)."
     )
-    own = by_place(found)
+    own = index_by_place(found)
     assert own["In hot code"].verdict == SLOWER and "density-full" in own["In hot code"].how
     assert "from memory" in own["Cold in the instruction cache"].how
     assert "2006, Pentium 4: 1.2 with a variable" in own["In hot code"].then
@@ -49,88 +49,103 @@ def test_the_sentence_says_what_a_dormant_marker_costs() -> None:
 
 
 def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
-    """Side by side at the head of a loop is no place that programs have."""
+    """Sites side by side at the head of a loop give no answer, because programs do not have
+    them."""
     rows = [
-        result("density-one", "marker-jump-middle", 0.0),
-        result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
-        result("density-one", "marker-immediate-first", 0.3),
-        result("density-full", "marker-jump-1", 0.2),
+        make_result("density-one", "marker-jump-middle", 0.0),
+        make_result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
+        make_result("density-one", "marker-immediate-first", 0.3),
+        make_result("density-full", "marker-jump-1", 0.2),
     ]
-    found = answers([*LOOP, *rows], SITES)
-    own = by_place(found)
+    found = find_answers([*LOOP, *rows], SITES)
+    own = index_by_place(found)
     assert own["In hot code, among other instructions"].value == 0
     assert own["In hot code, behind a taken branch"].value == pytest.approx(0.15)
     assert "In hot code" not in own
-    assert sentence(found).startswith(
+    assert make_sentence(found).startswith(
         "A dormant marker costs 0.000 core cycles among other instructions of hot code, 0.15 behind"
         " a taken branch"
     )
-    older = by_place(answers([*LOOP, rows[3]], SITES))
+    older = index_by_place(find_answers([*LOOP, rows[3]], SITES))
     assert older["In hot code, behind a taken branch"].value == pytest.approx(0.3)
     assert "Pentium 4" in older["In hot code, behind a taken branch"].then
 
 
 def test_the_share_of_a_system_call_is_that_of_one_marker() -> None:
-    jump = result("getppid-quiet", "jump", 0.4)
-    own = by_place(answers([*LOOP, *CALL, jump], SITES))
+    jump = make_result("getppid-quiet", "jump", 0.4)
+    own = index_by_place(find_answers([*LOOP, *CALL, jump], SITES))
     assert own["In a system call"].value == pytest.approx(0.1)
     assert "In a system call (immediate)" not in own
 
 
-def test_without_sites_one_marker_in_a_loop_answers() -> None:
-    own = by_place(answers(LOOP, []))
+def test_without_density_rows_empty_loop_gives_the_answer() -> None:
+    own = index_by_place(find_answers(LOOP, []))
     assert own["In hot code"].value == pytest.approx(0.03)
     assert "may hide" in own["In hot code"].how
     lacking = own["Cold in the instruction cache"]
     assert lacking.value is None and "cold-icache" in lacking.how
-    assert marker_cost.number(lacking) == "not measured" and marker_cost.interval(lacking) == ""
+    assert (
+        marker_cost.format_value(lacking) == "not measured"
+        and marker_cost.format_interval(lacking) == ""
+    )
 
 
 def test_emulated_ticks_and_counts_give_no_answer() -> None:
     units = {"vm": "ticks (emulated)", "icount": "instructions"}
-    ticks = [result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()]
-    assert answers(ticks, []) == []
-    assert "no answer" in sentence([])
+    ticks = [
+        make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
+    ]
+    assert find_answers(ticks, []) == []
+    assert "no answer" in make_sentence([])
 
 
-def test_the_kernel_answers_before_user_space() -> None:
-    metal = result("empty-loop", "marker-jump", 2.0, tier="metal")
-    assert by_place(answers([*LOOP, metal], []))["In hot code"].value == pytest.approx(3.0)
+def test_metal_tier_has_priority_over_native() -> None:
+    metal = make_result("empty-loop", "marker-jump", 2.0, tier="metal")
+    assert index_by_place(find_answers([*LOOP, metal], []))["In hot code"].value == pytest.approx(
+        3.0
+    )
 
 
-def test_poor_numbers_are_no_claim_in_the_first_sentence() -> None:
-    """A doubt that all numbers share is said once."""
+def test_poor_numbers_are_withheld_in_the_sentence() -> None:
+    """A reason that applies to all numbers is printed once."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
-    found = answers([*LOOP, *CALL], poor)
-    assert by_place(found)["In hot code"].verdict == WITHHELD
-    assert sentence(found).startswith(
+    found = find_answers([*LOOP, *CALL], poor)
+    assert index_by_place(found)["In hot code"].verdict == WITHHELD
+    assert make_sentence(found).startswith(
         "A dormant marker costs 0.27 core cycles in hot code (withheld), 40 cold"
     )
     call = [replace(CALL[1], verdict=WITHHELD), CALL[0]]
-    assert sentence(answers([*LOOP, *call], poor)).endswith(
+    assert make_sentence(find_answers([*LOOP, *call], poor)).endswith(
         "of a system call (numbers too poor for a verdict)."
     )
-    assert "(" not in sentence(answers(LOOP, SITES))
+    assert "(" not in make_sentence(find_answers(LOOP, SITES))
 
 
-def test_a_run_of_other_benchmarks_is_told_why_it_has_no_answer() -> None:
-    found = answers([result("mine", "none", None), result("mine", "more", 3.0)], [])
-    assert "none of the benchmarks" in sentence(found)
+def test_run_without_marker_benchmarks_has_a_reason() -> None:
+    found = find_answers([make_result("mine", "none", None), make_result("mine", "more", 3.0)], [])
+    assert "none of the benchmarks" in make_sentence(found)
 
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_long_names_fit_on_a_terminal(width: int) -> None:
     name = "a-benchmark-of-ones-own-with-a-very-long-name-" * 2
-    rows = [result("mine", name, None), result("mine", f"{name}-clone"), result("mine", "x", 3.0)]
+    rows = [
+        make_result("mine", name, None),
+        make_result("mine", f"{name}-clone"),
+        make_result("mine", "x", 3.0),
+    ]
     lines = table.render(rows, width, False).splitlines()
     assert max(map(len, lines)) <= width
     assert any(line.split()[0].startswith("a-bench") and "…" in line for line in lines[2:])
     assert any(line.split()[:1] == ["x"] for line in lines)
 
 
-def test_an_interval_without_an_end_is_named() -> None:
-    row = result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
-    assert marker_cost.interval(by_place(answers([row], []))["In hot code"]) == "unbounded"
+def test_unbounded_interval_is_printed_as_such() -> None:
+    row = make_result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
+    assert (
+        marker_cost.format_interval(index_by_place(find_answers([row], []))["In hot code"])
+        == "unbounded"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,15 +153,20 @@ def test_an_interval_without_an_end_is_named() -> None:
     [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
 )
 def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
-    assert marker_cost.short(value) == text
+    assert marker_cost.format_short(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_the_terminal_has_the_answer_first_and_fits(width: int) -> None:
+def test_answer_is_first_on_the_terminal_and_fits(width: int) -> None:
     reasons = (Reason(Level.FAIR, "a virtual machine, " * 5, "a machine of your own"),)
-    graded = [(tier(), Grade(Level.FAIR, reasons)), (tier("vm"), grade.Grade(Level.GOOD, ()))]
+    graded = [
+        (make_tier(), Grade(Level.FAIR, reasons)),
+        (make_tier("vm"), grade.Grade(Level.GOOD, ())),
+    ]
     rows, run = [*LOOP, *CALL], Path("run")
-    lines = ending.render(run, {}, answers(rows, SITES), graded, (rows, []), width).splitlines()
+    lines = ending.render(
+        run, {}, find_answers(rows, SITES), graded, (rows, []), width
+    ).splitlines()
     assert lines[0].startswith("A dormant marker costs")
     assert max(map(len, lines)) <= width
     assert any(line.startswith("native: fair numbers: a virtual machine") for line in lines)
@@ -165,22 +185,24 @@ def test_the_terminal_has_the_answer_first_and_fits(width: int) -> None:
         ("mine", "x", result_kinds.OTHER),
     ],
 )
-def test_dormant_and_enabled_are_told_apart(benchmark: str, variant: str, kind: str) -> None:
+def test_kind_of_dormant_and_enabled_rows(benchmark: str, variant: str, kind: str) -> None:
     assert result_kinds.kind_of(benchmark, variant) == kind
 
 
-def test_no_kind_counts_a_row_of_another() -> None:
+def test_each_row_has_one_kind() -> None:
     rows = [
-        result("empty-loop-peers", "none", None),
-        result("empty-loop-peers", "none-clone"),
-        result("empty-loop-peers", "marker-jump-on", 30.0, verdict=SLOWER),
-        result("empty-loop-peers", "marker-jump-off"),
+        make_result("empty-loop-peers", "none", None),
+        make_result("empty-loop-peers", "none-clone"),
+        make_result("empty-loop-peers", "marker-jump-on", 30.0, verdict=SLOWER),
+        make_result("empty-loop-peers", "marker-jump-off"),
     ]
-    names = {kind: [r.variant for r in result_kinds.judged(result_kinds.of_kind(rows, kind))]
-             for kind in result_kinds.KINDS}  # fmt: skip
+    names = {
+        kind: [r.variant for r in result_kinds.select_judged(result_kinds.select_kind(rows, kind))]
+        for kind in result_kinds.KINDS
+    }
     assert names == {"dormant": ["marker-jump-off"], "enabled": ["marker-jump-on"],
                      "cold": [], "other": []}  # fmt: skip
-    assert [r.variant for r in result_kinds.of_kind(rows, result_kinds.ENABLED)] == [
+    assert [r.variant for r in result_kinds.select_kind(rows, result_kinds.ENABLED)] == [
         "none", "none-clone", "marker-jump-on",
     ]  # fmt: skip
 
@@ -188,9 +210,9 @@ def test_no_kind_counts_a_row_of_another() -> None:
 def test_wide_tables_are_split_at_80_columns() -> None:
     heads = ["way", *(f"{10**n:,}" for n in range(9))]
     rows = [["ours, a thousand at a time", *(f"{10**n:,}" for n in range(9))]]
-    lines = text.fitted(heads, rows, 78)
+    lines = text.fit_table(heads, rows, 78)
     assert max(map(len, lines)) <= 78
     assert sum(line.startswith("ours") for line in lines) > 1
     assert all(f"{10**n:,}" in " ".join(lines).split() for n in range(9))
-    assert text.fitted(heads, rows, 500) == text.aligned([heads, *rows], range(1, 10))
-    assert max(map(len, text.wrapped("word " * 50, 80, " "))) <= 80
+    assert text.fit_table(heads, rows, 500) == text.align_table([heads, *rows], range(1, 10))
+    assert max(map(len, text.wrap_line("word " * 50, 80, " "))) <= 80

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The table of kernels: which results fail a row, and which are the emulator's fault."""
+"""Tests of the suite `matrix`: failures in a kernel, faults of the emulator, and the table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from fakelab import fake_emulator
+from fakelab import use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.cli import main
 from kmtools.lab import catalogue, triage
@@ -38,19 +38,19 @@ PANIC = """\
 [    9.1] Kernel panic - not syncing: Fatal exception
 """
 WARNING_ON_PURPOSE = WARNING.replace("markers", kernelsuite.WARN_MODULE)
-ALARM = kernelsuite.alarm
+ALARM = kernelsuite.check_alarm
 OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [patcher]")
 
 
 @pytest.fixture(autouse=True)
 def no_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The suites of these kernels have few results."""
-    monkeypatch.setattr(least, "table", lambda: {})
+    """Disable tests/results.csv: the fake suites have few results."""
+    monkeypatch.setattr(least, "read_minimums", lambda: {})
 
 
 @pytest.fixture
 def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a laboratory in which a build of modules takes no time."""
+    """Make a cache with a fake kernel, and replace the build of modules."""
     modules = laboratory / "modules"
     modules.mkdir()
     for name in ("patcher", "immediate", "markers"):
@@ -62,46 +62,46 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
         return Tally(passed=1)
 
-    monkeypatch.setattr(kernelsuite, "build", build)
-    monkeypatch.setattr(kernelsuite, "alarm", alarm)
+    monkeypatch.setattr(kernelsuite, "build_for_kernel", build)
+    monkeypatch.setattr(kernelsuite, "check_alarm", alarm)
     monkeypatch.setattr(
-        kernelsuite, "ensure", lambda entry: catalogue.require(catalogue.default_name())
+        kernelsuite, "ensure_kernel", lambda entry: catalogue.require(catalogue.default_name())
     )
     monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 20.0)
-    monkeypatch.setattr("kmtools.lab.machine.usable_accel", lambda *_: Accel("tcg", "a test"))
+    monkeypatch.setattr("kmtools.lab.machine.find_usable_accel", lambda *_: Accel("tcg", "a test"))
     return laboratory
 
 
-def run(laboratory: Path, script: str) -> Outcome:
-    """Run the suite in the fake kernel."""
-    with fake_emulator(laboratory, script):
-        return kernelsuite.run_or_say(
+def run_fake_kernel(laboratory: Path, script: str) -> Outcome:
+    """Run the suites with the fake QEMU, whose script is given; return the outcome."""
+    with use_fake_qemu(laboratory, script):
+        return kernelsuite.run_kernel(
             catalogue.default_name(), laboratory / "out", laboratory / "modules"
         )
 
 
-def on_boot(first: str, later: str) -> str:
-    """Return a script that does one thing in the first boot and another in later ones."""
+def make_boot_script(first: str, later: str) -> str:
+    """Return a script for the fake QEMU: `first` in the first boot, `later` in the others."""
     return f'if [ ! -e "$HERE/booted" ]; then\n: >"$HERE/booted"\n{first}\nelse\n{later}\nfi\n'
 
 
-def crash(console: str) -> str:
-    """Return a script that crashes with a log after one test passed."""
+def make_crash_script(console: str) -> str:
+    """Return a script for the fake QEMU: one test passes, then the guest crashes with this log."""
     return f"printf '# suite: boot\\nok 1 clean\\n' >\"$status\"; printf '{console}' >\"$console\""
 
 
-def test_green_row(built: Path) -> None:
-    outcome = run(built, GOOD)
+def test_passed_tests_pass_the_row(built: Path) -> None:
+    outcome = run_fake_kernel(built, GOOD)
     assert outcome.tally == Tally(4, [], ["some: no time"])
     assert list(outcome.suites) == ["build", "alarm", "boot", "orders"]
     assert not outcome.retries
 
 
-def test_warning_turns_a_row_red(built: Path) -> None:
-    outcome = run(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
+def test_warning_in_the_log_fails_the_row(built: Path) -> None:
+    outcome = run_fake_kernel(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
     assert outcome.suites["log"].failed == ["the kernel log has 1 faulty lines"]
-    assert "1 FAILED" in matrix.as_text([outcome])
+    assert "1 FAILED" in matrix.format_table([outcome])
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,12 @@ def test_warning_turns_a_row_red(built: Path) -> None:
         ("", "ok", 0, 2),
     ],
 )
-def test_alarm(built: Path, warning: str, verdict: str, code: int, missed: int) -> None:
+def test_alarm_must_fail_the_test_during_the_warning(
+    built: Path, warning: str, verdict: str, code: int, missed: int
+) -> None:
     said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
     entry = catalogue.find(catalogue.default_name())
-    with fake_emulator(built, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
+    with use_fake_qemu(built, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
         tally = ALARM(entry, built / "modules", built / "out", Outcome("6.1"))
     assert len(tally.failed) == missed
     assert tally.passed == (0 if missed else 1)
@@ -137,43 +139,43 @@ PANICKED = f"{WARNING_ON_PURPOSE}\nKernel panic - not syncing: kernel: panic_on_
         ("gates", PANICKED, "", 1),
     ],
 )
-def test_kernel_that_is_told_to_panic_must(
+def test_kernel_with_panic_on_warn_must_panic(
     built: Path, role: str, log: str, end: str, missed: int
 ) -> None:
     said = f'echo "not ok 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
     (built / "modules" / f"{kernelsuite.WARN_MODULE}.ko").touch()
     entry = Entry(catalogue.default_name(), "s", "linux-source-1", "suite", role)
     outcome = Outcome(entry.name)
-    with fake_emulator(built, f'{said}; echo "{log}" >"$console"\n{end}\n'):
+    with use_fake_qemu(built, f'{said}; echo "{log}" >"$console"\n{end}\n'):
         tally = ALARM(entry, built / "modules", built / "out", outcome)
     assert len(tally.failed) == missed
     assert not outcome.retries
 
 
-def test_failed_test_turns_a_row_red(built: Path) -> None:
+def test_failed_test_fails_the_row(built: Path) -> None:
     script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
-    outcome = run(built, script)
+    outcome = run_fake_kernel(built, script)
     assert outcome.suites["orders"].failed == ["x"]
-    assert "FAILED 6.1 orders: x" in matrix.as_text([outcome])
+    assert "FAILED 6.1 orders: x" in matrix.format_table([outcome])
 
 
-def test_suite_that_stops_halfway_turns_a_row_red(built: Path) -> None:
-    outcome = run(built, 'printf "# suite: orders\\nok 1 x\\n" >"$status"; finish 0\n')
+def test_suite_without_a_plan_fails_the_row(built: Path) -> None:
+    outcome = run_fake_kernel(built, 'printf "# suite: orders\\nok 1 x\\n" >"$status"; finish 0\n')
     assert outcome.suites["plan"].failed
 
 
-def test_emulators_crash_is_tried_again_and_told(built: Path) -> None:
-    outcome = run(built, on_boot(crash(PANIC), GOOD))
+def test_crash_of_the_emulator_is_retried_and_reported(built: Path) -> None:
+    outcome = run_fake_kernel(built, make_boot_script(make_crash_script(PANIC), GOOD))
     assert not outcome.tally.failed
     assert outcome.retries == [
         "BUG: unable to handle page fault for address: 0000000000000010",
     ]
     assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
-    assert "RETRIED 6.1" in matrix.as_text([outcome])
+    assert "RETRIED 6.1" in matrix.format_table([outcome])
 
 
 @pytest.mark.parametrize(("console", "again"), [(PANIC, True), (OUR_PANIC, False)])
-def test_single_boots_are_tried_again_as_well(
+def test_single_job_is_retried_after_an_emulator_crash(
     built: Path, capsys: pytest.CaptureFixture[str], console: str, again: bool
 ) -> None:
     request = Request(
@@ -183,38 +185,38 @@ def test_single_boots_are_tried_again_as_well(
         modules=built / "modules",
         timeout=20.0,
     )
-    with fake_emulator(built, on_boot(crash(console), GOOD)):
-        tally = kernelsuite.run_alone(request, built / "log")
+    with use_fake_qemu(built, make_boot_script(make_crash_script(console), GOOD)):
+        tally = kernelsuite.run_job(request, built / "log")
     assert bool(tally.failed) is not again
     assert ("RETRIED" in capsys.readouterr().out) is again
 
 
-def test_crash_with_a_frame_of_ours_is_not_tried_again(built: Path) -> None:
-    outcome = run(built, on_boot(crash(OUR_PANIC), GOOD))
+def test_crash_with_a_kmarkers_frame_is_not_retried(built: Path) -> None:
+    outcome = run_fake_kernel(built, make_boot_script(make_crash_script(OUR_PANIC), GOOD))
     assert outcome.tally.failed
     assert not outcome.retries
 
 
-def test_crash_that_comes_again_and_again_fails(built: Path) -> None:
-    outcome = run(built, crash(PANIC))
+def test_repeated_emulator_crash_fails(built: Path) -> None:
+    outcome = run_fake_kernel(built, make_crash_script(PANIC))
     assert outcome.tally.failed
     assert len(outcome.retries) == triage.MOST_RETRIES
 
 
-def test_hang_in_a_test_is_not_the_emulators(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hang_in_a_test_is_not_retried(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 0.5)
-    outcome = run(built, f"{crash('all quiet')}; exec sleep 1000\n")
+    outcome = run_fake_kernel(built, f"{make_crash_script('all quiet')}; exec sleep 1000\n")
     assert not outcome.retries
     assert any(why.startswith("no exit status after 0.5 s") for why in outcome.tally.failed)
 
 
-def test_kernel_that_does_not_boot_is_tried_again(built: Path) -> None:
-    outcome = run(built, on_boot("exit 0", GOOD))
+def test_kernel_that_does_not_boot_is_retried(built: Path) -> None:
+    outcome = run_fake_kernel(built, make_boot_script("exit 0", GOOD))
     assert not outcome.tally.failed
     assert outcome.retries == ["the kernel did not boot"]
 
 
-def test_results_of_boots_add_up(tmp_path: Path) -> None:
+def test_results_of_several_boots_are_added(tmp_path: Path) -> None:
     outcome = Outcome("k")
     for number, verdict in enumerate(("not ok", "ok")):
         out = tmp_path / str(number)
@@ -222,16 +224,18 @@ def test_results_of_boots_add_up(tmp_path: Path) -> None:
         (out / "status.log").write_text(
             f"# suite: boot\n{verdict} 1 clean\n# suite: s{number}\nok 2 all\n1..2\n"
         )
-        kernelsuite.judge(Result(ok=verdict == "ok", exit_code=1 - number, out=out), outcome, {})
+        kernelsuite.add_boot_results(
+            Result(ok=verdict == "ok", exit_code=1 - number, out=out), outcome, {}
+        )
     assert outcome.suites["boot"] == Tally(1, ["clean"], [])
     assert list(outcome.suites) == ["boot", "s0", "s1"]
 
 
 @pytest.mark.parametrize(
     ("role", "lists", "boots"),
-    [("debug:kasan", [], 4), ("gates", registry.guest_lists(), 2), ("gates", [], 1)],
+    [("debug:kasan", [], 4), ("gates", registry.read_guest_suites(), 2), ("gates", [], 1)],
 )
-def test_slow_machine_has_more_time(
+def test_slow_machine_gets_a_longer_time_limit(
     built: Path, monkeypatch: pytest.MonkeyPatch, role: str, lists: list[list[str]], boots: int
 ) -> None:
     seen: list[tuple[str, bool]] = []
@@ -242,7 +246,7 @@ def test_slow_machine_has_more_time(
         seen.append((settings.get("KMARKERS_SUITES", ""), pace > 1.0))
         return Result(ok=True, exit_code=0, out=built / "none")
 
-    monkeypatch.setattr(kernelsuite, "boot_and_run", boot)
+    monkeypatch.setattr(kernelsuite, "boot_for_job", boot)
     entry = replace(catalogue.find(catalogue.default_name()), role=role)
     for seconds, slow in ((1e-9, True), (1000.0, False)):
         monkeypatch.setattr(kernelsuite, "ALARM_SECONDS", seconds)
@@ -250,31 +254,33 @@ def test_slow_machine_has_more_time(
         seen.clear()
         kernelsuite.build_and_test(entry, built / "modules", built, Outcome("k"), {}, lists)
         assert [is_slow for _, is_slow in seen] == [slow] * boots
-        every = [name for names in registry.guest_lists() for name in names]
+        every = [name for names in registry.read_guest_suites() for name in names]
         assert " ".join(names for names, _ in seen).split() == (every if boots > 1 else [])
 
 
-def test_a_whole_row_has_two_boots(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All suites in one guest take longer than it may, where others run beside it."""
+def test_all_suites_of_a_kernel_run_in_two_boots(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All suites in one boot would exceed the time limit."""
     seen: list[object] = []
 
     def run_or_say(kernel: str, out: Path, **words: object) -> Outcome:
         seen.append(words["lists"])
         return Outcome(kernel)
 
-    monkeypatch.setattr(kernelsuite, "run_or_say", run_or_say)
+    monkeypatch.setattr(kernelsuite, "run_kernel", run_or_say)
     monkeypatch.setattr(kernelpage, "KEPT", built / "kept")
     for keeps in (True, False):
-        matrix.in_kernel(catalogue.default_name(), keeps, built / "x.log")
-    assert seen == [registry.guest_lists(), ()]
+        matrix.run_in_kernel(catalogue.default_name(), keeps, built / "x.log")
+    assert seen == [registry.read_guest_suites(), ()]
     assert (built / "kept" / f"{catalogue.default_name()}.json").is_file()
 
 
-def test_modules_linked_in_is_no_frame() -> None:
-    assert triage.our_frames(PANIC, ["patcher", "markers"]) == []
-    assert len(triage.our_frames(OUR_PANIC, ["patcher"])) == 1
+def test_modules_linked_in_line_is_no_frame() -> None:
+    assert triage.find_our_frames(PANIC, ["patcher", "markers"]) == []
+    assert len(triage.find_our_frames(OUR_PANIC, ["patcher"])) == 1
     with_build_id = "[ 1.0] RIP: 0010:f+0x1/0x2 [patcher 0123456789abcdef]"
-    assert triage.our_frames(with_build_id, ["patcher"]) == [with_build_id]
+    assert triage.find_our_frames(with_build_id, ["patcher"]) == [with_build_id]
 
 
 STALE = """\
@@ -296,20 +302,20 @@ STALE = """\
         ("Oops: int3", "int3", True),
         ("0f <1f> 44 00 00", "66 <90> 44", True),
         ("0f <1f> 44", "e9 <12> 34", True),
-        # The breakpoint is still there, or was at an instruction that we may change.
+        # The int3 is still in memory, or was at an instruction that kmarkers may patch.
         ("0f <1f> 44", "cc <1f> 44", False),
         ("0f <1f> 44", "e8 <12> 34", False),
         ("__schedule+0x343/0xbe0\n[  200.3]", "pass+0x3/0xb [patcher]\n[  200.3]", False),
         ("__schedule+0x343/0xbe0\n[  200.3]", "0xffffffffc0123456\n[  200.3]", False),
-        # Another fault was before it.
+        # Another fault precedes it.
         ("[  200.1]", "[  200.0] BUG: it began here\n[  200.1]", False),
     ],
 )
-def test_breakpoint_that_memory_lacks_is_the_emulators(
-    built: Path, was: str, now: str, again: bool
-) -> None:
+def test_crash_at_a_stale_int3_is_retried(built: Path, was: str, now: str, again: bool) -> None:
     assert was in STALE
-    outcome = run(built, on_boot(crash(STALE.replace(was, now, 1)), GOOD))
+    outcome = run_fake_kernel(
+        built, make_boot_script(make_crash_script(STALE.replace(was, now, 1)), GOOD)
+    )
     assert bool(outcome.retries) is again
     assert bool(outcome.tally.failed) is not again
 
@@ -331,9 +337,9 @@ def test_breakpoint_that_memory_lacks_is_the_emulators(
         ("[    9.1] Kernel Offset: 0x1000000 from 0xffffffff81000000", False),
     ],
 )
-def test_code_without_a_name_is_ours(built: Path, line: str, ours: bool) -> None:
-    assert triage.our_frames(line, ["patcher"]) == [line] * ours
-    outcome = run(built, on_boot(crash(f"{PANIC}{line}\n"), GOOD))
+def test_address_without_a_symbol_counts_as_kmarkers(built: Path, line: str, ours: bool) -> None:
+    assert triage.find_our_frames(line, ["patcher"]) == [line] * ours
+    outcome = run_fake_kernel(built, make_boot_script(make_crash_script(f"{PANIC}{line}\n"), GOOD))
     assert bool(outcome.tally.failed) == ours
     assert len(outcome.retries) == (not ours)
 
@@ -348,11 +354,11 @@ def test_code_without_a_name_is_ours(built: Path, line: str, ours: bool) -> None
         "/src/a.c:1:2: error: expected ';' before '}' token",
     ],
 )
-def test_build_finding(line: str) -> None:
-    assert kernelsuite.findings(f"  CC [M]  a.o\n{line}\n") == [line]
+def test_warning_in_a_build_is_found(line: str) -> None:
+    assert kernelsuite.find_warnings(f"  CC [M]  a.o\n{line}\n") == [line]
 
 
-def test_quiet_build_has_no_findings() -> None:
+def test_build_without_warnings_has_no_findings() -> None:
     log = """\
 make: Entering directory '/usr/src/linux-headers'
 warning: the compiler differs from the one used to build the kernel
@@ -360,7 +366,7 @@ warning: the compiler differs from the one used to build the kernel
   You are using:           gcc-12 (Debian 12.2.0-15) 12.2.0
   CC [M]  /src/errors.o
 """
-    assert kernelsuite.findings(log) == []
+    assert kernelsuite.find_warnings(log) == []
 
 
 OBSTACLES = [
@@ -371,38 +377,38 @@ OBSTACLES = [
 
 
 @pytest.mark.parametrize(("error", "said"), OBSTACLES)
-def test_what_stands_in_the_way_is_a_failure(
+def test_exception_becomes_a_failure(
     built: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
     def stop(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(kernelsuite, "build", stop)
-    assert said in run(built, GOOD).suites["run"].failed[0]
-    monkeypatch.setattr(kernelsuite, "ensure", stop)
-    assert said in run(built, GOOD).suites["fetch"].failed[0]
+    monkeypatch.setattr(kernelsuite, "build_for_kernel", stop)
+    assert said in run_fake_kernel(built, GOOD).suites["run"].failed[0]
+    monkeypatch.setattr(kernelsuite, "ensure_kernel", stop)
+    assert said in run_fake_kernel(built, GOOD).suites["fetch"].failed[0]
     monkeypatch.setattr(suites, "LOGS", built)
     tally = suites.run_all([Suite("one", stop), Suite("two", lambda log: Tally(1))])
     assert (tally.passed, len(tally.failed)) == (1, 1)
     assert said in tally.failed[0]
 
 
-def test_results_are_kept_and_published(
+def test_results_are_stored_and_published(
     built: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = built / "kernels.md"
     monkeypatch.setattr(kernelpage, "PAGE", page)
     monkeypatch.setattr(kernelpage, "KEPT", built / "results")
     monkeypatch.setattr(kernelpage, "STORE", built / "kernels.json")
-    monkeypatch.setattr(kernelpage, "commit", lambda: "0123abcd")
+    monkeypatch.setattr(kernelpage, "describe_commit", lambda: "0123abcd")
     (built / "none").mkdir()
     (built / "modules").rename(built / "none" / "6.1")
-    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: suites.nothing)
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.no_obstacle)
     first = catalogue.load()[:1]
     monkeypatch.setattr(catalogue, "load", lambda: first)
-    monkeypatch.setattr(registry, "guest_lists", lambda: [["orders"]])
+    monkeypatch.setattr(registry, "read_guest_suites", lambda: [["orders"]])
     assert main(["publish", "kernels"]) == 2
-    with fake_emulator(built, GOOD):
+    with use_fake_qemu(built, GOOD):
         assert main(["check", "matrix"]) == 0
     assert not page.exists()
     assert main(["publish", "kernels"]) == 0
@@ -413,33 +419,38 @@ def test_results_are_kept_and_published(
 def test_full_disk_is_the_reason(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(built)._replace(free=1)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
-    assert not run(built, GOOD).tally.failed
-    assert "no space left for the logs" in run(built, crash("")).suites["run"].failed[0]
+    assert not run_fake_kernel(built, GOOD).tally.failed
+    assert (
+        "no space left for the logs"
+        in run_fake_kernel(built, make_crash_script("")).suites["run"].failed[0]
+    )
 
 
-def test_results_by_suite() -> None:
-    suites = ktap.by_suite(f"{KTAP}1..3\n".splitlines())
+def test_ktap_output_is_split_by_suite() -> None:
+    suites = ktap.parse_by_suite(f"{KTAP}1..3\n".splitlines())
     assert suites == {"boot": Tally(1), "orders": Tally(1, [], ["some: no time"])}
-    assert ktap.by_suite(KTAP.splitlines())["plan"].failed
-    assert ktap.by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
+    assert ktap.parse_by_suite(KTAP.splitlines())["plan"].failed
+    assert ktap.parse_by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
 
 
-def test_times_and_retries_are_told() -> None:
+def test_table_has_times_and_retries() -> None:
     outcomes = [
         Outcome("quick", seconds=240.0),
         Outcome("debug", seconds=300.0, may_take=kernelsuite.SLOW_DEBUG_SECONDS),
         Outcome("slow", seconds=240.6, retries=["BUG: x", "the kernel did not boot"]),
     ]
-    text = matrix.as_text(outcomes)
+    text = matrix.format_table(outcomes)
     assert text.splitlines()[4:] == [
         "Building, booting and testing took 781 s in all.",
-        "RETRIED slow: the emulator was at fault, not our code: BUG: x",
-        "RETRIED slow: the emulator was at fault, not our code: the kernel did not boot",
+        "RETRIED slow: fault of the emulator, not of kmarkers: BUG: x",
+        "RETRIED slow: fault of the emulator, not of kmarkers: the kernel did not boot",
         "SLOW slow: slower than 4 minutes",
     ]
 
 
-def test_versions_outside_compat_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_checks_outside_compat_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     compat = tmp_path / "include/compat/compat.h"
     compat.parent.mkdir(parents=True)

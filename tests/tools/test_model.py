@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Arguments that the model's script refuses before it looks for the model checker."""
+"""Tests of the arguments of tests/model/run.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 RUN = Path(__file__).resolve().parents[1] / "model" / "run.py"
 
 
-def test_unknown_variant_is_named_with_the_known_ones() -> None:
+def test_error_about_an_unknown_variant_lists_known_ones() -> None:
     words = [sys.executable, str(RUN), "protocol", "no-such-step"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert (done.returncode, done.stdout) == (2, "")
@@ -19,7 +19,7 @@ def test_unknown_variant_is_named_with_the_known_ones() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_nothing_is_searched_without_the_checker() -> None:
+def test_missing_spin_is_reported() -> None:
     words = [sys.executable, str(RUN), "protocol"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert done.returncode == 2

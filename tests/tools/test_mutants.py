@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Deliberate breakages must fit the code that they break."""
+"""Tests of the tables in tests/mutants: each mutant must apply to the present code."""
 
 from __future__ import annotations
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.suites.mutants import ALL_MUTANTS, TABLES, Ground, Mutant, MutantError, broken, read
+from kmtools.suites.mutants import (
+    ALL_MUTANTS,
+    TABLES,
+    Ground,
+    Mutant,
+    MutantError,
+    apply_mutant,
+    parse_table,
+)
 
 ROW = """
 --- some/file.c
@@ -22,44 +30,44 @@ another; model variant
 
 
 @pytest.mark.parametrize("mutant", ALL_MUTANTS, ids=lambda mutant: mutant.name)
-def test_breakage_can_still_be_made(mutant: Mutant) -> None:
-    """A change of the code that makes a mutant impossible is found here."""
+def test_mutant_can_be_applied(mutant: Mutant) -> None:
+    """The old lines of each mutant occur once in the source."""
     sound = (ROOT / mutant.file).read_text(encoding="utf-8")
-    assert broken(mutant, sound) != sound
+    assert apply_mutant(mutant, sound) != sound
 
 
-def test_names_are_unique() -> None:
-    """A name stands for one breakage."""
+def test_names_of_mutants_are_unique() -> None:
+    """No two mutants have the same name."""
     names = [mutant.name for mutant in ALL_MUTANTS]
     assert len(set(names)) == len(names)
 
 
-def test_no_row_is_passed_by() -> None:
-    """Every line that begins a mutant is one."""
+def test_every_mutant_line_is_parsed() -> None:
+    """Each line that begins with @@ is parsed as a mutant."""
     lines = [line for table in TABLES for line in table.read_text(encoding="utf-8").splitlines()]
     heads = [line for line in lines if "@@ " in line[:3]]
     assert len(heads) == len(ALL_MUTANTS) > 100
 
 
-def test_rows_are_read_as_they_are_meant() -> None:
-    """A row describes a mutant completely, and its lines are a diff."""
-    (mutant,) = read(ROW)
+def test_all_fields_of_a_mutant_are_parsed() -> None:
+    """parse_table() returns all fields of a mutant."""
+    (mutant,) = parse_table(ROW)
     assert (mutant.name, mutant.what, mutant.file) == ("a-name", "what is broken", "some/file.c")
     assert (mutant.ground, mutant.suites) == (Ground.KERNEL, ["core", "tables"])
     assert (mutant.tests, mutant.model) == (["one test: its end", "another"], "variant")
     assert mutant.edits == [("kept\n\ntaken\n", "kept\n\nput\n"), ("last\n", "")]
-    assert broken(mutant, "last\nkept\n\ntaken\nend\n") == "kept\n\nput\nend\n"
+    assert apply_mutant(mutant, "last\nkept\n\ntaken\nend\n") == "kept\n\nput\nend\n"
 
 
 @pytest.mark.parametrize("text", ["", "last\n", "kept\n\ntaken\nlast\nlast\n"])
-def test_lines_that_are_not_there_once_are_refused(text: str) -> None:
-    """A mutant that breaks nothing, or another line, is an error."""
-    (mutant,) = read(ROW)
+def test_old_lines_must_occur_exactly_once(text: str) -> None:
+    """If the old lines of a mutant do not occur exactly once, apply_mutant() raises an error."""
+    (mutant,) = parse_table(ROW)
     with pytest.raises(MutantError, match="exactly once"):
-        broken(mutant, text)
+        apply_mutant(mutant, text)
 
 
-def test_an_unreadable_row_is_refused() -> None:
-    """A row without tests is not mistaken for a mutant without effect."""
+def test_invalid_mutant_is_refused() -> None:
+    """A mutant with an unknown ground is an error."""
     with pytest.raises(MutantError, match="cannot be read"):
-        list(read(ROW.replace("kernel core", "nowhere")))
+        list(parse_table(ROW.replace("kernel core", "nowhere")))

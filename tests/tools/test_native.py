@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""native/ holds shims only: shared files are compiled in their place, and nothing is copied."""
+"""Tests of native/: it contains only shims, and compiles the shared sources of the modules
+unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from kmtools.suites import native
 
 SHARED_DIRS = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules")
 
-# Lines that each file may have. A shim that outgrows its budget is looked at, and so is a new one.
+# The maximum number of lines of each file in native/. A new file must be added here.
 BUDGETS = {
     "native/Makefile": 165,
     # Replacements for files of the modules.
@@ -35,13 +36,13 @@ BUDGETS = {
     "native/lock.c": 90,
     "native/rcu.c": 265,
     "native/sort.c": 60,
-    # A program has no kallsyms.
+    # Replacements for kallsyms.
     "native/symbol.c": 90,
     "native/program.c": 120,
     "native/foreign.c": 100,
-    # Notes of modules, which a program has none of.
+    # A stub for SDT notes of modules.
     "native/notes.c": 15,
-    # Programs, which exist in user space only.
+    # Programs.
     "native/main.c": 372,
     "native/own_groups.c": 10,
     "native/registered.c": 125,
@@ -63,11 +64,11 @@ BUDGETS = {
 }
 OWN_HEADER_LINES = 40
 SHIM_HEADER_LINES = 90
-# All of native/include/ together.
+# The maximum number of lines of all headers in native/include/.
 SHIM_LINES = 600
 COPIED_LINES = 10
 
-# Files that need data of the kernel; Documentation/native.md says why for each.
+# Sources that are not compiled for user space; Documentation/native.md has the reason for each.
 NOT_SHARED = {
     "base/control.c",
     "base/debugfs.c",
@@ -125,7 +126,7 @@ NOT_SHARED = {
     "bench_modules/ops_callers.c",
 }
 
-# Names of static functions that many files may share.
+# Names of static functions that may occur in several files.
 COMMON_NAMES = {"setup", "teardown", "probe", "run", "compare", "main"}
 
 FUNCTION = re.compile(
@@ -134,26 +135,26 @@ FUNCTION = re.compile(
 MACRO = re.compile(r"^#define\s+(\w+)\(", re.MULTILINE)
 
 
-def text(name: str) -> str:
+def read_source(name: str) -> str:
     """Return the text of a source file."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def native_files() -> Iterator[str]:
-    """Return every file below native/."""
+def list_native_files() -> Iterator[str]:
+    """Yield the paths of all files below native/."""
     for path in sorted((ROOT / "native").rglob("*")):
         if path.is_file():
             yield str(path.relative_to(ROOT))
 
 
-def made(target: str) -> set[str]:
+def read_make_list(target: str) -> set[str]:
     """Return a list that native/Makefile prints."""
     words = ["make", "-s", "-C", str(ROOT / "native"), target]
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
 
 
-def budget(name: str) -> int | None:
-    """Return the lines that a file may have; None for a file that is not listed."""
+def find_line_limit(name: str) -> int | None:
+    """Return the maximum number of lines of a file; None if it is not listed."""
     if name.startswith("native/include/linux/") and name.endswith(".h"):
         return SHIM_HEADER_LINES
     if name.endswith(".h") and name not in BUDGETS and f"{name[:-2]}.c" in BUDGETS:
@@ -161,103 +162,106 @@ def budget(name: str) -> int | None:
     return OWN_HEADER_LINES if name == "native/peers/peer.h" else BUDGETS.get(name)
 
 
-@pytest.mark.parametrize("name", list(native_files()))
-def test_every_file_is_expected_and_small(name: str) -> None:
-    """Every file is listed here, and none is larger than its budget."""
-    allowed = budget(name)
+@pytest.mark.parametrize("name", list(list_native_files()))
+def test_every_file_is_listed_and_within_its_line_limit(name: str) -> None:
+    """Each file is in BUDGETS, and does not exceed its number of lines."""
+    allowed = find_line_limit(name)
     assert allowed is not None, f"{name}: not expected in native/"
-    assert len(text(name).splitlines()) <= allowed
+    assert len(read_source(name).splitlines()) <= allowed
 
 
-def test_messages_begin_as_those_of_the_module() -> None:
-    """Messages of shared sources begin in a program as they do in the kernel's log."""
+def test_message_prefix_is_the_name_of_the_module() -> None:
+    """The prefix of messages is the name of the module, in programs as in the kernel's log."""
     for name in ("markers", "sdt"):
-        module = re.search(r"^obj-m := (\w+)\.o$", text(f"{name}/Kbuild"), re.MULTILINE)
+        module = re.search(r"^obj-m := (\w+)\.o$", read_source(f"{name}/Kbuild"), re.MULTILINE)
         assert module is not None
-        assert f"-DKBUILD_MODNAME='\"{module[1]}\"'" in text("native/Makefile")
+        assert f"-DKBUILD_MODNAME='\"{module[1]}\"'" in read_source("native/Makefile")
 
 
-def test_all_shims_together_are_small() -> None:
-    """The headers declare what is missing, without logic; their sum is limited, too."""
-    names = [name for name in native_files() if name.startswith("native/include/")]
+def test_total_lines_of_shim_headers_are_limited() -> None:
+    """The total number of lines of the headers is limited."""
+    names = [name for name in list_native_files() if name.startswith("native/include/")]
     assert len(names) > 20
-    assert sum(len(text(name).splitlines()) for name in names) <= SHIM_LINES
+    assert sum(len(read_source(name).splitlines()) for name in names) <= SHIM_LINES
 
 
-def test_every_shared_file_is_compiled_or_excused() -> None:
-    """All sources of the modules are in the user-space build, except those listed here."""
+def test_every_source_is_compiled_or_listed_as_not_shared() -> None:
+    """All sources of the modules are compiled for user space, except those in NOT_SHARED."""
     sources = {str(p.relative_to(ROOT)) for d in SHARED_DIRS for p in (ROOT / d).glob("*.c")}
     sources = {name for name in sources if not name.endswith(".mod.c")}
-    shared = made("list-shared")
+    shared = read_make_list("list-shared")
     assert shared <= sources
     assert sources - shared == NOT_SHARED
 
 
-def test_every_excuse_is_written_down() -> None:
+def test_every_not_shared_source_is_documented() -> None:
     """Documentation/native.md names each file that is not shared."""
-    page = text("Documentation/native.md")
+    page = read_source("Documentation/native.md")
     assert [name for name in sorted(NOT_SHARED) if name not in page] == []
 
 
-def test_what_is_compiled_is_what_there_is() -> None:
-    """Every .c file of native/ is built, and every file that is built exists."""
-    present = {name for name in native_files() if name.endswith(".c") and "peers/" not in name}
-    assert made("list-shims") == present
+def test_compiled_shims_are_the_existing_files() -> None:
+    """Each .c file in native/ is compiled, and each compiled file exists."""
+    present = {name for name in list_native_files() if name.endswith(".c") and "peers/" not in name}
+    assert read_make_list("list-shims") == present
 
 
-def functions(name: str) -> set[str]:
-    """Return the names that a file defines: functions, inline functions and macros."""
-    return set(FUNCTION.findall(text(name))) | set(MACRO.findall(text(name)))
+def parse_definitions(name: str) -> set[str]:
+    """Return the names of functions, inline functions and macros that a file defines."""
+    return set(FUNCTION.findall(read_source(name))) | set(MACRO.findall(read_source(name)))
 
 
-def shared_sources() -> Iterator[str]:
-    """Return the sources of both builds: the listed files, and all headers they may include."""
-    yield from made("list-shared")
+def list_shared_sources() -> Iterator[str]:
+    """Yield the sources that modules and programs share, and all headers that they may include."""
+    yield from read_make_list("list-shared")
     for directory in (*SHARED_DIRS, "include/kmarkers", "include/linux"):
         for path in sorted((ROOT / directory).rglob("*.h")):
             yield str(path.relative_to(ROOT))
 
 
-def test_inline_functions_and_macros_are_seen() -> None:
-    """Otherwise the tests below would skip most of the headers."""
-    assert {"kstrtou64", "ARRAY_SIZE"} <= functions("native/include/linux/kernel.h")
-    assert "__marker_check_format" in functions("include/kmarkers/marker.h")
+def test_inline_functions_and_macros_are_parsed() -> None:
+    """functions() finds inline functions and macros in headers."""
+    assert {"kstrtou64", "ARRAY_SIZE"} <= parse_definitions("native/include/linux/kernel.h")
+    assert "__marker_check_format" in parse_definitions("include/kmarkers/marker.h")
 
 
 def test_no_function_has_a_second_definition() -> None:
-    """Nothing in native/ is named like a function or macro of what is shared."""
-    shared = {function for name in shared_sources() for function in functions(name)}
+    """No file in native/ defines a function or macro of a shared source."""
+    shared = {function for name in list_shared_sources() for function in parse_definitions(name)}
     assert len(shared) > 200
-    for name in native_files():
+    for name in list_native_files():
         if name.endswith((".c", ".h")):
-            assert functions(name) & shared <= COMMON_NAMES, name
+            assert parse_definitions(name) & shared <= COMMON_NAMES, name
 
 
-def passages(name: str) -> set[tuple[str, ...]]:
-    """Return every sequence of some lines of code, without comments, data and lone brackets."""
-    lines = [line.strip() for line in text(name).splitlines()]
+def find_passages(name: str) -> set[tuple[str, ...]]:
+    """Return all sequences of COPIED_LINES lines of code, without comments, data and lone
+    brackets."""
+    lines = [line.strip() for line in read_source(name).splitlines()]
     code = [line for line in lines if len(line) > 2 and not line.startswith(("/*", "*", "#", "."))]
     return {tuple(code[i : i + COPIED_LINES]) for i in range(len(code) - COPIED_LINES + 1)}
 
 
-def test_no_passage_is_copied() -> None:
-    """No shared code is repeated in native/."""
-    shared = {passage for name in shared_sources() for passage in passages(name)}
-    for name in native_files():
+def test_no_shared_code_is_copied() -> None:
+    """No sequence of COPIED_LINES lines of shared code occurs in native/."""
+    shared = {passage for name in list_shared_sources() for passage in find_passages(name)}
+    for name in list_native_files():
         if name.endswith((".c", ".h")):
-            assert not passages(name) & shared, name
+            assert not find_passages(name) & shared, name
 
 
-def test_no_source_is_included() -> None:
-    """A .c file is compiled, not included."""
-    for name in native_files():
+def test_no_c_file_is_included() -> None:
+    """No file in native/ includes a .c file."""
+    for name in list_native_files():
         if name.endswith((".c", ".h")):
-            assert not re.search(r'#include\s+"[^"]+\.c"', text(name)), name
+            assert not re.search(r'#include\s+"[^"]+\.c"', read_source(name)), name
 
 
-def test_every_shim_is_used() -> None:
-    """Each header under native/include/linux is named by a source that is compiled."""
-    sources = [ROOT / name for name in made("list-shared") | set(made("list-shims"))]
+def test_every_shim_header_is_included() -> None:
+    """Each header in native/include/linux is included by a compiled source."""
+    sources = [
+        ROOT / name for name in read_make_list("list-shared") | set(read_make_list("list-shims"))
+    ]
     sources += (ROOT / "include").rglob("*.h")
     sources += (ROOT / "native" / "include").rglob("*.h")
     sources += [path for d in SHARED_DIRS for path in (ROOT / d).glob("*.h")]
@@ -273,8 +277,8 @@ PEERS = {"peer-lttng-ust.so": "lttng/tracepoint.h", "peer-sdt.so": "sys/sdt.h"}
 
 
 @pytest.mark.parametrize("present", [[], ["peer-lttng-ust.so"], ["peer-sdt.so"], list(PEERS)])
-def test_a_peer_is_built_where_its_header_is(present: list[str], tmp_path: Path) -> None:
-    """The compiler sees only these headers, whatever this machine has."""
+def test_peer_is_built_only_with_its_header(present: list[str], tmp_path: Path) -> None:
+    """The compiler finds only the headers in `present`."""
     for peer in present:
         header = tmp_path / "include" / PEERS[peer]
         header.parent.mkdir(parents=True)
@@ -297,5 +301,5 @@ def test_a_peer_is_built_where_its_header_is(present: list[str], tmp_path: Path)
         ("ok 7 patcher_storm_of_kinds # SKIP one CPU\n", False),
     ],
 )
-def test_a_storm_that_ends_early_is_noticed(said: str, short: bool) -> None:
-    assert native.too_short(said, 10) is short
+def test_stress_test_that_ends_early_is_detected(said: str, short: bool) -> None:
+    assert native.ended_early(said, 10) is short

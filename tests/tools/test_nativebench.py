@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several processes make one series of blocks, and a finished process is not repeated."""
+"""Tests of measuring in user space by several processes of kmbench, one after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kmtools.measure import choice, collect, disturbance, native, samples
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
 
-# A kmbench that writes a block; in the process with seed 2 it runs what the test says.
+# A fake kmbench that writes a block; with seed 2 it exits as the environment of the test says.
 FAKE = (
     rawdata.READ_OPTIONS
     + r"""echo "$seed" >>"$HERE/ran"
@@ -31,7 +31,7 @@ echo "kmbench: [1/1] b: 1 of 1 windows in 0.0 s" >&2
 
 @pytest.fixture
 def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a directory with a kmbench whose second process fails."""
+    """Make a directory with a fake kmbench whose second process fails."""
     fake = tmp_path / "kmbench"
     fake.write_text(FAKE)
     fake.chmod(0o755)
@@ -42,29 +42,32 @@ def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("sleeps", "measured"), [(0, True), (1, True), (2, True), (3, False)])
-def test_a_process_whose_machine_was_suspended_measures_again(
+def test_process_is_repeated_after_a_suspend(
     kmbench: Path,
     monkeypatch: pytest.MonkeyPatch,
     sleeps: int,
     measured: bool,
 ) -> None:
-    """Its samples are not used; a machine that sleeps all the time is named."""
+    """Samples of a process during which the machine slept are discarded; after several, it is an
+    error."""
     monkeypatch.setenv("EXIT", "0")
     said: list[str] = []
     left = [sleeps]
-    read = disturbance.read
+    read = disturbance.read_counters
 
     def drowsy() -> disturbance.Reading:
         ran = (kmbench / "ran").read_text().split() if (kmbench / "ran").exists() else []
         return replace(read(), asleep=100.0 * min(len(ran), left[0]))
 
-    monkeypatch.setattr(disturbance, "read", drowsy)
+    monkeypatch.setattr(disturbance, "read_counters", drowsy)
     if not measured:
         with pytest.raises(FailedError, match="suspended while kmbench measured"):
-            native.measure(kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append)
+            native.measure_processes(
+                kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append
+            )
         assert not (kmbench / "raw").exists()
     else:
-        native.measure(kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append)
+        native.measure_processes(kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append)
         assert len(collect.load_raw("native", kmbench / "raw").rows) == 2
     assert (kmbench / "ran").read_text().split() == ["5"] * min(3, sleeps + 1)
     assert said == [
@@ -72,15 +75,17 @@ def test_a_process_whose_machine_was_suspended_measures_again(
     ] * (min(2, sleeps))
 
 
-def test_a_program_that_is_no_kmbench_is_named(tmp_path: Path) -> None:
-    """It ends without an error, and leaves nothing."""
-    with pytest.raises(FailedError, match="/bin/true left no samples: it is not used like kmbench"):
-        native.measure(tmp_path / "raw", blocks=1, processes=2, seed=5, program=Path("/bin/true"))
+def test_program_that_writes_no_samples_is_reported(tmp_path: Path) -> None:
+    """/bin/true succeeds without writing samples."""
+    with pytest.raises(FailedError, match="/bin/true left no samples: its command line differs"):
+        native.measure_processes(
+            tmp_path / "raw", blocks=1, processes=2, seed=5, program=Path("/bin/true")
+        )
     assert not (tmp_path / "raw").exists()
 
 
-def stub(path: Path, body: str) -> Path:
-    """A shell script that is used like kmbench."""
+def write_fake_kmbench(path: Path, body: str) -> Path:
+    """Write a shell script that replaces kmbench."""
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
     return path
@@ -95,23 +100,23 @@ def stub(path: Path, body: str) -> Path:
         "sleep 30 & exit",
     ],
 )
-def test_a_program_that_hangs_is_ended(
+def test_hanging_program_is_killed(
     body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is silent, talks without end or leaves a process that holds its output open."""
+    """It prints nothing, prints endlessly, or leaves a process that holds its output open."""
     monkeypatch.setattr(native, "HANGS_SECONDS", 1.0)
     monkeypatch.setattr(native, "HANGS_BLOCK_SECONDS", 0.0)
-    program = stub(tmp_path / "program", body)
+    program = write_fake_kmbench(tmp_path / "program", body)
     with pytest.raises(FailedError, match="program hangs: it ended no benchmark in 1 s"):
-        native.measure(tmp_path / "raw", blocks=1, processes=2, seed=5, program=program)
+        native.measure_processes(tmp_path / "raw", blocks=1, processes=2, seed=5, program=program)
     assert not (tmp_path / "raw").exists()
 
 
-def test_output_that_is_no_text_is_named(tmp_path: Path) -> None:
+def test_binary_output_is_reported(tmp_path: Path) -> None:
     body = 'while [ "$1" != --out ]; do shift; done; mkdir "$2"; printf "cpu=1\\n\\377" >"$2/env"'
-    program = stub(tmp_path / "program", f"printf '\\377\\n' >&2; {body}")
+    program = write_fake_kmbench(tmp_path / "program", f"printf '\\377\\n' >&2; {body}")
     with pytest.raises(FailedError, match="env: not text in UTF-8"):
-        native.measure(tmp_path / "raw", blocks=1, processes=1, seed=5, program=program)
+        native.measure_processes(tmp_path / "raw", blocks=1, processes=1, seed=5, program=program)
 
 
 @pytest.mark.parametrize(
@@ -122,24 +127,24 @@ def test_output_that_is_no_text_is_named(tmp_path: Path) -> None:
         ("exec yes", "no benchmark in user space matches 'x'"),
     ],
 )
-def test_a_list_that_is_none_is_named(
+def test_invalid_list_of_benchmarks_is_reported(
     body: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choice, "LIST_SECONDS", 0.5)
     with pytest.raises(UnableError, match=why):
-        choice.names(stub(tmp_path / "program", body), ["x"], [])
+        choice.matching_benchmarks(write_fake_kmbench(tmp_path / "program", body), ["x"], [])
 
 
-def test_a_machine_that_did_not_sleep_is_awake() -> None:
-    before = disturbance.read()
-    assert not disturbance.slept(before, disturbance.read())
-    assert disturbance.slept(before, replace(before, asleep=before.asleep + 1))
+def test_awake_machine_is_not_reported_as_suspended() -> None:
+    before = disturbance.read_counters()
+    assert not disturbance.was_suspended(before, disturbance.read_counters())
+    assert disturbance.was_suspended(before, replace(before, asleep=before.asleep + 1))
 
 
-def test_no_process_begins_that_would_end_after_the_time(
+def test_no_process_starts_that_would_exceed_the_budget(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clock of the test; a process takes ten seconds."""
+    """Each process takes ten seconds of a simulated clock."""
     monkeypatch.setenv("EXIT", "0")
     now = [0.0]
 
@@ -147,17 +152,17 @@ def test_no_process_begins_that_would_end_after_the_time(
         part.mkdir()
         now[0] += 10
 
-    monkeypatch.setattr(native, "run_process", run_process)
+    monkeypatch.setattr(native, "run_kmbench", run_process)
     monkeypatch.setattr(native, "now", lambda: now[0])
     for name, budget, processes in (("a", 5, 1), ("b", 29, 2), ("c", 30, 3), ("d", 500, 9)):
-        native.measure(kmbench / name, blocks=1, processes=9, seed=1, budget=budget)
+        native.measure_processes(kmbench / name, blocks=1, processes=9, seed=1, budget=budget)
         assert len(list((kmbench / name).glob("process-*"))) == processes
 
 
-def measure(directory: Path) -> list[str]:
-    """Measure in three processes with a block each; return the output."""
+def measure_three_processes(directory: Path) -> list[str]:
+    """Measure with three processes of one block each; return the output."""
     shown: list[str] = []
-    native.measure(
+    native.measure_processes(
         directory / "native",
         blocks=1,
         processes=3,
@@ -167,34 +172,36 @@ def measure(directory: Path) -> list[str]:
     return shown
 
 
-def test_processes_that_have_ended_are_not_run_again(
+def test_finished_processes_are_not_repeated(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(FailedError, match="no room"):
-        measure(kmbench)
+        measure_three_processes(kmbench)
     assert not (kmbench / "native").exists()
     monkeypatch.setenv("EXIT", "0")
-    assert measure(kmbench) == ["2/3 process 2 of 3, b", "3/3 process 3 of 3, b"]
+    assert measure_three_processes(kmbench) == ["2/3 process 2 of 3, b", "3/3 process 3 of 3, b"]
     assert (kmbench / "ran").read_text().split() == ["1", "2", "2", "3"]
     assert not (kmbench / "native.parts").exists()
 
 
-def test_what_a_killed_process_left_is_not_taken_for_whole(
+def test_partial_samples_of_a_killed_process_are_not_used(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = kmbench / "native.parts" / "process-1.partial"
     left.mkdir(parents=True)
     (left / "stale.csv").write_text(HEAD)
     monkeypatch.setenv("EXIT", "0")
-    measure(kmbench)
+    measure_three_processes(kmbench)
     assert (kmbench / "ran").read_text().split() == ["1", "2", "3"]
     kept = sorted(path.name for path in (kmbench / "native").glob("*/*"))
     assert kept == ["b.csv"] * 3 + ["env"] * 3
 
 
-def test_blocks_of_later_processes_follow(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_numbers_continue_over_processes(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EXIT", "0")
-    measure(kmbench)
+    measure_three_processes(kmbench)
     rows = collect.load_raw("native", kmbench / "native").rows
     assert [(s.process, s.block, s.value) for s in rows[::2]] == [(1, 0, 1), (2, 1, 2), (3, 2, 3)]
     assert [s.flags for s in rows[:2]] == [(), ("preempted",)]
@@ -203,21 +210,21 @@ def test_blocks_of_later_processes_follow(kmbench: Path, monkeypatch: pytest.Mon
         collect.load_raw("native", kmbench / "native")
 
 
-def test_nothing_to_measure_is_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipped_benchmarks_are_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXIT", "4")
     monkeypatch.setenv("SAYS", "SKIP all benchmarks: no live patching here")
     with pytest.raises(UnableError, match="no live patching here"):
-        measure(kmbench)
+        measure_three_processes(kmbench)
 
 
-def test_the_cpu_that_measures_is_left_alone(
+def test_kmtools_does_not_run_on_the_measuring_cpu(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a process says is read on another CPU than the last, on which it measures."""
+    """The output of a process is read on another CPU than the last one, on which it measures."""
     monkeypatch.setenv("EXIT", "0")
     allowed, seen = os.sched_getaffinity(0), []
     between = []
-    native.measure(
+    native.measure_processes(
         kmbench / "native",
         blocks=1,
         processes=1,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A module outside this tree has benchmarks of its own, measured in test kernels."""
+"""Tests of `bench --module`, which measures the benchmarks of a module outside this tree."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import json
 from pathlib import Path
 
 import pytest
-from fakebench import Machine, tiers_of
+from fakebench import Machine, read_tiers
 from kmtools.base.errors import FailedError
 from kmtools.measure import guest
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A machine on which everything works, until a test says otherwise."""
+    """Return a fake machine on which all steps succeed."""
     return Machine(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """The folder of a module."""
+    """Make the directory of a module's sources."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "Kbuild").write_text("obj-m := mine.o\n")
     return folder
 
 
-def test_a_module_is_measured_in_test_kernels_alone(machine: Machine, sources: Path) -> None:
+def test_module_is_measured_in_test_kernels_only(machine: Machine, sources: Path) -> None:
     assert machine.bench("--module", str(sources)) == 0
     built = [step for step in machine.done if step not in ("root", "report", "collect")]
     assert built == ["packages", "fetch", "modules", "own module", "vm", "icount"]
     (run,) = machine.runs()
-    assert tiers_of(run) == ["vm", "icount"]
+    assert read_tiers(run) == ["vm", "icount"]
     assert json.loads((run / "run.json").read_text())["module"] == str(sources)
 
 
-def test_a_module_that_does_not_build_is_named(
+def test_module_that_does_not_build_is_reported(
     machine: Machine, sources: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["own module"] = FailedError(f"building {sources} for 6.1 failed")
@@ -45,7 +45,7 @@ def test_a_module_that_does_not_build_is_named(
     assert "vm" not in machine.done and machine.runs() == []
 
 
-def test_a_resumed_run_wants_the_same_module(
+def test_resumed_run_requires_the_same_module(
     machine: Machine, sources: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["icount"] = FailedError("it broke")
@@ -57,7 +57,7 @@ def test_a_resumed_run_wants_the_same_module(
     assert "the sources have changed since" in capsys.readouterr().err
     (sources / "mine.c").unlink()
     assert machine.bench("--resume", run.name) == 0
-    assert machine.done.count("own module") == 1 and tiers_of(run) == ["vm", "icount"]
+    assert machine.done.count("own module") == 1 and read_tiers(run) == ["vm", "icount"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_resumed_run_wants_the_same_module(
         (("--module", "{mine}", "--program", "/bin/true"), "not allowed with argument --module"),
     ],
 )
-def test_a_bad_module_is_named(
+def test_invalid_module_option_is_reported(
     machine: Machine, sources: Path, words: tuple[str, ...], said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -84,17 +84,17 @@ def test_a_bad_module_is_named(
     assert machine.done == [] and machine.runs() == []
 
 
-def test_the_guest_is_told_where_the_module_is() -> None:
-    assert "own /own\n" in guest.settings(8, 1, own=guest.OWN)
-    assert "own" not in guest.settings(8, 1)
+def test_guest_settings_have_the_path_of_the_module() -> None:
+    assert "own /own\n" in guest.make_settings(8, 1, own=guest.OWN)
+    assert "own" not in guest.make_settings(8, 1)
 
 
-def test_the_guest_says_why_it_measures_nothing() -> None:
+def test_refusal_of_the_guest_is_reported() -> None:
     refusals: list[str] = []
     shown: list[tuple[float, float, str]] = []
-    read = guest.follow(lambda *progress: shown.append(progress), refusals)
+    read = guest.make_line_reader(lambda *progress: shown.append(progress), refusals)
     for line in ("bench: running mine 1/9", "bench: not measured: it is bad", "bench: idle 0/0"):
         read(line)
     assert shown == [(1, 9, "mine")] and refusals == ["it is bad"]
-    guest.follow(None, refusals)("bench: running mine 2/9")
+    guest.make_line_reader(None, refusals)("bench: running mine 2/9")
     assert refusals == ["it is bad"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page and hostile data: refused or escaped. browser_page.py looks at it in a browser."""
+"""Tests of the HTML report with special characters and invalid data. browser_page.py checks it in a
+browser."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from kmtools.measure.rundir import read_env
 from kmtools.report import page
 from kmtools.report import reference as keeping
 from kmtools.report.markup import LEFT_OUT, escape
-from verdictrows import tier
+from verdictrows import make_tier
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Tags(HTMLParser):
-    """Keeps the tags of a page."""
+    """Collects the tags of an HTML page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +45,7 @@ class Tags(HTMLParser):
         self.tags.append(tag)
 
 
-def test_names_are_text_and_not_markup(hostile: Path) -> None:
+def test_names_are_escaped_in_html(hostile: Path) -> None:
     parsed = Tags()
     parsed.feed((hostile / "report.html").read_text())
     assert "script" not in parsed.tags
@@ -53,45 +54,47 @@ def test_names_are_text_and_not_markup(hostile: Path) -> None:
     assert "&lt;script&gt;" in (hostile / "report.html").read_text()
 
 
-def test_the_page_is_small(reference: Path) -> None:
+def test_report_of_the_reference_run_is_small(reference: Path) -> None:
     text = (reference / "report.html").read_text()
     parsed = Tags()
     parsed.feed(text)
     assert len(text.encode()) <= 1_500_000 and len(parsed.tags) <= 16_000
 
 
-def test_the_kept_figures_and_tables_are_those_that_the_kept_samples_give(reference: Path) -> None:
+def test_committed_figures_and_tables_match_committed_samples(reference: Path) -> None:
     kept = sorted(pages.REFERENCE.glob("*.svg"))
     changed = [
         f"{path.name}: {why}"
         for path in kept
         if (
-            why := drawnsvg.difference(
+            why := drawnsvg.find_difference(
                 path.read_text(), (reference / "figures" / path.name).read_text()
             )
         )
     ]
     assert kept and not changed, "run scripts/kmarkers reference"
     summary = read_summary(reference)
-    names = keeping.figures_of(reference)
+    names = keeping.list_figures(reference)
     assert sorted(names) == [path.stem for path in kept]
-    text = keeping.render(read_env(reference / "env.json"), summary, names)
+    text = keeping.render_readme(read_env(reference / "env.json"), summary, names)
     assert len(text.splitlines()) <= 120
     assert text == (pages.REFERENCE / "README.md").read_text()
 
 
-def test_the_first_screen_has_the_worst_reasons_and_a_way_to_the_others() -> None:
+def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
     reasons = tuple(Reason(Level.POOR, f"reason {n}", "") for n in range(5))
-    short = page.grade_html(tier(), Grade(Level.POOR, reasons), 2)
+    short = page.grade_html(make_tier(), Grade(Level.POOR, reasons), 2)
     assert "Reason 0; reason 1; and" in short and "reason 2" not in short
     assert '<a href="#conditions">3 more reasons</a>' in short
-    whole = page.grade_html(tier(), Grade(Level.POOR, reasons[:3]), 2)
+    whole = page.grade_html(make_tier(), Grade(Level.POOR, reasons[:3]), 2)
     assert "reason 2" in whole and "<a" not in whole
 
 
-def test_a_page_of_all_benchmarks_is_small_and_whole(tmp_path: Path, native_programs: None) -> None:
-    """Room is left for the switches of two tiers, which this run lacks."""
-    run = pages.make_whole(tmp_path, nativeprograms.kmbench("list").stdout)
+def test_report_of_all_benchmarks_is_small_and_complete(
+    tmp_path: Path, native_programs: None
+) -> None:
+    """The limits leave room for tables of switching, which this run lacks."""
+    run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = Tags()
     parsed.feed(text)
@@ -102,8 +105,8 @@ def test_a_page_of_all_benchmarks_is_small_and_whole(tmp_path: Path, native_prog
 Change = Callable[[str], str]
 
 
-def with_value(text: str) -> Change:
-    """Replace the first value."""
+def replace_first_value(text: str) -> Change:
+    """Return a function that replaces the value of the first sample."""
     return lambda lines: re.sub(r",\d+,ticks", f",{text},ticks", lines, count=1)
 
 
@@ -112,11 +115,11 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a zero byte": (lambda text: text.replace("ticks", "t\0cks", 1), "unit is"),
     "cut inside a line": (lambda text: text[:-3], "incomplete"),
     "cut after a line": (lambda text: text[: text.rindex("\n", 0, -1) + 1], "truncated"),
-    "not a number": (with_value("nan"), "not an integer: 'nan'"),
-    "infinite": (with_value("inf"), "not an integer: 'inf'"),
-    "negative": (with_value("-7"), "value is below 0"),
-    "huge": (with_value("9" * 30), "value is above"),
-    "of 9000 digits": (with_value("9" * 9000), "value is above"),
+    "not a number": (replace_first_value("nan"), "not an integer: 'nan'"),
+    "infinite": (replace_first_value("inf"), "not an integer: 'inf'"),
+    "negative": (replace_first_value("-7"), "value is below 0"),
+    "huge": (replace_first_value("9" * 30), "value is above"),
+    "of 9000 digits": (replace_first_value("9" * 9000), "value is above"),
     "short line": (lambda text: text + "x,y\n", "fields"),
     "empty": (lambda text: "", "lacks"),
     "text turned around": (lambda text: text.replace("none", "n\u202ene"), "cannot be printed"),
@@ -126,7 +129,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_hostile_file_is_refused(
+def test_invalid_sample_file_is_refused(
     tmp_path: Path, change: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [rawdata.BENCHES[0]], emulated="0")
@@ -138,17 +141,15 @@ def test_a_hostile_file_is_refused(
     assert not (tmp_path / "run" / "samples.csv").exists()
 
 
-def test_bytes_that_are_no_text_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_binary_sample_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [rawdata.BENCHES[0]], emulated="0")
     (raw / "empty-loop.csv").write_bytes(bytes(range(256)) * 40)
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 1
     assert "empty-loop.csv" in capsys.readouterr().err
 
 
-def test_a_printed_page_is_none_of_a_telephone() -> None:
-    """Paper is narrower than a screen: what is for telephones must not hold for it."""
+def test_phone_css_does_not_apply_to_print() -> None:
+    """Paper is narrow, so the CSS rules for phones must be limited to screens."""
     narrow = re.findall(r"@media ([^{]*)\(max-width", page.CSS.read_text())
     assert len(narrow) >= 4 and set(narrow) == {"screen and "}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The peers of kmbench: tracers whose dormant probes are measured beside ours."""
+"""Tests of peers in kmbench: other tracers whose dormant probes are measured, too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.measure import collect, rundir
-from nativeprograms import EXIT_INTERRUPTED, KMBENCH, NATIVE, env_of, kmbench, run
+from nativeprograms import (
+    EXIT_INTERRUPTED,
+    KMBENCH,
+    NATIVE,
+    read_env_file,
+    run_kmbench,
+    run_program,
+)
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
@@ -25,18 +32,18 @@ PEERS = {
 }
 
 
-def test_a_missing_peer_is_named(tmp_path: Path) -> None:
-    """Messages name the packages to install; the other rows are still listed."""
+def test_missing_peer_is_reported(tmp_path: Path) -> None:
+    """Messages name the packages to install; the other variants are still listed."""
     program = tmp_path / "kmbench"
     program.write_bytes(KMBENCH.read_bytes())
     program.chmod(0o755)
-    done = run(program, "list")
+    done = run_program(program, "list")
     assert "SKIP peer-sdt" in done.stderr
     assert "systemtap-sdt-dev" in done.stderr
     assert "liblttng-ust-dev" in done.stderr
     raw = tmp_path / "raw"
-    run(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
-    lacking = rundir.lacking([collect.load_raw("native", raw).tier])
+    run_program(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    lacking = rundir.list_unmeasured([collect.load_raw("native", raw).tier])
     for row in (f"peer-{name}-{state}" for name in PEERS for state in ("off", "on")):
         assert any(f"empty-loop-peers {row}: its package is missing" in line for line in lacking)
     own = "marker-jump-off marker-jump-on atomic-load-off atomic-load-on function-pointer-off"
@@ -45,7 +52,7 @@ def test_a_missing_peer_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture(params=PEERS)
 def peer(request: pytest.FixtureRequest) -> str:
-    """Return the name of a peer whose package is installed."""
+    """Return the name of a peer; skip the test if its package is missing."""
     name: str = request.param
     built = NATIVE / f"peer-{name}.so"
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
@@ -55,8 +62,8 @@ def peer(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_peer_is_listed(peer: str) -> None:
-    """Both of its rows are listed, and no message says that it is missing."""
-    done = kmbench("list")
+    """Both variants of a peer are listed, and no message says that it is missing."""
+    done = run_kmbench("list")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
     rows = lines["empty-loop-peers"].split()
     assert rows[rows.index(f"{peer}-off") + 1] == f"{peer}-on"
@@ -64,29 +71,32 @@ def test_a_peer_is_listed(peer: str) -> None:
 
 
 def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
-    """It is measured while off; while on, too, unless a message says why not."""
+    """The disabled probe is measured; the enabled one, too, unless a message has the reason why
+    not."""
     raw = tmp_path / "raw"
-    done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
+    done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
-    assert (f"lacks:empty-loop-peers:{peer}-on" in env_of(raw)) == (f"{peer}-on" not in measured)
+    assert (f"lacks:empty-loop-peers:{peer}-on" in read_env_file(raw)) == (
+        f"{peer}-on" not in measured
+    )
     skipped = re.search(rf"^kmbench: SKIP {peer}-on: \S.*$", done.stderr, re.MULTILINE)
     assert (f"{peer}-on" in measured) == (skipped is None)
 
 
-def test_a_peer_that_cannot_be_switched_on_is_named(peer: str, tmp_path: Path) -> None:
-    """Perf events are refused here, and so is waiting for the tracer's command."""
+def test_peer_that_cannot_be_enabled_is_reported(peer: str, tmp_path: Path) -> None:
+    """perf_event_open() and wait4() fail here, so that no peer can be enabled."""
     raw = tmp_path / "raw"
     denied = [f"{name}={errno.EACCES}" for name in ("perf_event_open", "wait4")]
     words = [NATIVE / "deny", *denied, "--"]
-    done = run(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    done = run_program(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(f"kmbench: SKIP {peer}-on: ") == 1
     measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
     assert f"{peer}-on" not in measured
-    env = env_of(raw)
+    env = read_env_file(raw)
     assert (
         env[f"lacks:empty-loop-peers:{peer}-on"] and f"lacks:empty-loop-peers:{peer}-off" not in env
     )
@@ -105,8 +115,8 @@ const struct bench_peer bench_peer = {
 """
 
 
-def test_a_peer_that_cannot_be_switched_off_is_not_switched_on(tmp_path: Path) -> None:
-    """Its row that is on is named as missing; the other one is measured."""
+def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
+    """The variant with the enabled probe is reported as missing; the other one is measured."""
     program, source = tmp_path / "bin" / "kmbench", tmp_path / "peer.c"
     program.parent.mkdir()
     program.write_bytes(KMBENCH.read_bytes())
@@ -117,30 +127,31 @@ def test_a_peer_that_cannot_be_switched_off_is_not_switched_on(tmp_path: Path) -
     built = program.with_name("peer-sdt.so")
     subprocess.run(["gcc", *flags, *folders, "-o", built, source], check=True)
     raw = tmp_path / "raw"
-    done = run(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    done = run_program(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert "peer-sdt-off" in measured
     assert "peer-sdt-on" not in measured
-    said = env_of(raw)["lacks:empty-loop-peers:peer-sdt-on"]
+    said = read_env_file(raw)["lacks:empty-loop-peers:peer-sdt-on"]
     assert said == "it could not be switched off again"
 
 
-def test_an_optimised_uprobe_is_a_call_or_names_the_kernel(tmp_path: Path) -> None:
-    """A breakpoint is not measured under that name."""
+def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> None:
+    """A uprobe that is a breakpoint is not measured as an optimised one."""
     raw = tmp_path / "raw"
-    done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
+    done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     release = tuple(int(word) for word in re.findall(r"\d+", os.uname().release)[:2])
-    said = env_of(raw).get("lacks:empty-loop-peers:peer-uprobe-optimised-on", "")
+    said = read_env_file(raw).get("lacks:empty-loop-peers:peer-uprobe-optimised-on", "")
     unable = "no permission for uprobes", "this kernel has no uprobes for perf events"
     if said not in unable:
         assert (said == f"kernel {os.uname().release} does not optimise uprobes") == bool(said)
         assert release >= (6, 18) or said
 
 
-def interrupted_at_a_terminal(raw: Path) -> None:
-    """Run the peers until there are samples; then signal the whole group, as Ctrl-C does."""
+def interrupt_kmbench(raw: Path) -> None:
+    """Measure the peers until there are samples; then send SIGINT to the process group, like
+    Ctrl-C."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
@@ -153,13 +164,14 @@ def interrupted_at_a_terminal(raw: Path) -> None:
     assert process.returncode == EXIT_INTERRUPTED
 
 
-def test_an_interruption_leaves_the_tracer_on(tmp_path: Path) -> None:
-    """It is on in all blocks that are kept: no pass is as short as with the tracer off."""
+def test_interruption_keeps_the_tracer_enabled_until_the_end(tmp_path: Path) -> None:
+    """In all stored blocks the tracer was enabled: no pass is as short as with the tracer
+    disabled."""
     if not (NATIVE / "peer-lttng-ust.so").exists():
         pytest.skip("LTTng-UST is missing: scripts/setup unpacks it")
     for attempt in range(5):
         raw = tmp_path / str(attempt)
-        interrupted_at_a_terminal(raw)
+        interrupt_kmbench(raw)
         rows = collect.load_raw("native", raw).rows
         on = [row.value / row.size for row in rows if row.variant == "peer-lttng-ust-on"]
         off = [row.value / row.size for row in rows if row.variant == "peer-lttng-ust-off"]

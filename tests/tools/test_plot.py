@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures by matplotlib: files in three formats, styles, refusals, and what happens without it."""
+"""Tests of `kmarkers plot`: formats, styles, errors, and a missing matplotlib."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from kmtools.report.figures import svgfile, workers
 
 GOLDEN = Path(__file__).parent / "golden"
 KMARKERS = ROOT / "scripts" / "kmarkers"
-# Of the newest matplotlib, which make lint uses.
+# The Python of make lint, with the newest matplotlib.
 NEWEST = ROOT / "build" / "lint" / "bin" / "python"
 NOTEBOOK = ROOT / "examples" / "notebook" / "run.ipynb"
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return goldenrun.make(tmp_path_factory.mktemp("golden"))
+    return goldenrun.make_run(tmp_path_factory.mktemp("golden"))
 
 
-def plot(out: Path, run: Path, *words: str) -> list[Path]:
-    """Draw figures of a run; returns the files."""
+def draw_figures(out: Path, run: Path, *words: str) -> list[Path]:
+    """Draw figures of a run; return the files."""
     assert main(["plot", str(run), "--out", str(out), *words]) == 0
     return sorted(out.iterdir())
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What `plot` says as it refuses, in one line."""
+def run_refused_plot(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Run `plot` with wrong arguments; return its error message of one line."""
     capsys.readouterr()
     assert main(["plot", *words]) == 2
     said = capsys.readouterr()
@@ -47,18 +47,18 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return said.err
 
 
-def compare(folder: Path) -> list[str]:
-    """What differs from the golden figures."""
+def compare_with_golden(folder: Path) -> list[str]:
+    """Compare figures with those in golden/; return the differences."""
     made = {path.name: path.read_text() for path in folder.glob("*.svg")}
     assert sorted(made) == sorted(path.name for path in GOLDEN.iterdir())
-    differ = {n: drawnsvg.difference(made[n], (GOLDEN / n).read_text()) for n in made}
+    differ = {n: drawnsvg.find_difference(made[n], (GOLDEN / n).read_text()) for n in made}
     return [f"{name}: {why}" for name, why in differ.items() if why]
 
 
-def test_golden_samples_give_the_same_figures(run: Path) -> None:
-    """Texts, positions and classes. A change is looked at, and golden/ replaced by what the test
-    has left."""
-    assert compare(run / "figures") == [], f"look at {run / 'figures'}"
+def test_figures_match_golden_files(run: Path) -> None:
+    """Compares texts, positions and CSS classes. After a deliberate change, copy the figures that
+    this test wrote to golden/."""
+    assert compare_with_golden(run / "figures") == [], f"look at {run / 'figures'}"
 
 
 def test_the_newest_matplotlib_draws_the_same(run: Path, tmp_path: Path) -> None:
@@ -66,12 +66,12 @@ def test_the_newest_matplotlib_draws_the_same(run: Path, tmp_path: Path) -> None
         pytest.skip("scripts/setup --lint installs it")
     words = [str(NEWEST), str(KMARKERS), "plot", str(run), "--out", str(tmp_path)]
     subprocess.run(words, check=True, capture_output=True)
-    assert compare(tmp_path) == []
+    assert compare_with_golden(tmp_path) == []
 
 
-def test_a_summary_gives_the_figures_of_the_report_to_the_byte(run: Path, tmp_path: Path) -> None:
-    """Without samples, also what only these tell: distributions, costs over other variants."""
-    made = plot(tmp_path, run)
+def test_figures_from_summary_json_equal_those_of_the_report(run: Path, tmp_path: Path) -> None:
+    """summary.json is sufficient, also for distributions and costs relative to other variants."""
+    made = draw_figures(tmp_path, run)
     assert [path.name for path in made] == sorted(p.name for p in (run / "figures").iterdir())
     assert [p.name for p in made if p.read_bytes() != (run / "figures" / p.name).read_bytes()] == []
     summary = json.loads((run / "summary.json").read_text())
@@ -79,19 +79,19 @@ def test_a_summary_gives_the_figures_of_the_report_to_the_byte(run: Path, tmp_pa
     assert any(entry.get("also_over") for entry in summary["results"])
 
 
-def test_one_processor_draws_the_same_without_workers(
+def test_figures_without_worker_processes_are_the_same(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers are processes of their own; a drawing that fails there is an error here."""
-    with workers.workers() as several:
+    """Figures are drawn in worker processes; an error in a worker is raised here."""
+    with workers.start_workers() as several:
         assert several.begin(os.getpid).result() != os.getpid()
         assert several.filled(f"a{several.later(str.upper)('b')}c") == "aBc"
         with pytest.raises(ZeroDivisionError):
             several.begin(divmod, 1, 0).result()
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
-    with workers.workers() as several:
+    with workers.start_workers() as several:
         assert several.begin(os.getpid).result() == os.getpid()
-    (made,) = plot(tmp_path, run, "headline")
+    (made,) = draw_figures(tmp_path, run, "headline")
     assert made.read_bytes() == (run / "figures" / "headline.svg").read_bytes()
     shutil.copytree(run, tmp_path / "copy")
     assert main(["report", str(tmp_path / "copy")]) == 0
@@ -99,11 +99,11 @@ def test_one_processor_draws_the_same_without_workers(
     assert page == (run / "report.html").read_text() and "\0" not in page
 
 
-def test_each_format_is_the_same_bytes_twice(run: Path, tmp_path: Path) -> None:
+def test_each_format_is_reproducible(run: Path, tmp_path: Path) -> None:
     starts = {"svg": b"<?xml", "pdf": b"%PDF-1", "png": b"\x89PNG\r\n"}
     for kind, start in starts.items():
         one, other = (
-            plot(tmp_path / f"{kind}{n}", run, "headline", "--format", kind)[0].read_bytes()
+            draw_figures(tmp_path / f"{kind}{n}", run, "headline", "--format", kind)[0].read_bytes()
             for n in (1, 2)
         )
         assert one == other and one.startswith(start), kind
@@ -113,18 +113,18 @@ def test_each_format_is_the_same_bytes_twice(run: Path, tmp_path: Path) -> None:
     assert width == pytest.approx(197 / 25.4 * 192, abs=2)
 
 
-def test_a_part_is_a_figure_of_its_own(run: Path, tmp_path: Path) -> None:
-    (made,) = plot(tmp_path, run, "dormant-native:empty-loop", "--width", "85")
+def test_panel_can_be_drawn_as_a_separate_figure(run: Path, tmp_path: Path) -> None:
+    (made,) = draw_figures(tmp_path, run, "dormant-native:empty-loop", "--width", "85")
     assert made.name == "dormant-native-empty-loop.svg"
-    drawn = drawnsvg.texts(made.read_text())
+    drawn = drawnsvg.parse_texts(made.read_text())
     names = {part.text: part for part in drawn}
     row = names["marker-generic"]
-    # 85 mm are 321 pixels: the name stands above its row, and the number beside it at the edge.
+    # 85 mm are 321 pixels: the name is above its row, and the number at the right edge.
     assert row.x == 12 and any(part.y == row.y and part.x > 290 for part in drawn)
     assert "empty-loop" in names and "density-full" not in names
 
 
-def test_a_file_has_the_colours_of_both_schemes(run: Path) -> None:
+def test_svg_has_colours_of_light_and_dark_scheme(run: Path) -> None:
     text = (run / "figures" / "headline.svg").read_text()
     assert "prefers-color-scheme: dark" in text and text.count("<style>") == 1
     assert 'role="img" aria-label="Cost of one dormant site' in text
@@ -132,7 +132,7 @@ def test_a_file_has_the_colours_of_both_schemes(run: Path) -> None:
     assert "<metadata" not in text and "<defs" not in text
 
 
-def test_default_colours_are_those_of_the_page_on_white() -> None:
+def test_default_colours_are_those_of_the_light_scheme() -> None:
     light = svgfile.COLOURS.read_text().partition("@media")[0]
     said = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
     assert {name: said[name] for name in svgfile.CLASSES.values()} == {
@@ -145,10 +145,10 @@ def test_default_colours_are_those_of_the_page_on_white() -> None:
 def test_a_style_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
     style = tmp_path / "own.mplstyle"
     style.write_text("axes.prop_cycle: cycler('color', ['112233', '445566'])\nfont.size: 13\n")
-    (made,) = plot(tmp_path / "out", run, "headline", "--style", str(style))
+    (made,) = draw_figures(tmp_path / "out", run, "headline", "--style", str(style))
     text = made.read_text()
     assert "color:#445566" in text and "#a84300" not in text.partition("</style>")[2]
-    (title,) = [part for part in drawnsvg.texts(text) if "strong" in part.classes]
+    (title,) = [part for part in drawnsvg.parse_texts(text) if "strong" in part.classes]
     assert dict(title.look)["font-size"] == "17.3"
 
 
@@ -163,23 +163,27 @@ STYLES = {
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_wrong_style_is_refused(
+def test_invalid_style_file_is_refused(
     run: Path, tmp_path: Path, style: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, (content, why) = tmp_path / "own.mplstyle", STYLES[style]
     path.write_bytes(content)
     words = (str(run), "headline", "--format", "png", "--style", str(path), "--out", str(tmp_path))
-    assert why in refusal(capsys, *words)
+    assert why in run_refused_plot(capsys, *words)
     assert [one.name for one in tmp_path.iterdir()] == ["own.mplstyle"]
 
 
-def test_what_cannot_be_drawn_is_named(
+def test_unknown_figure_is_reported(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no figure 'hed'; it has headline, dormant-native" in refusal(capsys, str(run), "hed")
-    assert "has no part 'x'; it has density-full" in refusal(capsys, str(run), "dormant-native:x")
-    assert "no such style file" in refusal(capsys, str(run), "--style", str(tmp_path))
-    assert "no such folder of a run" in refusal(capsys, str(tmp_path / "gone"))
+    assert "no figure 'hed'; it has headline, dormant-native" in run_refused_plot(
+        capsys, str(run), "hed"
+    )
+    assert "has no part 'x'; it has density-full" in run_refused_plot(
+        capsys, str(run), "dormant-native:x"
+    )
+    assert "no such style file" in run_refused_plot(capsys, str(run), "--style", str(tmp_path))
+    assert "no such folder of a run" in run_refused_plot(capsys, str(tmp_path / "gone"))
     summary = json.loads((run / "summary.json").read_text())
     for tier, words in (("none", "nothing to draw"), ("icount", "no figure 'headline'")):
         for kind in ("results", "switching", "sites"):
@@ -188,13 +192,13 @@ def test_what_cannot_be_drawn_is_named(
         path = tmp_path / tier
         path.mkdir()
         (path / "env.json").write_text((run / "env.json").read_text())
-        text = json.dumps(summary if tier == "none" else icount_of(run))
+        text = json.dumps(summary if tier == "none" else make_icount_summary(run))
         (path / "summary.json").write_text(text)
-        assert words in refusal(capsys, str(path), "headline")
+        assert words in run_refused_plot(capsys, str(path), "headline")
 
 
-def icount_of(run: Path) -> dict[str, object]:
-    """A summary with exact counts alone, and thus without cycles."""
+def make_icount_summary(run: Path) -> dict[str, object]:
+    """Return a summary with the tier icount only, and so without cycles."""
     summary: dict[str, object] = json.loads((run / "summary.json").read_text())
     results = summary["results"]
     assert isinstance(results, list)
@@ -202,7 +206,7 @@ def icount_of(run: Path) -> dict[str, object]:
     return {**summary, "results": exact, "switching": [], "sites": []}
 
 
-def test_a_width_that_is_none_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_width_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("3", "nan", "wide", "1e9"):
         with pytest.raises(SystemExit) as ended:
             main(["plot", str(run), "--width", text])
@@ -210,17 +214,17 @@ def test_a_width_that_is_none_is_refused(run: Path, capsys: pytest.CaptureFixtur
         assert f"'{text}' is not from 60 to 600 millimetres" in capsys.readouterr().err
 
 
-def test_names_of_a_hostile_run_are_text_in_every_format(tmp_path: Path) -> None:
+def test_special_characters_in_names_are_escaped_in_every_format(tmp_path: Path) -> None:
     run = pages.make_hostile(tmp_path)
     for kind in ("svg", "png", "pdf"):
         for width in ("85", "197"):
-            plot(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
+            draw_figures(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
     for path in tmp_path.glob("svg*/*.svg"):
         assert "<script" not in path.read_text() and "<b>" not in path.read_text()
-        drawnsvg.parts(path.read_text())
+        drawnsvg.parse_elements(path.read_text())
 
 
-def test_a_formula_in_a_name_is_text(tmp_path: Path) -> None:
+def test_math_syntax_in_a_name_is_not_interpreted(tmp_path: Path) -> None:
     import rawdata  # noqa: PLC0415
 
     names = {"none": 1.0, "none-clone": 1.0, r"$\frac{1}{": 9.0, "a_b^c$x$": 7.0, "%s{}": 5.0}
@@ -230,22 +234,22 @@ def test_a_formula_in_a_name_is_text(tmp_path: Path) -> None:
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run")]) == 0
     drawn = (tmp_path / "run" / "figures" / "dormant-native.svg").read_text()
-    assert {part.text for part in drawnsvg.texts(drawn)} >= {*names} - {"none", "none-clone"}
+    assert {part.text for part in drawnsvg.parse_texts(drawn)} >= {*names} - {"none", "none-clone"}
 
 
-def call(words: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
-    """A command in an environment of its own, without HOME unless that is given."""
+def call_kmarkers(words: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
+    """Run kmarkers with a new environment, without HOME unless it is given."""
     whole: Mapping[str, str] = {"PATH": os.environ["PATH"], **env}
     called = [sys.executable, str(KMARKERS), *words]
     return subprocess.run(called, env=whole, capture_output=True, text=True, check=False)
 
 
-def test_nothing_is_written_outside_the_tree(run: Path, tmp_path: Path) -> None:
+def test_plot_writes_no_cache_outside_the_tree(run: Path, tmp_path: Path) -> None:
     home, out = tmp_path / "home", str(tmp_path / "out")
     home.mkdir()
     words = ["plot", str(run), "headline", "--out", out]
     for env in ({"HOME": str(home)}, {}, {"HOME": "/nonexistent"}):
-        done = call(words, **env)
+        done = call_kmarkers(words, **env)
         assert (done.returncode, done.stderr) == (0, ""), env
     assert list(home.iterdir()) == []
     assert list((ROOT / "build" / "matplotlib").glob("fontlist*"))
@@ -259,7 +263,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_without_matplotlib_there_are_tables_and_one_line(
+def test_without_matplotlib_tables_and_one_message_are_printed(
     run: Path, tmp_path: Path, how: str
 ) -> None:
     (tmp_path / "matplotlib").mkdir()
@@ -268,14 +272,14 @@ def test_without_matplotlib_there_are_tables_and_one_line(
     copy.mkdir()
     for name in ("env.json", "samples.csv"):
         (copy / name).write_text((run / name).read_text())
-    done = call(["report", str(copy)], PYTHONPATH=str(tmp_path))
+    done = call_kmarkers(["report", str(copy)], PYTHONPATH=str(tmp_path))
     assert done.returncode == 0 and "tables: scripts/kmarkers table" in done.stdout
     assert done.stderr.count("\n") == 1 and "python3-matplotlib" in done.stderr
     assert BROKEN[how][1] in done.stderr
     page = (copy / "report.html").read_text()
     assert "<svg" not in page and "<figure" not in page and "marker-generic" in page
     assert list((copy / "figures").iterdir()) == []
-    done = call(["plot", str(copy)], PYTHONPATH=str(tmp_path))
+    done = call_kmarkers(["plot", str(copy)], PYTHONPATH=str(tmp_path))
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "python3-matplotlib" in done.stderr
 

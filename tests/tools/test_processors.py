@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rows of processors: which there are, how they boot, and how the page keeps their results."""
+"""Tests of the suite `processors`: its rows, their boots, and the table of results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakelab import fake_emulator
+from fakelab import use_fake_qemu
 from kmtools.lab import bochs, catalogue, emulator
 from kmtools.suites import kernelpage, kernelsuite, pairs, processors
 from kmtools.suites.pairs import Row
@@ -17,77 +17,79 @@ FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"
 
 
 @pytest.mark.parametrize("by_bochs", [False, True])
-def test_each_pair_that_can_be_is_in_a_row(by_bochs: bool) -> None:
-    rows = [row for row in pairs.table() if row.by_bochs == by_bochs]
-    possible = pairs.rows_of_bochs() if by_bochs else pairs.rows_of_qemu()
+def test_each_possible_pair_of_values_is_in_a_row(by_bochs: bool) -> None:
+    rows = [row for row in pairs.make_table() if row.by_bochs == by_bochs]
+    possible = pairs.list_bochs_rows() if by_bochs else pairs.list_qemu_rows()
     wanted = set().union(*(row.pairs for row in possible))
     assert wanted == set().union(*(row.pairs for row in rows))
     assert len(rows) < len(possible) / 3
-    assert rows == [row for row in pairs.table() if row.by_bochs == by_bochs]
+    assert rows == [row for row in pairs.make_table() if row.by_bochs == by_bochs]
     for row in rows:
         others = (other.pairs for other in rows if other != row)
         assert row.pairs - set().union(*others), f"{row} adds no pair"
 
 
-def test_no_row_is_impossible() -> None:
-    for row in pairs.rows_of_qemu() + pairs.rows_of_bochs():
+def test_all_rows_are_possible_combinations() -> None:
+    for row in pairs.list_qemu_rows() + pairs.list_bochs_rows():
         assert row.preemption in pairs.KERNELS[row.kernel]
         if row.mitigations == pairs.CALL_DEPTH:
             assert row.kernel not in ("5.10", "6.1") and row.model == "Skylake-Server"
-    newest = [row.preemption for row in pairs.rows_of_qemu() if row.kernel == "7.2"]
+    newest = [row.preemption for row in pairs.list_qemu_rows() if row.kernel == "7.2"]
     assert set(newest) == {"full", "lazy"}
 
 
-def test_kernels_are_of_the_catalogue() -> None:
+def test_kernels_are_in_kernels_txt() -> None:
     for kernel in pairs.KERNELS:
         assert not catalogue.find(kernel).debug
 
 
-def test_a_row_boots_what_it_says(tmp_path: Path) -> None:
-    asked = processors.request(ROW, tmp_path, tmp_path)
+def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
+    asked = processors.make_request(ROW, tmp_path, tmp_path)
     assert asked.append == "mitigations=off preempt=full"
     assert (asked.cpus, asked.model, asked.one_thread) == (4, "EPYC", True)
-    two = processors.request(replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path)
+    two = processors.make_request(
+        replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path
+    )
     assert two.append == "mitigations=off" and not two.one_thread
     assert (asked.accel, asked.bochs) == ("tcg", "")
     assert asked.settings["KMARKERS_BENCH"] == 0
     assert asked.settings["KMARKERS_CYCLES"] == processors.FEW_CYCLES
     assert two.settings["KMARKERS_CYCLES"] == kernelsuite.SLOW_SETTINGS["KMARKERS_CYCLES"]
-    options = emulator.accelerator_options("tcg", "vm", 4, True, asked.model)
+    options = emulator.make_accelerator_options("tcg", "vm", 4, True, asked.model)
     assert options[options.index("-cpu") + 1] == "EPYC"
 
 
-def test_a_row_of_bochs_boots_what_it_says(tmp_path: Path) -> None:
+def test_request_of_a_bochs_row_has_its_parameters(tmp_path: Path) -> None:
     row = Row("6.12", "ryzen", "off", 2, "none")
     assert row.cells[1] == "Bochs ryzen"
-    asked = processors.request(row, tmp_path, tmp_path)
+    asked = processors.make_request(row, tmp_path, tmp_path)
     assert (asked.bochs, asked.model, asked.cpus) == ("ryzen", "max", 2)
     assert asked.append.startswith("mitigations=off preempt=none nokaslr tsc=reliable ")
     assert f"tsc_early_khz={bochs.INSTRUCTIONS_PER_SECOND // 1000}" in asked.append
-    assert asked.timeout > processors.request(ROW, tmp_path, tmp_path).timeout
+    assert asked.timeout > processors.make_request(ROW, tmp_path, tmp_path).timeout
     assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
     assert asked.settings["KMARKERS_BENCH"] == 0
 
 
-def test_what_the_cases_need_is_unloaded() -> None:
+def test_suite_modules_follows_suite_cases() -> None:
     for suites in (processors.SUITES, processors.FEW_SUITES, processors.BOCHS_SUITES):
         assert suites.startswith("cases modules ")
 
 
-def test_what_the_kernel_says() -> None:
+def test_mitigations_are_parsed_from_the_output() -> None:
     status = (
         "# spectre_v2: Mitigation: Retpolines; IBPB: disabled; STIBP: disabled\n"
         "# retbleed: Mitigation: untrained return thunk; SMT disabled\n"
         "# spec_rstack_overflow: Not affected\n"
     )
     said = "spectre_v2: Retpolines; retbleed: untrained return thunk"
-    assert processors.own_words(status) == said
-    assert processors.own_words("# retbleed: Not affected\n") == "Not affected"
+    assert processors.format_mitigations(status) == said
+    assert processors.format_mitigations("# retbleed: Not affected\n") == "Not affected"
 
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a page without the table."""
+    """Make a page without the table of processors."""
     page = tmp_path / "kernels.md"
     page.write_text("# Kernels\n\n## Stock kernels\n\nsome\n")
     monkeypatch.setattr(kernelpage, "PAGE", page)
@@ -95,10 +97,10 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return page
 
 
-def test_a_row_that_never_ran_says_so(page: Path) -> None:
-    processors.publish()
+def test_row_that_never_ran_is_marked(page: Path) -> None:
+    processors.publish_processors()
     text = page.read_text()
-    rows = pairs.table()
+    rows = pairs.make_table()
     assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
     assert f"0 of {len(rows)} rows were run." in text
     for row in rows:
@@ -107,37 +109,39 @@ def test_a_row_that_never_ran_says_so(page: Path) -> None:
         assert f"| with {name} | any | any | any | {kernelpage.NOT_RUN} |" in text
 
 
-def test_a_row_keeps_its_result(page: Path) -> None:
-    rows = pairs.table()
-    processors.keep({tuple(rows[0].cells): FOUND})
+def test_result_of_a_row_is_kept_until_it_runs_again(page: Path) -> None:
+    rows = pairs.make_table()
+    processors.keep_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()
-    processors.publish()
+    processors.publish_processors()
     assert page.read_text() != before
-    processors.keep({tuple(rows[1].cells): FOUND})
-    assert processors.results() == {tuple(row.cells): FOUND for row in rows[:2]}
-    assert processors.known_results(page) == {tuple(rows[0].cells): FOUND}
-    assert processors.wanted([], [], only_missing=True) == rows[2:]
-    assert processors.wanted([], [1, 3], only_missing=True) == [rows[2]]
-    assert {row.kernel for row in processors.wanted(["5.10"], [], only_missing=False)} == {"5.10"}
+    processors.keep_results({tuple(rows[1].cells): FOUND})
+    assert processors.read_results() == {tuple(row.cells): FOUND for row in rows[:2]}
+    assert processors.read_page_results(page) == {tuple(rows[0].cells): FOUND}
+    assert processors.select_rows([], [], only_missing=True) == rows[2:]
+    assert processors.select_rows([], [1, 3], only_missing=True) == [rows[2]]
+    assert {row.kernel for row in processors.select_rows(["5.10"], [], only_missing=False)} == {
+        "5.10"
+    }
 
 
-def test_the_page_has_the_rows() -> None:
+def test_committed_page_has_all_rows() -> None:
     text = kernelpage.PAGE.read_text()
     lines = [line for line in text.splitlines() if line.count(" | ") == 10]
     shown = [tuple(line.strip("| ").split(" | ")[:5]) for line in lines[1:]]
-    wanted = [tuple(row.cells) for row in pairs.table()]
+    wanted = [tuple(row.cells) for row in pairs.make_table()]
     assert [cells for cells in shown if cells in wanted] == wanted
 
 
 @pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "🔴 **1 FAILED**")])
-def test_the_result_of_a_row(laboratory: Path, verdict: str, failed: str) -> None:
+def test_result_cells_of_a_row(laboratory: Path, verdict: str, failed: str) -> None:
     monkey = pytest.MonkeyPatch()
     monkey.setattr(processors, "LOGS", laboratory / "logs")
     said = f'printf "{verdict} 1 x\\n1..1\\n" >"$status"; finish {int(verdict != "ok")}\n'
     (laboratory / "modules").mkdir()
     (laboratory / "modules" / "x.ko").touch()
     row = replace(ROW, kernel=catalogue.default_name())
-    with monkey.context(), fake_emulator(laboratory, said):
+    with monkey.context(), use_fake_qemu(laboratory, said):
         tally, cells = processors.run_row(row, laboratory / "modules")
     monkey.undo()
     assert len(tally.failed) == (verdict != "ok")

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Progress of a long job: one line on a terminal, few lines in a log, and the time left."""
+"""Tests of the progress display: one changing line on a terminal, few lines in a log, time left."""
 
 from __future__ import annotations
 
 import io
 
 import pytest
-from kmtools.base.progress import Progress, duration
+from kmtools.base.progress import Progress, format_duration
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream whose isatty() is true."""
 
     def isatty(self) -> bool:
         return True
 
 
 class Clock:
-    """A clock that a test moves."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -26,8 +26,8 @@ class Clock:
         return self.now
 
 
-def run(stream: io.StringIO) -> str:
-    """A step of two minutes that reports ten times a second."""
+def run_step(stream: io.StringIO) -> str:
+    """Run a step of two minutes that reports progress ten times a second; return the output."""
     clock = Clock()
     progress = Progress(3, stream, clock)
     progress.step("measuring")
@@ -38,8 +38,8 @@ def run(stream: io.StringIO) -> str:
     return stream.getvalue()
 
 
-def test_a_log_gets_a_line_now_and_then() -> None:
-    lines = run(io.StringIO()).splitlines()
+def test_log_gets_few_progress_lines() -> None:
+    lines = run_step(io.StringIO()).splitlines()
     assert lines[0] == "[1/3]    0 s  measuring"
     assert lines[1].strip() == "12 %, loop; about 1 min 45 s left"
     assert len(lines) == 10
@@ -48,14 +48,14 @@ def test_a_log_gets_a_line_now_and_then() -> None:
 
 def test_a_terminal_gets_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    text = run(Terminal())
+    text = run_step(Terminal())
     assert text.count("\n") == 2
     assert 200 < text.count("\r") < 300
     assert " 50 %, loop; about 60 s left\033[K\r" in text
     assert text.endswith("\r\033[K[2/3]  120 s  plotting (usually 15 s)\n")
 
 
-def test_nothing_is_foretold_without_a_pace() -> None:
+def test_no_remaining_time_before_the_first_progress() -> None:
     clock = Clock()
     stream = io.StringIO()
     progress = Progress(1, stream, clock)
@@ -65,8 +65,8 @@ def test_nothing_is_foretold_without_a_pace() -> None:
     assert stream.getvalue().splitlines()[1].strip() == "38 %, process 4 of 8"
 
 
-def test_a_long_line_that_stays_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path is not, and a log gets the line as it is."""
+def test_long_permanent_line_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path is not wrapped; in a log no line is wrapped."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     path = "/" + "long/" * 30
@@ -80,7 +80,7 @@ def test_a_long_line_that_stays_is_wrapped_on_a_terminal(monkeypatch: pytest.Mon
     assert len(lines) > 3 and max(map(len, lines)) <= 80
 
 
-def test_times_are_said_as_people_say_them() -> None:
-    assert [duration(s) for s in (-1, 0.4, 99, 100, 3599)] == [
+def test_durations_are_formatted_in_minutes_and_seconds() -> None:
+    assert [format_duration(s) for s in (-1, 0.4, 99, 100, 3599)] == [
         "0 s", "0 s", "99 s", "1 min 40 s", "59 min 59 s",
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What no tracer could read is refused where it is declared, by every compiler at hand."""
+"""Tests that names and types which tracers cannot read are compile-time errors, with each
+compiler."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ SDT_PROBE_DEFINE1(p, , , wide, "u128");
 SDT_PROBE_DEFINE1(p, , , process, "const pid_t");
 """
 TYPED = 'DECLARE_MARKER({0}, MARKER_PROTO(int nr), MARKER_ARGS(nr), "nr %d");'
-# What holds a name, the most characters that it may have, and what a compiler says of more.
+# A declaration with a name, the maximum length of the name, and the error message about longer
+# ones.
 MARKER = "the name of a marker has more than 63"
 LIMITS = {
     'void f(void) {{ trace_mark({0}, "nr %d", 1); }}': (63, MARKER),
@@ -40,14 +42,14 @@ LIMITS = {
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """A compiler of this machine."""
+    """Return the name of an installed compiler; skip the test if it is missing."""
     if not shutil.which(request.param):
         pytest.skip(f"{request.param} is not installed")
     return str(request.param)
 
 
-def said(compiler: str, source: str, where: Path) -> str:
-    """Compile a source; return what the compiler says if it refuses it."""
+def compile_source(compiler: str, source: str, where: Path) -> str:
+    """Compile a source; return the compiler's messages, empty if it compiles."""
     (where / "readers.c").write_text(HEAD + source)
     words = [compiler, *FLAGS, *INCLUDE, str(where / "readers.c")]
     run = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -56,44 +58,44 @@ def said(compiler: str, source: str, where: Path) -> str:
 
 @pytest.mark.parametrize("source", LIMITS)
 def test_names_that_are_too_long_are_refused(compiler: str, source: str, tmp_path: Path) -> None:
-    """With the limit, and the longest name that is allowed is taken."""
+    """A name of the maximum length compiles; for a longer one, the error has the limit."""
     most, why = LIMITS[source]
-    assert not said(compiler, source.format("n" * most), tmp_path)
-    assert why in said(compiler, source.format("n" * (most + 1)), tmp_path)
+    assert not compile_source(compiler, source.format("n" * most), tmp_path)
+    assert why in compile_source(compiler, source.format("n" * (most + 1)), tmp_path)
 
 
 @pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
-def test_the_channel_of_lttng_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
-    """The first line says what to write; a format that is a macro is a format."""
+def test_lttng_channel_argument_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
+    """The first line of the error says what to write. A format may also be a macro."""
     function = f'#include <linux/marker.h>\nvoid f(int a) {{{{ {macro}({{0}}"nr %d", a); }}}}'
-    first = said(compiler, function.format("kernel, sched_schedule, "), tmp_path)
+    first = compile_source(compiler, function.format("kernel, sched_schedule, "), tmp_path)
     line = next(line for line in first.splitlines() if "error:" in line)
     assert "write trace_mark(channel_name, format, ...)" in line
-    assert not said(compiler, function.format("kernel_sched_schedule, "), tmp_path)
+    assert not compile_source(compiler, function.format("kernel_sched_schedule, "), tmp_path)
     whole = '#define FORMAT "nr "\n' + function.format("one, FORMAT ")
-    assert not said(compiler, whole, tmp_path)
-    assert not said(compiler, "void f(void) { trace_mark(one, MARK_NOARGS); }", tmp_path)
+    assert not compile_source(compiler, whole, tmp_path)
+    assert not compile_source(compiler, "void f(void) { trace_mark(one, MARK_NOARGS); }", tmp_path)
 
 
 @pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
 def test_a_name_in_quotes_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
-    """The first line says what to write, and few others follow."""
+    """The first line of the error says what to write, and few lines follow."""
     function = f'#include <linux/marker.h>\nvoid f(int a) {{ {macro}("name", "nr %d", a); }}'
-    text = said(compiler, function, tmp_path)
+    text = compile_source(compiler, function, tmp_path)
     line = next(line for line in text.splitlines() if "error:" in line)
     assert "the name of a marker is an identifier: write it without quotes" in line
     assert len(text.splitlines()) < 30
 
 
 def test_an_argument_of_128_bits_is_refused(compiler: str, tmp_path: Path) -> None:
-    """The type is named; its halves are taken."""
+    """The error names the type; 64-bit halves compile."""
     function = "void f(unsigned __int128 a) {{ SDT_PROBE1(p, , , wide, {0}); }}"
-    assert "an argument is an __int128" in said(compiler, function.format("a"), tmp_path)
-    assert not said(compiler, function.format("(u64)a"), tmp_path)
+    assert "an argument is an __int128" in compile_source(compiler, function.format("a"), tmp_path)
+    assert not compile_source(compiler, function.format("(u64)a"), tmp_path)
 
 
-def test_a_type_with_const_is_an_integer(compiler: str, tmp_path: Path) -> None:
-    """So a pointer is refused where it says integer."""
+def test_const_int_argument_is_checked_like_int(compiler: str, tmp_path: Path) -> None:
+    """A pointer for an argument of type `const int` is an error."""
     function = "void f(char *a, int b) {{ SDT_PROBE1(p, , , process, {0}); }}"
-    assert "integer where a pointer is" in said(compiler, function.format("a"), tmp_path)
-    assert not said(compiler, function.format("b"), tmp_path)
+    assert "integer where a pointer is" in compile_source(compiler, function.format("a"), tmp_path)
+    assert not compile_source(compiler, function.format("b"), tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report: the same input gives the same bytes; units and published numbers are right."""
+"""Tests of `kmarkers report` and `table`: reproducible files, units, and published numbers."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ NOPS = rawdata.Bench(
 )
 
 
-def build(root: Path) -> Path:
-    """Make a run of three tiers: real, emulated and counted."""
+def make_run(root: Path) -> Path:
+    """Make a run of three tiers: native, emulated vm, and icount."""
     kernel = [
         replace(bench, name=bench.name.replace("getppid-", "getppid-copy-"))
         for bench in rawdata.BENCHES
@@ -61,7 +61,7 @@ def build(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = build(tmp_path_factory.mktemp("report"))
+    path = make_run(tmp_path_factory.mktemp("report"))
     assert main(["report", str(path)]) == 0
     return path
 
@@ -75,33 +75,33 @@ def summary(run: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def results(run: Path) -> list[verdicts.Result]:
-    tiers = rundir.tiers_of(rundir.read_env(run / "env.json"))
-    return verdicts.analyse(read_samples(run / "samples.csv", tiers), tiers)
+    tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
+    return verdicts.analyse_samples(read_samples(run / "samples.csv", tiers), tiers)
 
 
-def digests(run: Path) -> dict[str, str]:
+def hash_files(run: Path) -> dict[str, str]:
     files = [run / "report.html", run / "summary.json", *sorted((run / "figures").iterdir())]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def section(run: Path, tier: str) -> str:
+def find_section(run: Path, tier: str) -> str:
     text = (run / "report.html").read_text()
     parts = re.findall(rf'<div id="[^"]*" data-tier="{tier}">.*?</section>', text, re.DOTALL)
     assert parts
     return "".join(re.split(r"<div id=|</section>", part)[1] for part in parts)
 
 
-def test_the_same_input_gives_the_same_files(run: Path) -> None:
-    before = digests(run)
+def test_report_files_are_reproducible(run: Path) -> None:
+    before = hash_files(run)
     stale = run / "figures" / "stale.svg"
     stale.write_text("<svg/>")
     assert main(["report", str(run)]) == 0
     assert not stale.exists()
-    assert digests(run) == before
+    assert hash_files(run) == before
     assert len(before) >= 8
 
 
-def test_samples_may_be_compressed_as_those_of_the_reference_are(run: Path, tmp_path: Path) -> None:
+def test_compressed_samples_give_the_same_report(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / run.name
     shutil.copytree(run, copy)
     (copy / "samples.csv.gz").write_bytes(gzip.compress((copy / "samples.csv").read_bytes()))
@@ -111,7 +111,7 @@ def test_samples_may_be_compressed_as_those_of_the_reference_are(run: Path, tmp_
     assert (copy / "summary.json").read_bytes() == (run / "summary.json").read_bytes()
 
 
-def test_there_is_a_figure_for_each_part(run: Path) -> None:
+def test_report_has_all_figures(run: Path) -> None:
     names = {file.name for file in (run / "figures").iterdir()}
     timed = {f"{kind}-native.svg" for kind in ("dormant", "cold")}
     exact = {"dormant-icount.svg", "other-icount.svg"}
@@ -136,13 +136,15 @@ def test_emulated_values_are_never_called_cycles(
     for tier in ("vm", "icount"):
         own = [result for result in results if result.tier == tier]
         assert "cycles" not in table.render(own, 120, False).lower()
-        assert "cycles" not in section(run, tier).lower()
+        assert "cycles" not in find_section(run, tier).lower()
         for figure in (run / "figures").glob(f"*-{tier}.svg"):
             assert "cycles" not in figure.read_text().lower()
-    assert "cycles" in section(run, "native").lower()
+    assert "cycles" in find_section(run, "native").lower()
 
 
-def test_published_cycles_are_beside_native_results_only(summary: list[dict[str, Any]]) -> None:
+def test_published_cycles_are_compared_with_native_results_only(
+    summary: list[dict[str, Any]],
+) -> None:
     for entry in summary:
         if entry["tier"] != "native":
             assert entry["published"] is None and entry["published_rows"] == []
@@ -153,7 +155,7 @@ def test_published_cycles_are_beside_native_results_only(summary: list[dict[str,
 
 
 class Collector(HTMLParser):
-    """Keeps tags, ids, labels of figures, and attributes that could fetch something."""
+    """Collects tags, ids, labels of figures, and attributes that could load a resource."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +175,7 @@ class Collector(HTMLParser):
                 self.labels.append(value)
 
 
-def test_the_page_is_self_contained_and_labelled(run: Path) -> None:
+def test_html_loads_no_resource_and_figures_have_labels(run: Path) -> None:
     text = (run / "report.html").read_text()
     parsed = Collector()
     parsed.feed(text)
@@ -201,7 +203,9 @@ def test_without_a_clone_nothing_is_compared(run: Path, summary: list[dict[str, 
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_the_table_fits_and_colour_is_optional(width: int, results: list[verdicts.Result]) -> None:
+def test_table_fits_the_width_and_has_optional_colour(
+    width: int, results: list[verdicts.Result]
+) -> None:
     text = table.render(results, width, colour=False)
     assert "\033" not in text
     rows = [line for line in text.splitlines() if line.startswith("  ")]
@@ -231,7 +235,7 @@ def test_a_quick_run_and_its_missing_tiers_are_marked(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     env = json.loads((run / "env.json").read_text())
-    assert rundir.warnings(env) == []
+    assert rundir.list_warnings(env) == []
     lacking = [{"tier": "metal", "failed": False, "why": "<it> broke"}]
     env["run"] = {"quick": True, "missing": lacking, "resume": "make bench RESUME=x"}
     marked = tmp_path / "marked"
@@ -250,11 +254,11 @@ def test_a_quick_run_and_its_missing_tiers_are_marked(
     assert not (tmp_path / "kept").exists()
 
 
-def test_what_could_not_be_measured_is_named(
+def test_unsupported_benchmarks_are_listed_with_reasons(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A row that a machine lacks is named with its reason: in the answer, below tables, and in the
-    page."""
+    """A benchmark that the machine does not support is listed with the reason: in the summary,
+    below tables, and in the HTML report."""
     lacks = {"lacks:peers:probe-on": "no perf <events>", "lacks:peer-fprobe": "no fprobe"}
     raw = rawdata.write_tier(tmp_path / "native", 24, 1, [NOPS], False, emulated="0", **lacks)
     run = tmp_path / "run"
@@ -273,11 +277,11 @@ def test_what_could_not_be_measured_is_named(
 def test_one_tier_is_shown_and_no_file_is_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = digests(run)
+    before = hash_files(run)
     assert main(["table", str(run), "--tier", "icount"]) == 0
     said = capsys.readouterr().out
     assert "icount, kernel" in said and "native, kernel" not in said
-    assert digests(run) == before
+    assert hash_files(run) == before
 
 
 def test_tables_of_some_benchmarks_are_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,7 +299,7 @@ def test_tables_of_some_benchmarks_are_shown(run: Path, capsys: pytest.CaptureFi
     assert "no such benchmark in tier metal" in capsys.readouterr().err
 
 
-def test_tables_of_a_run_that_is_not_judged_are_refused(
+def test_table_of_a_run_without_report_is_refused(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["table", str(tmp_path / "none")]) == 2
@@ -307,14 +311,14 @@ def test_tables_of_a_run_that_is_not_judged_are_refused(
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "200"])
-def test_the_answer_fits_on_a_screen(
+def test_summary_fits_on_a_screen(
     run: Path,
     tmp_path: Path,
     columns: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also of a run that is quick, was interrupted, and has many reasons."""
+    """The summary fits also for a quick, interrupted run with many reasons for a poor grade."""
     monkeypatch.setenv("COLUMNS", columns)
     env = json.loads((run / "env.json").read_text())
     lacking = [{"tier": "metal", "failed": True, "why": "a reason of many words " * 5}]
@@ -340,7 +344,9 @@ def test_a_small_run_of_other_benchmarks_shows_its_table(
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run"), "--no-figures"]) == 0
     said = capsys.readouterr().out
-    assert "This run has no answer" in said and re.search(r"^  x +\d.* slower$", said, re.MULTILINE)
+    assert "This run has no cost of a dormant marker" in said and re.search(
+        r"^  x +\d.* slower$", said, re.MULTILINE
+    )
 
 
 def test_medians_need_no_numpy(
@@ -354,11 +360,11 @@ def test_medians_need_no_numpy(
     (result,) = [r for r in results if (r.tier, r.variant) == ("native", "l1-hit")]
     assert result.delta is not None
     assert float(row[1]) == pytest.approx(result.median, abs=0.001)
-    assert float(row[2]) == pytest.approx(stats.middle(result.deltas), abs=0.001)
+    assert float(row[2]) == pytest.approx(stats.median_of_series(result.deltas), abs=0.001)
     assert "icount" not in done.stdout and "python3-numpy" in done.stdout
 
 
-def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
+def select_columns(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
     return {tuple(row[column] for column in columns) for row in rows}
 
 
@@ -366,8 +372,10 @@ def test_every_published_row_has_a_variant_or_a_reason() -> None:
     aliases = published.read_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
     assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason", "apart", "found"]
-    old = names_of(published.read_table(published.PUBLISHED), "source", "benchmark", "variant")
-    assert names_of(aliases, "source", "published_benchmark", "published_variant") == old
+    old = select_columns(
+        published.read_table(published.PUBLISHED), "source", "benchmark", "variant"
+    )
+    assert select_columns(aliases, "source", "published_benchmark", "published_variant") == old
     for row in aliases:
         assert bool(row["benchmark"] and row["variant"]) != bool(row["reason"]), row
         assert "planned" not in row["reason"], row
@@ -376,7 +384,7 @@ def test_every_published_row_has_a_variant_or_a_reason() -> None:
             assert (row["source"], *row["over"].split(":", 1)) in old, row
 
 
-def test_stated_deltas_are_recomputed() -> None:
+def test_published_deltas_equal_recomputed_ones() -> None:
     rows = {
         (n.source, n.benchmark, n.variant): n
         for n in published.read_published()
@@ -397,7 +405,7 @@ def test_stated_deltas_are_recomputed() -> None:
     assert preemption.delta == pytest.approx(-18.47, abs=0.01)
 
 
-def test_sections_of_rcu_are_not_beside_the_preemption_count() -> None:
+def test_rcu_sections_are_not_compared_with_preempt_count() -> None:
     apart = {(n.benchmark, n.variant) for n in published.read_published() if n.apart == "native"}
     assert apart == {
         ("marker-enabled", "register-args-empty-probe"),
@@ -406,7 +414,7 @@ def test_sections_of_rcu_are_not_beside_the_preemption_count() -> None:
     assert {n.apart for n in published.read_published()} == {"", "native"}
 
 
-def test_the_page_shows_stated_and_recomputed(run: Path) -> None:
+def test_html_has_published_and_recomputed_deltas(run: Path) -> None:
     text = (run / "report.html").read_text()
     row = next(line for line in text.splitlines() if ">empty-loop: nop-p6</th>" in line)
     assert "+2.50 (not what its numbers give)" in row and "+1.499" in row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is read or judged once is the same as what is read and judged again."""
+"""Tests of the cache of samples and results, which avoids reading and judging them again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SITES = rawdata.Bench("other", {"none": 2.0, "none-clone": 2.0})
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """A folder of four processes, the later ones without one benchmark."""
+    """Write raw samples of four processes; the last two lack one benchmark."""
     for number in range(1, 5):
         benches = [LOOP, SITES] if number < 3 else [LOOP]
         rawdata.write_tier(tmp_path / f"raw/process-{number}", blocks=4, benches=benches)
     return tmp_path / "raw"
 
 
-def test_what_grows_is_what_is_read_at_once(raw: Path) -> None:
+def test_incremental_reading_equals_reading_at_once(raw: Path) -> None:
     reader = collect.Reader()
     for most in (1, 2, 2, 4):
         found = reader.load("native", raw, most)
@@ -34,23 +34,23 @@ def test_what_grows_is_what_is_read_at_once(raw: Path) -> None:
 
 
 def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, whole = [], samples.read_raw
+    read, whole = [], samples.read_raw_samples
 
     def noted(path: Path, *rest: object) -> object:
         read.append(path.parent.name)
         return whole(path, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(samples, "read_raw", noted)
+    monkeypatch.setattr(samples, "read_raw_samples", noted)
     reader = collect.Reader()
     for most in (2, 3, None):
         reader.load("native", raw, most)
-    # The folder is renamed when all processes have ended.
+    # The directory is renamed after the last process.
     reader.load("native", raw.rename(raw.with_name("native")))
     assert sorted(read) == sorted(["process-1", "process-2"] * 2 + ["process-3", "process-4"])
 
 
-def test_what_is_refused_is_read_again(raw: Path) -> None:
-    """The file of another benchmark of the process has been read by then."""
+def test_invalid_file_is_read_again(raw: Path) -> None:
+    """The file of another benchmark of the same process was read before the error."""
     reader, broken = collect.Reader(), raw / "process-2" / "other.csv"
     good = broken.read_text(encoding="utf-8")
     reader.load("native", raw, 1)
@@ -61,16 +61,16 @@ def test_what_is_refused_is_read_again(raw: Path) -> None:
     assert reader.load("native", raw) == collect.load_raw("native", raw)
 
 
-def test_chosen_variants_leave_the_rest_in_place(raw: Path) -> None:
+def test_selection_of_variants_does_not_change_the_cache(raw: Path) -> None:
     reader = collect.Reader()
     whole = reader.load("native", raw)
     count = len(whole.rows)
-    fewer = collect.chosen(whole, ["nothing-else", "none"])
+    fewer = collect.keep_chosen_variants(whole, ["nothing-else", "none"])
     assert 0 < len(fewer.rows) < count
     assert len(reader.load("native", raw).rows) == count
 
 
-def test_results_are_made_again_only_of_other_samples(raw: Path) -> None:
+def test_results_are_recomputed_only_for_other_samples(raw: Path) -> None:
     made: list[int] = []
 
     def judge(rows: object, _: object) -> list[int]:

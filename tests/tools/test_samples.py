@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""samples.csv and raw files: what is written is read again, of schema 1 too; nothing else is."""
+"""Tests of reading and writing samples.csv and raw files, of schemas 1 and 2, and of invalid
+files."""
 
 from __future__ import annotations
 
@@ -37,14 +38,14 @@ NEW = [
 ]
 
 
-def written(path: Path, *lines: str) -> Path:
-    """Return a file of these lines."""
+def write_lines(path: Path, *lines: str) -> Path:
+    """Write a file with these lines; return its path."""
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
 
 def test_schema_1_is_read_as_schema_2(tmp_path: Path) -> None:
-    old = written(tmp_path / "old.csv", f"tier,kernel,{OLD_HEAD}", *OLD)
+    old = write_lines(tmp_path / "old.csv", f"tier,kernel,{OLD_HEAD}", *OLD)
     found = read_samples(old, [NATIVE, ICOUNT])
     new = tmp_path / "samples.csv"
     write_samples(new, found)
@@ -54,10 +55,10 @@ def test_schema_1_is_read_as_schema_2(tmp_path: Path) -> None:
 
 def test_a_raw_file_of_schema_1_is_read(tmp_path: Path) -> None:
     rows = [line.removeprefix("native,k,") for line in OLD[:2]]
-    path = written(tmp_path / "loop.csv", "# schema=1", OLD_HEAD, *rows)
-    found = [sample for _, sample in samples.read_raw(path, NATIVE, 1)]
+    path = write_lines(tmp_path / "loop.csv", "# schema=1", OLD_HEAD, *rows)
+    found = [sample for _, sample in samples.read_raw_samples(path, NATIVE, 1)]
     assert [(s.process, s.value, s.core_cycles) for s in found] == [(1, 100, 150), (2, 190, None)]
-    exact = [sample for _, sample in samples.read_raw(path, ICOUNT, 1)]
+    exact = [sample for _, sample in samples.read_raw_samples(path, ICOUNT, 1)]
     assert [(s.value, s.unit) for s in exact] == [(100, "instructions"), (190, "instructions")]
 
 
@@ -94,7 +95,7 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_named(name: str, tmp_path: Path) -> None:
+def test_invalid_file_is_reported(name: str, tmp_path: Path) -> None:
     spoil, said = BROKEN[name]
     whole = "\n".join(["# schema=2", HEAD, *NEW, ""])
     assert spoil(whole) != whole
@@ -106,35 +107,35 @@ def test_a_broken_file_is_named(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("windows", [None, 1])
-def test_a_tier_without_samples_is_named(windows: int | None, tmp_path: Path) -> None:
-    path = written(tmp_path / "samples.csv", "# schema=2", HEAD, *NEW[:-1])
+def test_tier_without_samples_is_reported(windows: int | None, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *NEW[:-1])
     tier = Tier(ICOUNT.tier, ICOUNT.kernel, ICOUNT.unit, True, {}, {}, windows)
     said = f"samples.csv: 0 samples of icount, and env.json has {windows or 'it'} (truncated?)"
     with pytest.raises(RunError, match=re.escape(said)):
         read_samples(path, [NATIVE, tier])
 
 
-def test_a_block_may_hold_equal_switches(tmp_path: Path) -> None:
-    path = written(tmp_path / "samples.csv", "# schema=2", HEAD, NEW[2], NEW[2])
+def test_equal_switching_samples_in_a_block_are_valid(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, NEW[2], NEW[2])
     assert len(read_samples(path, [NATIVE])) == 2
 
 
-def test_a_window_twice_in_a_raw_file_is_named(tmp_path: Path) -> None:
+def test_duplicate_window_in_a_raw_file_is_reported(tmp_path: Path) -> None:
     rows = [f"loop,none,loop,0,0,0,1,{loops},,{loops}0,ticks,," for loops in (10, 20, 10)]
     path = tmp_path / "loop.csv"
-    written(path, "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
+    write_lines(path, "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
     with pytest.raises(RunError, match=re.escape(":5: none at 10 loops again in a block")):
-        collect.read_raw(path, NATIVE)
+        collect.read_checked_raw(path, NATIVE)
 
 
-def test_tiers_may_be_of_both_schemas(tmp_path: Path) -> None:
-    """Each raw file says what it is."""
+def test_tiers_of_a_run_can_have_different_schemas(tmp_path: Path) -> None:
+    """Each raw file contains the number of its schema."""
     row = "loop,none,loop,0,0,0,1,{},,{},ticks,,"
     rows = [row.format(10, 100), row.format(20, 200)]
     old = ["pool,none,0,0,0,1,10,100,,,", "pool,none,0,0,0,1,20,200,,,"]
-    written(tmp_path / "loop.csv", "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
-    written(tmp_path / "pool.csv", "# schema=1", OLD_HEAD, *old)
-    written(tmp_path / "env", "kernel=k")
+    write_lines(tmp_path / "loop.csv", "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
+    write_lines(tmp_path / "pool.csv", "# schema=1", OLD_HEAD, *old)
+    write_lines(tmp_path / "env", "kernel=k")
     rows_read = collect.load_raw("native", tmp_path).rows
     assert [(s.benchmark, s.loops, s.value) for s in rows_read] == [
         (name, loops, 10 * loops) for name in ("loop", "pool") for loops in (10, 20)

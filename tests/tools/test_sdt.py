@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What SDT probes compile to, by every compiler at hand, and what does not compile."""
+"""Tests of the machine code of SDT probes with each installed compiler, and of compile-time
+errors."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fno-pie", "-fcf-protection=none"]
-# As for modules.
+# Kbuild uses this flag for modules.
 FLAGS += ["-Werror=implicit-function-declaration"]
 INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
@@ -29,7 +30,7 @@ SDT_PROBE_DEFINE2(p, m, f, others, "uintptr_t", "struct s");
 SDT_PROBE_DECLARE(elsewhere, , , declared);
 """
 
-# Each function without its site is a single ret.
+# Without its site, each function would be a single ret.
 SOURCE = (
     HEAD
     + """
@@ -46,8 +47,8 @@ void declared(long a, long b) { SDT_PROBE1(elsewhere, , , declared, a); }
 INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?:[0-9a-f]{2} )+\s*\t(.*)$")
 
 
-def compiled(compiler: str, source: str, where: Path) -> subprocess.CompletedProcess[str]:
-    """Compile a source to probes.o."""
+def compile_source(compiler: str, source: str, where: Path) -> subprocess.CompletedProcess[str]:
+    """Compile a source text to probes.o."""
     (where / "probes.c").write_text(source)
     words: list[str | Path] = [compiler, *FLAGS, *INCLUDE, "-c", "-o", where / "probes.o"]
     words.append(where / "probes.c")
@@ -56,28 +57,29 @@ def compiled(compiler: str, source: str, where: Path) -> subprocess.CompletedPro
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """A compiler that is here."""
+    """Return the name of an installed compiler; skip the test if it is missing."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)
 
 
-def until_return(name: str, built: Path) -> list[str]:
-    """What a function executes while nothing is on: up to the first ret."""
+def disassemble_until_ret(name: str, built: Path) -> list[str]:
+    """Return the instructions of a function up to the first ret, executed while probes are off."""
     words: list[str | Path] = ["objdump", "-d", "--insn-width=12", f"--disassemble={name}", built]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     found = [match[1] for line in text.splitlines() if (match := INSTRUCTION.match(line))]
     return found[: next(i for i, one in enumerate(found) if one.startswith("ret")) + 1]
 
 
-def test_a_site_costs_what_is_promised(compiler: str, tmp_path: Path) -> None:
-    """Instructions in front of ret: of a jump its nop; the others also place arguments."""
-    done = compiled(compiler, SOURCE, tmp_path)
+def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -> None:
+    """Counts the instructions before ret: a nop; some flavours also load arguments into
+    registers."""
+    done = compile_source(compiler, SOURCE, tmp_path)
     assert done.returncode == 0, done.stderr
     names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
-    counts = {name: len(until_return(name, tmp_path / "probes.o")) - 1 for name in names}
-    # The arguments are in place already, but for those of swapped, which are exchanged by way of
-    # a third register or by an instruction for that.
+    counts = {name: len(disassemble_until_ret(name, tmp_path / "probes.o")) - 1 for name in names}
+    # The arguments are in their registers already, except in `swapped`, where two are exchanged
+    # with a third register or with xchg.
     assert counts.pop("swapped") in (2, 4)
     assert counts == {
         "empty": 0,
@@ -89,9 +91,9 @@ def test_a_site_costs_what_is_promised(compiler: str, tmp_path: Path) -> None:
     }
 
 
-def test_a_site_needs_so_many_bytes_of_table(tmp_path: Path) -> None:
-    """12, and 16 for what a jump leads to."""
-    assert compiled("gcc", SOURCE, tmp_path).returncode == 0
+def test_table_sizes_of_each_flavour(tmp_path: Path) -> None:
+    """A site needs 12 bytes of table, and one of flavour jump another 16."""
+    assert compile_source("gcc", SOURCE, tmp_path).returncode == 0
     words: list[str | Path] = ["objdump", "-h", tmp_path / "probes.o"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     sections = [line.split() for line in text.splitlines() if " kmarkers_sdt" in line]
@@ -116,8 +118,9 @@ nested 11 12
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Og"])
-def test_notes_say_where_arguments_are(compiler: str, level: str, tmp_path: Path) -> None:
-    """A program fetches the arguments of each of its sites by what the notes say."""
+def test_notes_have_the_locations_of_arguments(compiler: str, level: str, tmp_path: Path) -> None:
+    """The test program reads its own notes, and fetches the arguments of each site from the places
+    in them."""
     source, program = ROOT / "tests" / "native" / "notes.c", tmp_path / "notes"
     flags = [*FLAGS, "-DNATIVE_BUILD", level, "-no-pie"]
     words: list[str | Path] = [compiler, *flags, *INCLUDE, "-DSDT_NOTES_ONLY", "-o", program]
@@ -130,12 +133,12 @@ def test_notes_say_where_arguments_are(compiler: str, level: str, tmp_path: Path
 
 @pytest.mark.parametrize("without", [False, True])
 def test_a_note_is_a_nop_or_no_instruction(compiler: str, without: bool, tmp_path: Path) -> None:
-    """And readers of such notes understand it."""
+    """The site of a note is a nop or empty, and readelf parses the note."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
     head = "#define SDT_NOTES_WITHOUT_NOP\n" * without + HEAD
-    done = compiled(compiler, f"{head}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
+    done = compile_source(compiler, f"{head}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(until_return("note", tmp_path / "probes.o")) == 2 - without
+    assert len(disassemble_until_ret("note", tmp_path / "probes.o")) == 2 - without
     words: list[str | Path] = ["readelf", "-n", tmp_path / "probes.o"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     assert "Provider: p\n" in text and "Name: two\n" in text
@@ -163,10 +166,11 @@ loop 2
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-O2 -fno-omit-frame-pointer"])
-def test_notes_of_modules_say_where_arguments_are(
+def test_module_notes_have_the_locations_of_arguments(
     compiler: str, level: str, tmp_path: Path
 ) -> None:
-    """The module's own reader fetches them, in a program that has notes as modules do."""
+    """The reader of notes in sdt/operands.c fetches them, in a program with notes like those of
+    modules."""
     sources = [ROOT / "tests" / "native" / "module_notes.c", ROOT / "sdt" / "operands.c"]
     flags = [*FLAGS, "-DNATIVE_BUILD", "-DSDT_NOTES_OF_MODULES", *level.split(), "-no-pie"]
     subprocess.run([compiler, *flags, *INCLUDE, "-o", tmp_path / "notes", *sources], check=True)
@@ -175,16 +179,16 @@ def test_notes_of_modules_say_where_arguments_are(
     assert done.returncode == 0
 
 
-def test_a_note_of_a_module_is_no_instruction(compiler: str, tmp_path: Path) -> None:
-    """It needs 16 bytes of table, and 4 for an argument in a register or 8 for a constant."""
+def test_module_note_adds_no_instruction(compiler: str, tmp_path: Path) -> None:
+    """A note needs 16 bytes of table, and 4 for an argument in a register or 8 for a constant."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
     constant = 'SDT_PROBE_FLAVOUR(note, p, m, f, two, 1, "");'
     source = f"#define SDT_NOTES_OF_MODULES\n{HEAD}\nvoid note(int a, char *b) {{ {site} }}\n"
     source += f"void constants(void) {{ {constant} }}\n"
-    done = compiled(compiler, source, tmp_path)
+    done = compile_source(compiler, source, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(until_return("note", tmp_path / "probes.o")) == 1
-    assert len(until_return("constants", tmp_path / "probes.o")) == 1
+    assert len(disassemble_until_ret("note", tmp_path / "probes.o")) == 1
+    assert len(disassemble_until_ret("constants", tmp_path / "probes.o")) == 1
     words: list[str | Path] = ["objdump", "-h", tmp_path / "probes.o"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     sections = [line.split() for line in text.splitlines() if " kmarkers_sdtnote" in line]
@@ -261,9 +265,12 @@ SITES = [
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_sites_stand_beside_cleanups(compiler: str, site: str, tmp_path: Path) -> None:
-    """And beside arrays of variable length, which clang before 17 has too narrow a view of."""
-    done = compiled(compiler, f"#define SITE(v) {site}\n{GUARDED}", tmp_path)
+def test_sites_compile_with_cleanup_attributes_and_vlas(
+    compiler: str, site: str, tmp_path: Path
+) -> None:
+    """Sites compile in a scope with cleanup attributes or variable-length arrays, also with clang
+    before 17."""
+    done = compile_source(compiler, f"#define SITE(v) {site}\n{GUARDED}", tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -296,21 +303,21 @@ def test_sites_stand_beside_cleanups(compiler: str, site: str, tmp_path: Path) -
         "SDT_PROBE1(elsewhere, , , declared, 1.5);",
     ],
 )
-def test_what_is_wrong_does_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
-    """A number of arguments that is not the probe's, what is no word, what is not there, a pointer
-    for an integer and an integer for a pointer."""
+def test_wrong_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
+    """Errors: a wrong number of arguments, an argument larger than a word, an undeclared name, a
+    pointer for an integer, and an integer for a pointer."""
     frame = HEAD + "struct s { int a; };\nint number;\n"
     frame += 'void f(void) { SDT_PROBE2(p, m, f, two, number, ""); %s }\n'
-    assert compiled(compiler, frame % "", tmp_path).returncode == 0
-    assert compiled(compiler, frame % body, tmp_path).returncode != 0
+    assert compile_source(compiler, frame % "", tmp_path).returncode == 0
+    assert compile_source(compiler, frame % body, tmp_path).returncode != 0
 
 
-def test_a_pointer_is_no_integer(tmp_path: Path) -> None:
-    """And the compiler says so."""
+def test_error_about_a_pointer_for_an_integer(tmp_path: Path) -> None:
+    """The error message says that an integer is declared."""
     source = f"{HEAD}void f(char *text) {{ SDT_PROBE2(p, m, f, two, text, text); }}\n"
-    done = compiled("gcc", source, tmp_path)
+    done = compile_source("gcc", source, tmp_path)
     assert done.returncode != 0
-    assert done.stderr.count("error:") == done.stderr.count("says integer where a pointer is") == 1
+    assert done.stderr.count("error:") == done.stderr.count("where a pointer is passed") == 1
 
 
 @pytest.mark.parametrize(
@@ -329,17 +336,17 @@ def test_a_pointer_is_no_integer(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("flavour", ["jump", "split", "note"])
-def test_what_is_right_compiles(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
-    """Integers of any size, pointers of any type, and 0 is both; of other types, anything."""
+def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
+    """Valid: integers of any size, pointers of any type, 0 for both; anything for other types."""
     frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"
     frame += "enum { BLUE } colour;\nstruct { unsigned int a : 3; } bits;\n"
     frame += "int number; unsigned long word; bool truth; char array[4];\n"
-    done = compiled(compiler, f"{frame}void f(void) {{ {body} }}\n", tmp_path)
+    done = compile_source(compiler, f"{frame}void f(void) {{ {body} }}\n", tmp_path)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
 
 
-# As sys/compat/linux/linux_dtrace.h of FreeBSD has it: the name of the provider is a macro.
+# Like sys/compat/linux/linux_dtrace.h of FreeBSD, where the name of the provider is a macro.
 MACROS = """
 #include <linux/kernel.h>
 #include <kmarkers/sdt.h>
@@ -361,8 +368,8 @@ void chosen(int error) { SDT_PROBE_FLAVOUR(nop, LINUX_DTRACE, MODULE, FUNCTION, 
 """
 
 
-def test_names_that_are_macros_are_expanded(compiler: str, tmp_path: Path) -> None:
-    done = compiled(compiler, MACROS, tmp_path)
+def test_macros_as_names_are_expanded(compiler: str, tmp_path: Path) -> None:
+    done = compile_source(compiler, MACROS, tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stderr
     words: list[str | Path] = ["nm", tmp_path / "probes.o"]
     names = subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -375,13 +382,15 @@ def test_names_that_are_macros_are_expanded(compiler: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("place", ["PROV, , , x", "p, PROV, , x", "p, , PROV, x", "p, , , PROV"])
-def test_a_name_that_becomes_a_number_is_refused(compiler: str, place: str, tmp_path: Path) -> None:
-    """Compilers define linux as 1."""
+def test_name_that_expands_to_a_number_is_refused(
+    compiler: str, place: str, tmp_path: Path
+) -> None:
+    """In GNU dialects, compilers define the macro linux as 1."""
     provider = place.split(",", maxsplit=1)[0].replace("PROV", "linux")
     source = (
         "#include <linux/kernel.h>\n#include <kmarkers/sdt.h>\n"
         f"SDT_PROVIDER_DEFINE({provider});\n"
         f"SDT_PROBE_DEFINE0({place.replace('PROV', 'linux')});\n"
     )
-    done = compiled(compiler, source, tmp_path)
+    done = compile_source(compiler, source, tmp_path)
     assert "a name is a macro that stands for a number" in done.stderr

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random programs with SDT probes, built in ways that make compilers copy and merge sites.
+"""Tests of random programs with SDT probes, built with options that make compilers copy and merge
+sites.
 
-Each site passes its number as its first argument, and a counter beside it counts its passes. A
-program fails if a hit is lost or is told twice, if an argument differs, if two places in the source
-are told at one address, or if kmarkers_start() refuses the program.
-KMARKERS_SEED repeats a run; KMARKERS_PROGRAMS is how many programs each option gets (1).
+The first argument of each site is its number, and a counter beside it counts its executions. A
+program fails if a hit is lost or reported twice, if an argument is wrong, if two sites are reported
+at one address, or if kmarkers_start() rejects the program.
+
+KMARKERS_SEED repeats a run; KMARKERS_PROGRAMS is the number of programs for each option (1).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ WAYS = [
     *((name, level) for name in ("clang", NEWER) for level in ("-O1", "-O2", "-O3")),
 ]
 
-# A probe for each number of arguments behind the first.
+# The maximum number of arguments after the first one; there is a probe for each number.
 MOST = 4
 LONG = '"long"'
 
@@ -129,17 +131,17 @@ int main(void)
 
 
 class Writer:
-    """Writes a program."""
+    """Generates a random program."""
 
     def __init__(self, seed: int) -> None:
-        """Begin with a seed."""
+        """Initialise the random number generator."""
         self.random = random.Random(seed)
         self.sites = 0
         self.loops = 0
         self.callees: list[str] = []
 
     def expression(self, depth: int = 0) -> str:
-        """Return an integer."""
+        """Return a random integer expression."""
         kind = self.random.randrange(8 if depth < 3 else 3)
         if kind == 0:
             return self.random.choice(["a", "b", "x", "y"])
@@ -153,7 +155,7 @@ class Writer:
         return f"({left} {self.random.choice('+-^&|*')} {right})"
 
     def site(self) -> str:
-        """Return a site, with what it passes kept for the handler."""
+        """Return a site, and code that stores its arguments for the comparison in the handler."""
         number, self.sites = self.sites, self.sites + 1
         flavour, probe = self.random.choice([("jump", "p")] * 5 + [("breakpoint", "b")] * 3)
         values = [
@@ -168,7 +170,7 @@ class Writer:
         )
 
     def loop(self, depth: int) -> str:
-        """Return a loop of a number that is known, or is not."""
+        """Return a loop whose number of iterations is a constant, or unknown to the compiler."""
         self.loops += 1
         name = f"i{self.loops}"
         most = self.random.choice([str(self.random.randrange(1, 6)), "(b & 7)"])
@@ -176,7 +178,7 @@ class Writer:
         return f"for (int {name} = 0; {name} < {most}; {name}++) {{ x += {name}; {body} }}"
 
     def statement(self, depth: int, *, loop: bool) -> str:
-        """Return a statement; `loop` says whether it is in a loop."""
+        """Return a random statement; `loop` is true if it is inside a loop."""
         kind = self.random.randrange(13 if depth < 4 else 4)
         if kind == 4:
             return f"{self.random.choice(['x', 'y', 'g[a & 7]'])} = {self.expression()};"
@@ -203,12 +205,12 @@ class Writer:
         return self.site()
 
     def block(self, depth: int, *, loop: bool) -> str:
-        """Return up to three statements."""
+        """Return a block of up to three statements."""
         count = self.random.randrange(1, 4)
         return "{ " + " ".join(self.statement(depth, loop=loop) for _ in range(count)) + " }"
 
     def function(self) -> str:
-        """Return a function, which may call those before it."""
+        """Return a function, which may call the functions before it."""
         kind = self.random.choice(["inline", "inline __attribute__((always_inline))", ""])
         name = f"f{len(self.callees)}"
         count = self.random.randrange(2, 5)
@@ -238,14 +240,16 @@ class Writer:
 
 @pytest.fixture(scope="module")
 def library() -> None:
-    """Build the library."""
+    """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize(("compiler", "options"), WAYS, ids=[" ".join(way) for way in WAYS])
-def test_each_hit_is_told_as_what_it_is(compiler: str, options: str, tmp_path: Path) -> None:
-    """Whatever the compiler copies and merges, and the program starts."""
+def test_each_hit_is_reported_once_with_its_arguments(
+    compiler: str, options: str, tmp_path: Path
+) -> None:
+    """Each hit is reported once and with its arguments, although compilers copy and merge sites."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: scripts/setup --tools installs it")
     for number in range(PROGRAMS):

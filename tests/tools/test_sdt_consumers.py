@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sources that use SDT probes as FreeBSD's do compile, apart from what they include."""
+"""Tests that sources with SDT probes in the style of FreeBSD compile, if their #include is
+changed."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-DNATIVE_BUILD"]
 INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
-# As sdt(9) of FreeBSD has it: what is declared in a header, what one file defines, what is used.
+# In the style of sdt(9) of FreeBSD: declarations in a header, definitions in one file, and uses.
 HEADER = """
 SDT_PROVIDER_DECLARE(queue);
 SDT_PROBE_DECLARE(queue, , , put);
@@ -115,13 +116,13 @@ all(void *p, unsigned long word)
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """A compiler that is here."""
+    """Return the name of an installed compiler; skip the test if it is missing."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)
 
 
-def compiled(compiler: str, flavour: str, source: str, where: Path) -> bytes:
+def compile_source(compiler: str, flavour: str, source: str, where: Path) -> bytes:
     """Compile a source without any warning; return the object."""
     head = f"#include <linux/kernel.h>\n#define SDT_FLAVOUR {flavour}\n#include <kmarkers/sdt.h>\n"
     (where / "consumer.c").write_text(head + source)
@@ -133,14 +134,14 @@ def compiled(compiler: str, flavour: str, source: str, where: Path) -> bytes:
 
 
 @pytest.mark.parametrize("flavour", ["jump", "breakpoint", "nop", "split", "note"])
-def test_what_freebsd_writes_compiles(compiler: str, flavour: str, tmp_path: Path) -> None:
-    """In the file with the definitions, and in one that includes declarations alone."""
-    compiled(compiler, flavour, HEADER + USES, tmp_path)
-    built = compiled(compiler, flavour, HEADER + DEFINITIONS + USES + MORE_USES, tmp_path)
+def test_freebsd_style_sources_compile(compiler: str, flavour: str, tmp_path: Path) -> None:
+    """Compiles the file with the definitions, and one with declarations only."""
+    compile_source(compiler, flavour, HEADER + USES, tmp_path)
+    built = compile_source(compiler, flavour, HEADER + DEFINITIONS + USES + MORE_USES, tmp_path)
     for types in ("int,struct packet *,bool", "t0 *,t1 *,t2 *,t3 *,t4 *,t5 *,int", "t0 *"):
         assert b"\0" + types.encode() + b"\0" in built
     assert b"x0_t" not in built
-    # A note of a program has no probe.
+    # A program with notes only has no struct sdt_probe.
     assert (b"\0void *,int,int,int,int\0" in built) is (flavour != "note")
 
 
@@ -154,10 +155,10 @@ def test_what_freebsd_writes_compiles(compiler: str, flavour: str, tmp_path: Pat
         ("SDT_PROBE8(queue, , , put, p)", "SDT_PROBE8"),
     ],
 )
-def test_what_is_likely_a_mistake_is_refused(
+def test_likely_mistakes_do_not_compile(
     compiler: str, site: str, message: str, tmp_path: Path
 ) -> None:
-    """More arguments than the probe has, none where it has some, one in the place of another."""
+    """Errors: too many arguments, no arguments, and arguments in the wrong order."""
     source = f"{HEADER}{DEFINITIONS}void f(void *p);\nvoid f(void *p) {{ {site}; }}\n"
     (tmp_path / "mistake.c").write_text(
         "#include <linux/kernel.h>\n#include <kmarkers/sdt.h>\n" + source

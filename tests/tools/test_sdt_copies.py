@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sites of SDT probes that compilers copy, and a program whose probes are refused."""
+"""Tests of SDT sites that compilers copy or merge, and of a program whose probes are rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """A compiler that is here."""
+    """Return the name of an installed compiler; skip the test if it is missing."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)
@@ -26,17 +26,17 @@ def compiler(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def library() -> None:
-    """Build the library."""
+    """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
-# Of 92, of which each is one site alone or beside others.
+# The maximum number of merged sites, of 92.
 MERGED = 9
 LEVELS = ["-Og", "-O1", "-O2", "-O3", "-Os", "-O3 -funroll-loops", "-O2 -fpie -pie"]
 
 
-def linked(compiler: str, level: str, source: Path, where: Path) -> Path:
-    """Build a program with our library, as users do."""
+def build_program(compiler: str, level: str, source: Path, where: Path) -> Path:
+    """Build a program with libkmarkers.a, as users do."""
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DNATIVE_BUILD", "-DCOPIES_ALONE", *level.split()]
     words: list[str | Path] = [compiler, *flags, *INCLUDE, "-o", where / "program", source]
     words += [LIBRARY, "-lpthread"]
@@ -46,12 +46,13 @@ def linked(compiler: str, level: str, source: Path, where: Path) -> Path:
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("level", LEVELS)
-def test_hits_are_those_of_their_sites(compiler: str, level: str, tmp_path: Path) -> None:
-    """Also where the compiler copies functions, and could merge what two sites lead to."""
-    program = linked(compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path)
+def test_hits_are_reported_for_their_own_site(compiler: str, level: str, tmp_path: Path) -> None:
+    """Each hit is reported for its own site, although compilers copy functions and could merge
+    sites."""
+    program = build_program(compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path)
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert re.fullmatch(r"# \d+ sites, 140 hits, \d+ copies, 0 wrong\n", done.stdout)
-    # gcc, which builds kernels, keeps what most sites lead to apart.
+    # gcc, which builds kernels, does not merge most sites.
     assert compiler != "gcc" or int(done.stdout.split()[5]) <= MERGED
     assert done.returncode == 0
 
@@ -139,9 +140,12 @@ int main(void)
 def test_copies_of_a_site_are_one_site(
     flavour: str, rounds: int, options: str, tmp_path: Path
 ) -> None:
-    """gcc copies the site and not what it leads to: the copies are switched and told as one."""
+    """gcc copies a site, but not its out-of-line code: the copies are enabled and reported as one
+    site."""
     (tmp_path / "copied.c").write_text(COPIED)
-    program = linked("gcc", f"{options} -DFLAVOUR={flavour}", tmp_path / "copied.c", tmp_path)
+    program = build_program(
+        "gcc", f"{options} -DFLAVOUR={flavour}", tmp_path / "copied.c", tmp_path
+    )
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     *copies, whole, promoted = done.stdout.splitlines()
@@ -185,8 +189,8 @@ int main(void)
 
 
 @pytest.mark.usefixtures("library")
-def test_a_bad_table_keeps_no_other_part_from_working(tmp_path: Path) -> None:
-    """Probes that are refused, by name, leave markers and values as they should be."""
+def test_rejected_sdt_table_does_not_disable_markers(tmp_path: Path) -> None:
+    """If the table of SDT probes is rejected, markers and immediate values still work."""
     (tmp_path / "wrong.c").write_text(ELSEWHERE)
     (tmp_path / "parts.c").write_text(PARTS)
     words: list[str | Path] = ["gcc", "-std=gnu11", "-O2", "-D_GNU_SOURCE", *INCLUDE]
@@ -194,5 +198,5 @@ def test_a_bad_table_keeps_no_other_part_from_working(tmp_path: Path) -> None:
     subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
     done = subprocess.run([tmp_path / "parts"], capture_output=True, text=True, check=False)
     assert done.stdout == f"-{errno.EINVAL} -{errno.EINVAL}: 5 marks, level 4\n"
-    assert "a site of probe p:one has 2 arguments, and the probe 1" in done.stderr
+    assert "a site of probe p:one passes 2 arguments, but the probe has 1" in done.stderr
     assert "table of SDT probes refused" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sites of a program are found by their functions, however it was started."""
+"""Tests that sites of a program can be selected by function, however the program was started."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_sdt_copies import LIBRARY, linked
+from test_sdt_copies import LIBRARY, build_program
 
 SOURCE = """
 #include <kmarkers/user.h>
@@ -43,32 +43,32 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program, built as users do."""
+    """Build a program as users do."""
     where = tmp_path_factory.mktemp("functions")
     (where / "program.c").write_text(SOURCE)
     make = ["make", "-s", "-C", str(LIBRARY.parents[2] / "native"), str(LIBRARY)]
     subprocess.run(make, check=True)
-    return linked("gcc", "-O2", where / "program.c", where)
+    return build_program("gcc", "-O2", where / "program.c", where)
 
 
-def said(*words: object) -> tuple[str, str]:
-    """What a program prints on either stream."""
+def run_program(*words: object) -> tuple[str, str]:
+    """Run a program; return its stdout and stderr."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
     return done.stdout, done.stderr
 
 
-def test_functions_are_known_however_a_program_is_started(program: Path) -> None:
-    """A command of the dynamic linker is /proc/self/exe in place of the program."""
+def test_function_names_are_found_also_if_started_by_ld_so(program: Path) -> None:
+    """If ld.so is started with the program as argument, /proc/self/exe is ld.so."""
     headers = subprocess.run(
         ["readelf", "-lW", str(program)], capture_output=True, text=True, check=True
     ).stdout
     linker = re.search(r"interpreter: (.*?)\]", headers)
     assert linker is not None
-    assert said(program) == said(linker[1], program) == ("0 1\n", "")
+    assert run_program(program) == run_program(linker[1], program) == ("0 1\n", "")
 
 
-def test_a_program_without_symbols_says_so(program: Path, tmp_path: Path) -> None:
+def test_stripped_program_prints_a_message(program: Path, tmp_path: Path) -> None:
     subprocess.run(["strip", "-o", str(tmp_path / "stripped"), str(program)], check=True)
-    out, why = said(tmp_path / "stripped")
+    out, why = run_program(tmp_path / "stripped")
     assert out == "-95 0\n"
-    assert why.startswith("kmarkers: the program has no symbols: no site is found by its function")
+    assert why.startswith("kmarkers: cannot find sites by function: the program has no symbols")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The notes of a program are found by those who read the notes of sys/sdt.h."""
+"""Tests that readers of <sys/sdt.h> notes (perf, bpftrace, gdb, SystemTap) find notes of
+kmarkers."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBES = ["constants", "nested", "none", "registers", "sizes", "stack"]
-# What systemtap asks a kernel for.
+# The options that systemtap requires in the configuration of a kernel.
 CONFIG = "CONFIG_TRACEPOINTS=y\nCONFIG_UPROBES=y\nCONFIG_ARCH_SUPPORTS_UPROBES=y\n"
 REMEDY = "scripts/setup --tools installs it"
 
 
-def said(where: Path, *words: str | Path) -> str:
-    """Run a reader, which may leave files in its home directory; return its output."""
+def run_reader(where: Path, *words: str | Path) -> str:
+    """Run a reader with `where` as home directory; return its output, or skip the test."""
     reader = str(words[0])
     if not shutil.which(reader):
         remedy = "apt-get install systemtap" if reader == "stap" else REMEDY
@@ -33,7 +34,7 @@ def said(where: Path, *words: str | Path) -> str:
 
 @pytest.fixture(name="program", params=["gcc", "clang"])
 def build(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A program with notes, which need none of our libraries."""
+    """Build a program with notes, without libraries of kmarkers."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: {REMEDY}")
     program = tmp_path / "program"
@@ -45,39 +46,39 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_perf_finds_notes(program: Path, tmp_path: Path) -> None:
-    said(tmp_path, "perf", "buildid-cache", "--add", program)
-    found = re.findall(r"\bsdt_notes:(\w+)", said(tmp_path, "perf", "list", "sdt"))
+    run_reader(tmp_path, "perf", "buildid-cache", "--add", program)
+    found = re.findall(r"\bsdt_notes:(\w+)", run_reader(tmp_path, "perf", "list", "sdt"))
     assert sorted(set(found)) == PROBES
 
 
 def test_bpftrace_finds_notes(program: Path, tmp_path: Path) -> None:
-    listed = said(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
+    listed = run_reader(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
     assert sorted(set(listed)) == [f"usdt:{program}:notes:{name}" for name in PROBES]
 
 
 def test_gdb_finds_notes(program: Path, tmp_path: Path) -> None:
-    """Each site of a probe, at an address of its own."""
-    listed = said(tmp_path, "gdb", "-nx", "-batch", "-ex", "info probes stap", program)
+    """gdb lists all sites of a probe, each with another address."""
+    listed = run_reader(tmp_path, "gdb", "-nx", "-batch", "-ex", "info probes stap", program)
     found = re.findall(r"^stap +notes +(\w+) +(0x[0-9a-f]+) ", listed, re.M)
     assert [name for name, _ in sorted(found)] == sorted([*PROBES, "nested"])
     assert len({address for _, address in found}) == len(found)
 
 
-def systemtap_marks(program: Path, where: Path) -> dict[str, list[str]]:
-    """Return the probes that SystemTap finds, and their arguments. It wants to see a directory in
-    which a kernel was built, and reads nothing there."""
+def list_systemtap_marks(program: Path, where: Path) -> dict[str, list[str]]:
+    """Return the probes that SystemTap finds, and their arguments. It requires a build directory of
+    a kernel, for which a fake one is sufficient."""
     kernel = where / "kernel"
     (kernel / "include" / "config").mkdir(parents=True)
     (kernel / ".config").write_text(CONFIG)
     (kernel / "include" / "config" / "kernel.release").write_text("6.1.0\n")
     for name in ("Makefile", "Module.symvers"):
         (kernel / name).touch()
-    listed = said(where, "stap", "-r", kernel, "-L", f'process("{program}").mark("*")')
+    listed = run_reader(where, "stap", "-r", kernel, "-L", f'process("{program}").mark("*")')
     return {mark: tail.split() for mark, tail in re.findall(r'\.mark\("(\w+)"\)(.*)', listed)}
 
 
 def test_systemtap_finds_notes_and_arguments(program: Path, tmp_path: Path) -> None:
-    marks = systemtap_marks(program, tmp_path)
+    marks = list_systemtap_marks(program, tmp_path)
     assert sorted(marks) == PROBES
     assert [len(marks[name]) for name in PROBES] == [3, 2, 0, 7, 7, 4]
 
@@ -131,7 +132,8 @@ VALUES = {
 @pytest.mark.parametrize("options", ["-O1 -no-pie", "-O2 -fPIE -pie", "-O0 -fPIE -pie"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> None:
-    """Also of variables that are static in two files, or thread-local."""
+    """gdb reads arguments, also static variables with the same name in two files, and thread-local
+    ones."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: {REMEDY}")
     (tmp_path / "operands.c").write_text(OPERANDS)
@@ -145,6 +147,6 @@ def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> Non
         wanted = "".join(f", (long)$_probe_arg{i}" for i in range(len(values)))
         steps += [f'printf "{name}:{" %ld" * len(values)}\\n"{wanted}', "continue"]
     commands = [word for step in steps for word in ("-ex", step)]
-    said_lines = said(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
+    said_lines = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
     for name, values in VALUES.items():
         assert f"{name}: {' '.join(map(str, values))}" in said_lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots under Secure Boot: what is signed, what the emulator is given, and what is judged."""
+"""Tests of boots under Secure Boot: signatures, QEMU's options, and verdicts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fakelab import fake_emulator
+from fakelab import use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue, chroot, secureboot
 from kmtools.lab.apt import FetchError
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
-from kmtools.runner.suite import nothing
+from kmtools.runner.suite import no_obstacle
 from kmtools.suites import kernelsuite
 from kmtools.suites import secureboot as check
 
@@ -22,7 +22,7 @@ GOOD = 'printf "%s\\n" "$@" >"$HERE/words"; echo quiet >"$console"; finish 0'
 
 
 class Steps:
-    """Takes the place of the trees in which programs run: notes each step, and does its work."""
+    """Replaces chroot.run_command(): records the name of each step, and writes its files."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -55,20 +55,22 @@ class Steps:
 
 @pytest.fixture
 def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
-    """Make a laboratory whose firmware and signatures are none."""
+    """Replace firmware and signing programs by fake ones."""
     tree = laboratory / "firmware, tree"
     (tree / secureboot.FIRMWARE).parent.mkdir(parents=True)
     (tree / secureboot.FIRMWARE).touch()
     done = Steps()
-    monkeypatch.setattr(secureboot, "tools", lambda suite: tree)
-    monkeypatch.setattr(chroot, "run", done.run)
+    monkeypatch.setattr(secureboot, "fetch_firmware", lambda suite: tree)
+    monkeypatch.setattr(chroot, "run_command", done.run)
     (laboratory / "modules").mkdir()
     (laboratory / "modules" / "mine.ko").write_text("a module")
     return done
 
 
-def secure(laboratory: Path, script: str = GOOD, signed: bool = True, until: str = "") -> Result:
-    """Boot the fake emulator with firmware."""
+def boot_secure(
+    laboratory: Path, script: str = GOOD, signed: bool = True, until: str = ""
+) -> Result:
+    """Boot the fake QEMU under Secure Boot."""
     request = Request(
         kernel=catalogue.default_name(),
         job=laboratory / "job",
@@ -80,24 +82,26 @@ def secure(laboratory: Path, script: str = GOOD, signed: bool = True, until: str
         signed=signed,
         until=until,
     )
-    with fake_emulator(laboratory, script):
+    with use_fake_qemu(laboratory, script):
         return boot(request)
 
 
-def words(laboratory: Path) -> list[str]:
-    """Return the words that the emulator was given."""
+def read_command_line(laboratory: Path) -> list[str]:
+    """Return the command line of the fake QEMU."""
     return (laboratory / "words").read_text().splitlines()
 
 
-def following(laboratory: Path, option: str) -> list[str]:
-    """Return the values of an option."""
-    given = words(laboratory)
+def find_option_values(laboratory: Path, option: str) -> list[str]:
+    """Return the values of an option on the command line of the fake QEMU."""
+    given = read_command_line(laboratory)
     return [value for name, value in itertools.pairwise(given) if name == option]
 
 
-def test_kernel_and_modules_are_signed_and_the_key_is_gone(laboratory: Path, steps: Steps) -> None:
+def test_kernel_and_modules_are_signed_and_the_key_is_removed(
+    laboratory: Path, steps: Steps
+) -> None:
     keep = 'for arg; do case $arg in */kernel | */initramfs) cp "$arg" "$HERE";; esac; done; '
-    result = secure(laboratory, keep + GOOD)
+    result = boot_secure(laboratory, keep + GOOD)
     assert result.ok, result.reason
     assert steps.names == ["MAKE_KEY", "SIGN_KERNEL", "SIGN_MODULES"]
     assert (laboratory / "kernel").read_text() == "signed kernel"
@@ -107,52 +111,52 @@ def test_kernel_and_modules_are_signed_and_the_key_is_gone(laboratory: Path, ste
     assert not list(laboratory.rglob("*.pem"))
 
 
-def test_firmware_verifies_and_only_it_changes_its_variables(
-    laboratory: Path, steps: Steps
-) -> None:
-    secure(laboratory)
-    assert "q35,smm=on" in following(laboratory, "-machine")
-    assert "driver=cfi.pflash01,property=secure,value=on" in following(laboratory, "-global")
-    assert following(laboratory, "-fw_cfg") == [secureboot.VERIFY]
-    code, variables = following(laboratory, "-drive")
+def test_options_enforce_verification_and_protect_variables(laboratory: Path, steps: Steps) -> None:
+    boot_secure(laboratory)
+    assert "q35,smm=on" in find_option_values(laboratory, "-machine")
+    assert "driver=cfi.pflash01,property=secure,value=on" in find_option_values(
+        laboratory, "-global"
+    )
+    assert find_option_values(laboratory, "-fw_cfg") == [secureboot.VERIFY]
+    code, variables = find_option_values(laboratory, "-drive")
     assert "unit=0,readonly=on," in code
     assert code.endswith(f"/firmware,, tree/{secureboot.FIRMWARE}")
     assert variables.endswith("/secure-boot/variables.fd")
     assert "readonly" not in variables
 
 
-def test_nothing_is_signed_if_it_is_not_wanted(laboratory: Path, steps: Steps) -> None:
-    assert secure(laboratory, signed=False).ok
+def test_nothing_is_signed_without_the_option(laboratory: Path, steps: Steps) -> None:
+    assert boot_secure(laboratory, signed=False).ok
     assert steps.names == ["MAKE_KEY"]
 
 
-def test_a_boot_without_it_has_no_firmware(laboratory: Path, steps: Steps) -> None:
+def test_boot_without_secure_boot_has_no_firmware(laboratory: Path, steps: Steps) -> None:
     request = Request(
         catalogue.default_name(), laboratory / "job", laboratory / "out", accel="tcg", timeout=20.0
     )
-    with fake_emulator(laboratory, GOOD):
+    with use_fake_qemu(laboratory, GOOD):
         assert boot(request).ok
     assert not steps.names
-    assert "-drive" not in words(laboratory)
+    assert "-drive" not in read_command_line(laboratory)
 
 
 @pytest.mark.parametrize("step", ["MAKE_KEY", "SIGN_KERNEL", "SIGN_MODULES"])
-def test_step_that_fails_names_its_log(laboratory: Path, steps: Steps, step: str) -> None:
+def test_error_of_a_failed_step_names_the_log(laboratory: Path, steps: Steps, step: str) -> None:
     steps.fails = step
     with pytest.raises(UnableError, match=r"cannot be made, see .*signing\.log"):
-        secure(laboratory)
+        boot_secure(laboratory)
     assert not steps.work.exists()
 
 
-def test_firmware_that_is_gone_is_named(laboratory: Path, steps: Steps) -> None:
+def test_missing_firmware_file_is_reported(laboratory: Path, steps: Steps) -> None:
     (laboratory / "firmware, tree" / secureboot.FIRMWARE).unlink()
     with pytest.raises(UnableError, match=r"secboot\.fd is missing"):
-        secure(laboratory)
+        boot_secure(laboratory)
 
 
-def test_text_on_the_console_ends_a_boot(laboratory: Path, steps: Steps) -> None:
+def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> None:
     script = f'echo "OVMF: {secureboot.REFUSAL}." >"$console"; exec sleep 1000'
-    result = secure(laboratory, script, signed=False, until=secureboot.REFUSAL)
+    result = boot_secure(laboratory, script, signed=False, until=secureboot.REFUSAL)
     assert result.seconds < 15
     assert result.exit_code is None
     assert check.judge_refusal(result).passed == 1
@@ -161,13 +165,13 @@ def test_text_on_the_console_ends_a_boot(laboratory: Path, steps: Steps) -> None
 @pytest.mark.parametrize(
     ("console", "why"),
     [
-        ("", "does not say that it refuses it"),
-        ("BdsDxe: No bootable option", "does not say that it refuses it"),
+        ("", "prints no message that it refuses the kernel"),
+        ("BdsDxe: No bootable option", "prints no message that it refuses the kernel"),
         ("[    0.000000] Linux version 6.1", "starts a kernel that it must refuse"),
         (f"{secureboot.REFUSAL}\nLinux version 6.1", "starts a kernel that it must refuse"),
     ],
 )
-def test_kernel_that_is_not_refused_fails(tmp_path: Path, console: str, why: str) -> None:
+def test_started_unsigned_kernel_fails_the_test(tmp_path: Path, console: str, why: str) -> None:
     (tmp_path / "console.log").write_text(console)
     tally = check.judge_refusal(Result(out=tmp_path))
     assert not tally.passed
@@ -175,14 +179,14 @@ def test_kernel_that_is_not_refused_fails(tmp_path: Path, console: str, why: str
     assert why in tally.failed[0]
 
 
-def test_missing_firmware_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_firmware_skips_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(suite: str) -> Path:
         raise FetchError("no mirror")
 
-    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: nothing)
-    monkeypatch.setattr(secureboot, "tools", none)
-    (suite,) = check.suites(catalogue.default_name(), Path())
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: no_obstacle)
+    monkeypatch.setattr(secureboot, "fetch_firmware", none)
+    (suite,) = check.make_secureboot_suites(catalogue.default_name(), Path())
     assert suite.obstacle().endswith("is missing and cannot be fetched: no mirror")
-    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: lambda: "no root")
-    (suite,) = check.suites(catalogue.default_name(), Path())
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: lambda: "no root")
+    (suite,) = check.make_secureboot_suites(catalogue.default_name(), Path())
     assert suite.obstacle() == "no root"

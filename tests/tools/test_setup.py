@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scripts/setup when a step fails: its messages, the files it leaves, and the next run."""
+"""Tests of scripts/setup with failures: messages, remaining files, and the next run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-# A package is installed if $STATE has a file of its name. $STATE/STEP.kill kills setup during a
-# step; $STATE/STEP.fail is the error message of a step that fails; $STATE/STEP.wait is a FIFO that
-# a step reads before it begins.
+# Replaces apt-get, dpkg, pip and others. A file $STATE/PACKAGE means that the package is installed.
+# $STATE/STEP.kill kills setup during a step; $STATE/STEP.fail has the error message of a failing
+# step; $STATE/STEP.wait is a FIFO that a step reads first.
 FAKE = r"""#!/bin/bash
 program=${0##*/}
 cd "$STATE" || exit
@@ -58,7 +58,7 @@ PEERS = "setup: unpacking the tracers to compare with into build/peers\n"
 
 
 class Checkout:
-    """A directory with scripts/setup, and a machine that lacks all packages."""
+    """A directory with scripts/setup, on a fake machine without any package."""
 
     def __init__(self, root: Path) -> None:
         self.dir = root / "a directory"
@@ -92,13 +92,13 @@ class Checkout:
 
     @property
     def log(self) -> list[str]:
-        """Return the first word of each action on the machine."""
+        """Return the names of the steps that were executed."""
         return [line.split()[0] for line in (self.state / "log").read_text().splitlines()]
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """Make a checkout that root sets up."""
+    """Make a checkout for root."""
     if os.geteuid() != 0 or not Path("/usr/bin/python3").exists():
         pytest.skip("needs root and Debian's Python")
     return Checkout(tmp_path)
@@ -116,7 +116,7 @@ def test_missing_packages_are_installed_once(checkout: Checkout) -> None:
     assert checkout.log[3:] == ["update", "install", "lab"]
 
 
-def test_packages_for_the_first_table_are_installed_first(checkout: Checkout) -> None:
+def test_each_option_installs_only_missing_packages(checkout: Checkout) -> None:
     first = "setup: installing gcc libc6-dev make python3 python3-numpy\n"
     assert checkout.run("--native") == (0, f"{first}{PEERS}setup: ready\n")
     rest = "setup: installing mount busybox-static xz-utils python3-matplotlib\n"
@@ -155,7 +155,7 @@ def test_an_interrupted_dpkg_is_completed(checkout: Checkout) -> None:
     assert checkout.log == ["update", "install", "configure", "install", "download"]
 
 
-def test_a_full_disk_is_reported_as_apt_says_it(checkout: Checkout) -> None:
+def test_full_disk_error_of_apt_is_printed(checkout: Checkout) -> None:
     full = "E: You don't have enough free space in /var/cache/apt/archives/."
     (checkout.state / "install.fail").write_text(f"reading\n{full}\n")
     code, said = checkout.run("--bench")
@@ -171,8 +171,9 @@ def test_unreadable_package_lists_give_only_a_warning(checkout: Checkout) -> Non
     assert "some package lists could not be read: E: x  404  Not Found" in said
 
 
-def test_tracers_to_compare_with_may_be_missing(checkout: Checkout) -> None:
-    """Setup succeeds without them and names the reason; the next run tries again."""
+def test_setup_succeeds_without_peers(checkout: Checkout) -> None:
+    """Setup succeeds without the peers (other tracers) and prints the reason; the next run tries
+    again."""
     fail = checkout.state / "download.fail"
     fail.write_text("E: Unable to fetch some archives\n")
     code, said = checkout.run("--bench")
@@ -186,7 +187,7 @@ def test_tracers_to_compare_with_may_be_missing(checkout: Checkout) -> None:
     assert checkout.run("--bench") == (0, "setup: ready\n")
 
 
-def test_tracers_that_are_installed_are_not_unpacked(checkout: Checkout) -> None:
+def test_installed_peers_are_not_unpacked(checkout: Checkout) -> None:
     for name in ("liblttng-ust-dev", "lttng-tools", "systemtap-sdt-dev"):
         (checkout.state / name).touch()
     code, said = checkout.run("--bench")
@@ -210,7 +211,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
     assert checkout.log == ["update", "install", "download"]
 
 
-def test_without_root_missing_packages_are_named(checkout: Checkout) -> None:
+def test_without_root_missing_packages_are_listed(checkout: Checkout) -> None:
     (checkout.dir / "build").mkdir()
     (checkout.dir / "build").chmod(0o777)
     for path in checkout.dir.parents[:3]:
@@ -224,7 +225,7 @@ def test_without_root_missing_packages_are_named(checkout: Checkout) -> None:
     assert (checkout.dir / "build/venv/.base").exists()
 
 
-def test_a_directory_that_cannot_be_written_to_is_named(checkout: Checkout) -> None:
+def test_unwritable_directory_is_reported(checkout: Checkout) -> None:
     for path in checkout.dir.parents[:3]:
         path.chmod(path.stat().st_mode | 0o055)
     code, said = checkout.run("--bench", who=tuple(USER))
@@ -233,7 +234,7 @@ def test_a_directory_that_cannot_be_written_to_is_named(checkout: Checkout) -> N
     assert not (checkout.dir / "build").exists()
 
 
-def test_a_full_disk_gives_one_line(checkout: Checkout) -> None:
+def test_full_disk_gives_an_error_of_one_line(checkout: Checkout) -> None:
     for name in ("gcc", "libc6-dev", "make", "python3", "python3-numpy"):
         (checkout.state / name).touch()
     for name in ("mount", "busybox-static", "xz-utils", "python3-matplotlib"):

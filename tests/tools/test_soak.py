@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The soak: which boots with faults made on purpose are good, and what is told of it."""
+"""Tests of the suite `soak`: the verdict on injected faults, and the progress lines."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ import pytest
 from kmtools.lab.result import Result
 from kmtools.suites import kernelsuite, soak
 
-NAMES = soak.names_of_faults()
+NAMES = soak.list_fault_checks()
 
 
-def outcome(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
-    """Return the result of a boot in which these checks failed, and one passed."""
-    lines = ["# suite: soak", "ok 1 round 1: no byte is left"]
+def make_result(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
+    """Return the result of a boot in which these checks failed and one passed."""
+    lines = ["# suite: soak", "ok 1 round 1: the kernel logged no fault"]
     lines += [f"not ok {number} {name}" for number, name in enumerate(failed, 2)]
     (directory / "status.log").write_text("\n".join([*lines, f"1..{len(failed) + 1}"]))
     return Result(out=directory, exit_code=exit_code)
 
 
 def test_each_fault_must_be_found(tmp_path: Path) -> None:
-    assert not soak.judge_faults(outcome(tmp_path, NAMES)).failed
+    assert not soak.judge_faults(make_result(tmp_path, NAMES)).failed
     for number, name in enumerate(NAMES):
         others = NAMES[:number] + NAMES[number + 1 :]
-        assert soak.judge_faults(outcome(tmp_path, others)).failed == [
-            f"a fault made on purpose is not found: {name}"
+        assert soak.judge_faults(make_result(tmp_path, others)).failed == [
+            f"an injected fault is not detected: {name}"
         ]
 
 
 def test_no_other_check_may_fail(tmp_path: Path) -> None:
-    other = "round 2: no byte is left"
-    assert soak.judge_faults(outcome(tmp_path, [*NAMES, other])).failed == [other]
+    other = "round 2: the kernel logged no fault"
+    assert soak.judge_faults(make_result(tmp_path, [*NAMES, other])).failed == [other]
 
 
 def test_a_guest_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
-    assert soak.judge_faults(outcome(tmp_path, NAMES, None)).failed
+    assert soak.judge_faults(make_result(tmp_path, NAMES, None)).failed
 
 
-def test_what_happened_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    soak.tell("ok 1 round 1: no byte is left")
-    soak.tell("# soak: 45 of 60 s, round 1: 12 batches")
+def test_only_summary_lines_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    soak.print_summary("ok 1 round 1: the kernel logged no fault")
+    soak.print_summary("# soak: 45 of 60 s, round 1: 12 batches")
     assert capsys.readouterr().out == "  soak: 45 of 60 s, round 1: 12 batches\n"
 
 
-def test_one_thread_runs_all_cpus_and_there_is_an_end(tmp_path: Path) -> None:
-    asked = soak.request("6.1", tmp_path, tmp_path, 600)
+def test_request_has_one_thread_and_a_time_limit(tmp_path: Path) -> None:
+    asked = soak.make_request("6.1", tmp_path, tmp_path, 600)
     assert asked.one_thread and asked.cpus > 1
     assert 600 < asked.timeout <= 600 + soak.AROUND_SECONDS
 
 
-def test_faults_are_those_that_the_suite_can_make() -> None:
+def test_injected_faults_exist_in_the_guest_script() -> None:
     suite = (kernelsuite.TESTS / "suites" / "soak.sh").read_text()
     for kind, (number, check) in soak.FAULTS.items():
         assert 2 < number <= soak.FAULT_ROUNDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which archive a suite comes from, on machines of Debian and of other distributions."""
+"""Tests of finding the archive of a suite, on machines with Debian and other distributions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import sources
 
 
-def test_one_line_sources() -> None:
+def test_one_line_sources_are_parsed() -> None:
     text = """\
 # deb mirror://commented bookworm main
 deb [arch=amd64 signed-by=/keys/a.gpg] mirror://a/debian bookworm main contrib # note
@@ -24,7 +24,7 @@ deb mirror://b/security bookworm-security main
     ]
 
 
-def test_deb822_sources() -> None:
+def test_deb822_sources_are_parsed() -> None:
     text = """\
 Types: deb deb-src
 # a comment inside a stanza
@@ -51,13 +51,13 @@ Components: main
     ]
 
 
-def test_mirror_is_chosen_among_others() -> None:
+def test_mirror_is_chosen_among_other_sources() -> None:
     found = [
         sources.Source("mirror://vendor", "bookworm", ("tools",)),
         sources.Source("mirror://a", "bookworm", ("main",), "/keys/a.gpg"),
         sources.Source("mirror://s", "bookworm-security", ("main",)),
     ]
-    mirror = sources.choose(found, "bookworm")
+    mirror = sources.choose_mirror(found, "bookworm")
     assert mirror.candidates("trixie") == [
         [
             "deb [signed-by=/keys/a.gpg] mirror://a trixie main",
@@ -71,9 +71,9 @@ def test_mirror_is_chosen_among_others() -> None:
     ]
 
 
-def test_machine_without_archive_is_told() -> None:
+def test_machine_without_archive_is_an_error() -> None:
     with pytest.raises(UnableError, match="no archive for bookworm"):
-        sources.choose([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
+        sources.choose_mirror([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
 
 
 UBUNTU = """ID=ubuntu
@@ -85,10 +85,10 @@ UBUNTU_SOURCES = "deb mirror://u noble main universe\ndeb mirror://u noble-secur
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Return a function that makes this a machine of a distribution with these sources of apt."""
+    """Return a function that replaces os-release and apt's sources, to simulate a distribution."""
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
     monkeypatch.setattr(sources, "DEBIAN_KEYS", str(tmp_path / "keys"))
-    monkeypatch.setattr(sources.read_all, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(sources.read_sources, "__defaults__", (tmp_path,))
 
     def become(release: str, listed: str) -> None:
         (tmp_path / "os-release").write_text(release)
@@ -103,26 +103,26 @@ def test_suites_of_debian_come_from_debian(
     monkeypatch.setenv("KMARKERS_DEBIAN", "mirror://named/debian/")
     machine(UBUNTU, UBUNTU_SOURCES)
     with pytest.raises(UnableError, match=r"keys of Debian's archive are missing.*scripts/setup"):
-        sources.mirror_of("bookworm")
+        sources.find_mirror("bookworm")
     (tmp_path / "keys").touch()
-    assert sources.mirror_of("bookworm").candidates("bookworm")[0] == [
+    assert sources.find_mirror("bookworm").candidates("bookworm")[0] == [
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian bookworm main",
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security bookworm-security main",
     ]
     machine("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
-    assert sources.mirror_of("bookworm").candidates("bookworm") == [
+    assert sources.find_mirror("bookworm").candidates("bookworm") == [
         ["deb mirror://d bookworm main"]
     ]
 
 
 @pytest.mark.parametrize("setting", [None, "", "named", "mirror://a b"])
-def test_an_archive_that_is_not_named_is_told(
+def test_unset_archive_variable_is_an_error(
     setting: str | None,
     tmp_path: Path,
     machine: Callable[[str, str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is guessed where apt knows no archive of a distribution."""
+    """If apt has no archive of a distribution and the variable is not set, it is an error."""
     (tmp_path / "keys").touch()
     for name, release, suite in (
         ("DEBIAN", UBUNTU, "bookworm"),
@@ -134,7 +134,7 @@ def test_an_archive_that_is_not_named_is_told(
         machine(release, UBUNTU_SOURCES)
         wrong = f"is no URI: {setting!r}" if setting else "is not set"
         with pytest.raises(UnableError, match=f"KMARKERS_{name} {wrong}"):
-            sources.mirror_of(suite)
+            sources.find_mirror(suite)
 
 
 def test_suites_of_ubuntu_come_from_ubuntu(
@@ -146,9 +146,9 @@ def test_suites_of_ubuntu_come_from_ubuntu(
         ("ID=debian\n", "deb mirror://d stable main\n", "mirror://named/ubuntu"),
     ):
         machine(release, listed)
-        (lines,) = sources.mirror_of("ubuntu-jammy").candidates("ubuntu-jammy")
+        (lines,) = sources.find_mirror("ubuntu-jammy").candidates("ubuntu-jammy")
         heads = [line.rpartition("] ")[2] for line in lines]
         parts = ("jammy", "jammy-updates", "jammy-security")
         assert heads == [f"{uri} {part} main universe" for part in parts]
-        # Nothing is taken that Ubuntu's keys have not signed.
+        # The source list requires signatures of Ubuntu's keys.
         assert all("[signed-by=/" in line for line in lines)

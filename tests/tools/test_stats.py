@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slopes, intervals and verdicts: exact values, and error rates where values are random."""
+"""Tests of slopes, intervals and verdicts: exact values, and error rates in simulations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ import pytest
 import rawdata
 from kmtools.analyse import location, stats, verdicts
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.grade import Evidence, grade_of
-from kmtools.analyse.slopes import Slope, find_baseline, line, paired, slopes
+from kmtools.analyse.grade import Evidence, grade_evidence
+from kmtools.analyse.slopes import (
+    Slope,
+    find_baseline,
+    fit_line,
+    slopes_of_samples,
+    subtract_baseline,
+)
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import (
     DIFFERS,
@@ -37,7 +43,7 @@ ICOUNT = Tier("icount", "k", rundir.UNIT_INSTRUCTIONS, True, {}, {})
 MARGIN = 0.25
 
 
-def window(variant: str, block: int, loops: int, value: int, **more: object) -> Sample:
+def make_window(variant: str, block: int, loops: int, value: int, **more: object) -> Sample:
     fields: dict[str, object] = {
         "tier": "native", "kernel": "k", "process": 1, "benchmark": "b", "variant": variant,
         "measured": "loop", "layout": block % 4, "block": block, "position": 0, "cpu": 0,
@@ -47,31 +53,31 @@ def window(variant: str, block: int, loops: int, value: int, **more: object) -> 
     return Sample(**(fields | more))  # type: ignore[arg-type]
 
 
-def series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4) -> list[Slope]:
+def make_series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4) -> list[Slope]:
     return [Slope.of(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
 
 
-def zeros(like: Sequence[Slope]) -> list[Slope]:
+def make_zeros(like: Sequence[Slope]) -> list[Slope]:
     return [Slope.of(slope.block, slope.layout, Fraction(0)) for slope in like]
 
 
-def test_slope_of_two_points_is_exact_and_signed() -> None:
-    assert Fraction(*line([(1000, 5090), (3000, 9090)])) == 2
-    assert Fraction(*line([(1000, 9090), (3000, 5090)])) == -2
-    assert Fraction(*line([(3, 0), (10, 1)])) == Fraction(1, 7)
+def test_slope_of_two_points_is_exact() -> None:
+    assert Fraction(*fit_line([(1000, 5090), (3000, 9090)])) == 2
+    assert Fraction(*fit_line([(1000, 9090), (3000, 5090)])) == -2
+    assert Fraction(*fit_line([(3, 0), (10, 1)])) == Fraction(1, 7)
 
 
 def test_slope_of_more_points_is_least_squares() -> None:
     points = [(1, 3), (2, 4), (4, 9), (8, 10)]
     expected = np.polyfit([1.0, 2.0, 4.0, 8.0], [3.0, 4.0, 9.0, 10.0], 1)[0]
-    assert Fraction(*line(points)) == pytest.approx(expected)
+    assert Fraction(*fit_line(points)) == pytest.approx(expected)
 
 
 def test_one_loop_count_has_no_slope() -> None:
-    assert line([(5, 1), (5, 3)])[1] == line([(5, 1), (5, 3), (5, 4)])[1] == 0
+    assert fit_line([(5, 1), (5, 3)])[1] == fit_line([(5, 1), (5, 3), (5, 4)])[1] == 0
 
 
-def test_flagged_windows_take_no_part_but_are_counted() -> None:
+def test_flagged_windows_are_excluded_and_counted() -> None:
     samples = []
     for block in range(8):
         for variant in ("none", "none-clone", "x"):
@@ -79,36 +85,39 @@ def test_flagged_windows_take_no_part_but_are_counted() -> None:
                 spoilt = variant == "x" and block == 3 and loops == 20
                 flags = ("preempted", "migrated") if spoilt else ()
                 value = 10**9 if spoilt else 7 * loops
-                samples.append(window(variant, block, loops, value, flags=flags))
-    fitted = slopes(samples)
+                samples.append(make_window(variant, block, loops, value, flags=flags))
+    fitted = slopes_of_samples(samples)
     assert [s.block for s in fitted["x"]] == [0, 1, 2, 4, 5, 6, 7]
     assert {s.value for s in fitted["x"]} == {Fraction(7)}
-    x = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["x"]
+    x = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}["x"]
     assert (x.n, x.windows, x.flagged) == (7, 16, 1)
     assert x.flags == {"migrated": 1, "preempted": 1}
 
 
-def test_a_variant_whose_windows_are_all_flagged_is_not_lost() -> None:
+def test_variant_with_only_flagged_windows_is_kept() -> None:
     samples = [
-        window(v, block, loops, loops, flags=("preempted",) if v == "x" else ())
+        make_window(v, block, loops, loops, flags=("preempted",) if v == "x" else ())
         for block in range(8) for v in ("none", "none-clone", "x") for loops in (1, 2)
     ]  # fmt: skip
-    x = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["x"]
+    x = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}["x"]
     assert (x.n, x.flagged, x.verdict) == (0, 16, UNRESOLVED)
 
 
-def test_differences_are_taken_inside_a_block() -> None:
+def test_differences_are_paired_by_block() -> None:
     variant = [Slope.of(0, 0, Fraction(5)), Slope.of(2, 2, Fraction(9))]
     baseline = [
         Slope.of(0, 0, Fraction(3)),
         Slope.of(1, 1, Fraction(100)),
         Slope.of(2, 2, Fraction(10)),
     ]
-    assert [(d.block, int(d.value)) for d in paired(variant, baseline)] == [(0, 2), (2, -1)]
+    assert [(d.block, int(d.value)) for d in subtract_baseline(variant, baseline)] == [
+        (0, 2),
+        (2, -1),
+    ]
 
 
 @pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
-def test_sign_test_ranks_are_those_of_the_tables(n: int, rank: int) -> None:
+def test_sign_test_ranks_match_published_tables(n: int, rank: int) -> None:
     assert stats.sign_rank(n) == rank
 
 
@@ -117,47 +126,52 @@ def test_sign_interval_covers_a_skewed_median(n: int, correlation: float) -> Non
     rng = np.random.default_rng(5)
     hits = 0
     for _ in range(300):
-        skewed = np.exp(rawdata.correlated(rng, n, correlation))
-        interval = stats.sign_interval(series(skewed))
+        skewed = np.exp(rawdata.make_correlated_series(rng, n, correlation))
+        interval = stats.sign_interval(make_series(skewed))
         hits += interval.lo <= 1.0 <= interval.hi
     assert hits >= 0.9 * 300
 
 
-def test_correlation_is_seen() -> None:
+def test_correlation_of_blocks_is_detected() -> None:
     rng = np.random.default_rng(6)
-    alone = stats.correlation_time(series(rng.standard_normal(400)))
-    together = stats.correlation_time(series(rawdata.correlated(rng, 400, 0.9)))
+    alone = stats.correlation_time(make_series(rng.standard_normal(400)))
+    together = stats.correlation_time(make_series(rawdata.make_correlated_series(rng, 400, 0.9)))
     assert alone < 2 < 4 < together
 
 
-def test_layout_interval_knows_that_layouts_are_few() -> None:
+def test_few_layouts_widen_the_interval() -> None:
     values = np.tile([0.0, 0.0, 0.0, 1.0], 250)
-    found = location.of_series(series(values))
+    found = location.locate_series(make_series(values))
     assert found.interval.lo < 0 < 0.5 < found.interval.hi
     assert found.over_layouts is not None
-    assert location.of_series(series(values, layouts=1)).over_layouts is None
+    assert location.locate_series(make_series(values, layouts=1)).over_layouts is None
 
 
-def noisy(rng: np.random.Generator, n: int, shape: rawdata.Noise, effect: float) -> list[Slope]:
-    """Paired differences with everything that makes timing hard, around a true effect."""
-    x = effect + shape.jitter * rawdata.correlated(rng, n, shape.correlation)
+def simulate_differences(
+    rng: np.random.Generator, n: int, shape: rawdata.Noise, effect: float
+) -> list[Slope]:
+    """Return simulated paired differences around a true effect, with all kinds of noise."""
+    x = effect + shape.jitter * rawdata.make_correlated_series(rng, n, shape.correlation)
     x = x + shape.drift * np.cumsum(rng.standard_normal(n)) / np.sqrt(n)
     tail = rng.random(n) < shape.tails
     x[tail] += rng.choice([-1, 1], tail.sum()) * shape.jitter * 20 * rng.pareto(1.2, tail.sum())
-    return series(x + shape.layout * rng.standard_normal(4)[np.arange(n) % 4])
+    return make_series(x + shape.layout * rng.standard_normal(4)[np.arange(n) % 4])
 
 
-def verdict_counts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> list[Counter[str]]:
-    """Verdicts of A/A clones, and of variants with a true effect in the same runs."""
+def count_verdicts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> list[Counter[str]]:
+    """Count the verdicts of A/A clones, and of variants with a true effect, in simulated runs."""
     rng = np.random.default_rng(7)
     clones: Counter[str] = Counter()
     variants: Counter[str] = Counter()
     for _ in range(runs):
-        clone, variant = noisy(rng, n, shape, 0.0), noisy(rng, n, shape, effect)
-        noise = verdicts.difference(clone, zeros(clone), exact=False)
-        found = verdicts.difference(variant, zeros(variant), exact=False)
-        clones[verdicts.decide(noise.delta, noise.wide, MARGIN, None)] += 1
-        variants[verdicts.decide(found.delta, found.wide, MARGIN, noise.wide.reach)] += 1
+        clone, variant = (
+            simulate_differences(rng, n, shape, 0.0),
+            simulate_differences(rng, n, shape, effect),
+        )
+        noise = verdicts.locate_difference(clone, make_zeros(clone), exact=False)
+        found = verdicts.locate_difference(variant, make_zeros(variant), exact=False)
+        clones[verdicts.decide_verdict(noise.delta, noise.wide, MARGIN, None)] += 1
+        variants[verdicts.decide_verdict(found.delta, found.wide, MARGIN, noise.wide.reach)] += 1
     return [clones, variants]
 
 
@@ -174,111 +188,113 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("blocks", [40, 200])
 def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:
-    """At most 5 %. Layout effects far beyond the margin make it 5 % and no less, so that shape
-    alone is allowed two standard deviations of counting."""
+    """The error rate is at most 5 %. With layout effects far beyond the margin it is just 5 %, so
+    for this noise two standard deviations are allowed."""
     runs = 200
     allowed = 0.05 * runs + (2 * (0.05 * 0.95 * runs) ** 0.5 if name == "layout-large" else 0)
-    clones, variants = verdict_counts(SHAPES[name], blocks, 0.0, runs)
+    clones, variants = count_verdicts(SHAPES[name], blocks, 0.0, runs)
     assert clones[SLOWER] + clones[FASTER] <= allowed
     assert variants[SLOWER] + variants[FASTER] <= allowed
 
 
 @pytest.mark.parametrize("name", ["calm", "tails", "correlated", "drifting"])
 @pytest.mark.parametrize(("effect", "verdict"), [(1.0, SLOWER), (-1.0, FASTER)])
-def test_a_true_difference_of_one_is_found(name: str, effect: float, verdict: str) -> None:
-    assert verdict_counts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
+def test_true_difference_of_1_is_found(name: str, effect: float, verdict: str) -> None:
+    assert count_verdicts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
 
 
 def test_no_difference_found_is_not_equivalence() -> None:
-    assert verdicts.decide(0.0, Interval(-3.0, 3.1), MARGIN, 0.1) == UNRESOLVED
-    assert verdicts.decide(0.0, Interval(-0.1, 0.2), MARGIN, 0.1) == EQUIVALENT
-    assert verdicts.decide(0.0, Interval(-0.1, 0.2), MARGIN, 5.0) == UNRESOLVED
+    assert verdicts.decide_verdict(0.0, Interval(-3.0, 3.1), MARGIN, 0.1) == UNRESOLVED
+    assert verdicts.decide_verdict(0.0, Interval(-0.1, 0.2), MARGIN, 0.1) == EQUIVALENT
+    assert verdicts.decide_verdict(0.0, Interval(-0.1, 0.2), MARGIN, 5.0) == UNRESOLVED
 
 
-def test_a_difference_clears_the_margin_and_the_noise_floor() -> None:
-    assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, 0.35) == SLOWER
-    assert verdicts.decide(-0.4, Interval(-0.5, -0.3), MARGIN, 0.35) == FASTER
-    assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, 0.45) == UNRESOLVED
-    assert verdicts.decide(0.4, Interval(-0.1, 0.9), MARGIN, 0.1) == UNRESOLVED
-    assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, None) == SLOWER
+def test_difference_must_exceed_margin_and_noise_floor() -> None:
+    assert verdicts.decide_verdict(0.4, Interval(0.3, 0.5), MARGIN, 0.35) == SLOWER
+    assert verdicts.decide_verdict(-0.4, Interval(-0.5, -0.3), MARGIN, 0.35) == FASTER
+    assert verdicts.decide_verdict(0.4, Interval(0.3, 0.5), MARGIN, 0.45) == UNRESOLVED
+    assert verdicts.decide_verdict(0.4, Interval(-0.1, 0.9), MARGIN, 0.1) == UNRESOLVED
+    assert verdicts.decide_verdict(0.4, Interval(0.3, 0.5), MARGIN, None) == SLOWER
 
 
-def test_what_costs_as_much_as_the_margin_differs() -> None:
-    """The interval excludes zero and straddles the margin; the noise floor counts as usual."""
+def test_cost_equal_to_the_margin_is_a_difference() -> None:
+    """If the interval excludes 0 and contains the margin, the verdict is a difference above the
+    noise floor."""
     for sign in (1, -1):
         ends = Interval(*sorted((sign * 0.24, sign * 0.26)))
-        assert verdicts.decide(sign * 0.25, ends, 0.25, 0.1) == DIFFERS
-        assert verdicts.decide(sign * 0.25, ends, 0.25, 0.3) == UNRESOLVED
-        assert verdicts.decide(sign * 0.25, ends, 0.27, 0.3) == UNRESOLVED
-        assert verdicts.decide(sign * 0.25, ends, 0.27, 0.1) == EQUIVALENT
-    assert verdicts.decide(0.3, Interval(0.0, 0.6), 0.25, 0.1) == UNRESOLVED
+        assert verdicts.decide_verdict(sign * 0.25, ends, 0.25, 0.1) == DIFFERS
+        assert verdicts.decide_verdict(sign * 0.25, ends, 0.25, 0.3) == UNRESOLVED
+        assert verdicts.decide_verdict(sign * 0.25, ends, 0.27, 0.3) == UNRESOLVED
+        assert verdicts.decide_verdict(sign * 0.25, ends, 0.27, 0.1) == EQUIVALENT
+    assert verdicts.decide_verdict(0.3, Interval(0.0, 0.6), 0.25, 0.1) == UNRESOLVED
 
 
 MIRRORED = {SLOWER: FASTER, FASTER: SLOWER, MORE: FEWER, FEWER: MORE}
-# Below, at and above the margin and each noise floor.
+# Differences below, at and above the margin and each noise floor.
 AMOUNTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.45, 0.5, 2.0)
 
 
-def mirror(interval: Interval) -> Interval:
+def negate(interval: Interval) -> Interval:
     return Interval(-interval.hi, -interval.lo)
 
 
 @pytest.mark.parametrize("floor", [None, 0.0, 0.1, 0.25, 0.45])
-def test_faster_is_the_mirror_of_slower(floor: float | None) -> None:
+def test_verdicts_faster_and_slower_are_symmetric(floor: float | None) -> None:
     seen = set()
     for delta, below, above in itertools.product(AMOUNTS, repeat=3):
         interval = Interval(delta - below, delta + above)
-        verdict = verdicts.decide(delta, interval, MARGIN, floor)
-        other = verdicts.decide(-delta, mirror(interval), MARGIN, floor)
+        verdict = verdicts.decide_verdict(delta, interval, MARGIN, floor)
+        other = verdicts.decide_verdict(-delta, negate(interval), MARGIN, floor)
         assert other == MIRRORED.get(verdict, verdict), (delta, interval)
         seen.add(verdict)
     assert {SLOWER, DIFFERS, UNRESOLVED} <= seen and FASTER not in seen
 
 
-def test_fewer_is_the_mirror_of_more() -> None:
+def test_verdicts_fewer_and_more_are_symmetric() -> None:
     seen = set()
     for low, width in itertools.product((-2, -1, 0, 1, 2), (0, 1, 3)):
         interval = Interval(low, low + width)
         verdict = verdicts.decide_exact(interval)
-        assert verdicts.decide_exact(mirror(interval)) == MIRRORED.get(verdict, verdict)
+        assert verdicts.decide_exact(negate(interval)) == MIRRORED.get(verdict, verdict)
         seen.add(verdict)
     assert seen == {MORE, FEWER, IDENTICAL, UNRESOLVED}
 
 
-def test_too_few_blocks_prove_nothing() -> None:
+def test_too_few_blocks_give_no_verdict() -> None:
     samples = [
-        window(variant, block, loops, loops * cost)
+        make_window(variant, block, loops, loops * cost)
         for block in range(5)
         for variant, cost in (("none", 1), ("none-clone", 1), ("x", 900))
         for loops in (1000, 2000)
     ]
-    results = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}
+    results = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}
     assert results["x"].verdict == results["none-clone"].verdict == UNRESOLVED
     assert "too few" in results["x"].note
 
 
 @pytest.mark.parametrize("still", [{}, {"x": 1}, {"none": 1, "none-clone": 1}])
-def test_what_was_not_measured_is_named(still: dict[str, int]) -> None:
-    """A clock that stands still while loops run, or loops that do nothing, give no verdict."""
+def test_zero_costs_are_reported_as_not_measured(still: dict[str, int]) -> None:
+    """If the clock does not advance during the loops, or loops cost nothing, there is no
+    verdict."""
     costs = {"none": 0, "none-clone": 0, "x": 0} | still
     samples = [
-        window(variant, block, loops, 300 + loops * cost + block % 3)
+        make_window(variant, block, loops, 300 + loops * cost + block % 3)
         for block in range(64)
         for variant, cost in costs.items()
         for loops in (1000, 2000)
     ]
-    results = verdicts.analyse(samples, [NATIVE])
+    results = verdicts.analyse_samples(samples, [NATIVE])
     x = {r.variant: r for r in results}["x"]
     assert (x.verdict, x.note) == (verdicts.WITHHELD, verdicts.UNMEASURED)
-    grade = grade_of(Evidence(NATIVE, {}, results))
+    grade = grade_evidence(Evidence(NATIVE, {}, results))
     assert grade.word == "poor"
     assert "a clock or loops without effect in b: nothing was measured" in grade.reasons[0].words
 
 
-def exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
-    """Instruction counts; block 2 of variant x has `odd` more per operation."""
+def make_exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
+    """Return samples of instruction counts; block 2 of variant x has `odd` more per operation."""
     return [
-        window(
+        make_window(
             v, block, loops, 40 + loops * (cost + (odd if v == "x" and block == 2 else 0)),
             tier="icount", unit=rundir.UNIT_INSTRUCTIONS,
         )
@@ -291,44 +307,46 @@ def exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
     [(3, IDENTICAL, ""), (5, MORE, "+2 instructions"), (2, FEWER, "-1 instructions")],
 )
 def test_exact_counts_are_compared_as_integers(cost: int, verdict: str, note: str) -> None:
-    samples = exact_samples({"none": 3, "none-clone": 3, "x": cost})
-    x = {r.variant: r for r in verdicts.analyse(samples, [ICOUNT])}["x"]
+    samples = make_exact_samples({"none": 3, "none-clone": 3, "x": cost})
+    x = {r.variant: r for r in verdicts.analyse_samples(samples, [ICOUNT])}["x"]
     assert (x.verdict, x.note, x.median) == (verdict, note, cost)
     assert x.delta_ci == Interval(cost - 3, cost - 3)
 
 
 def test_the_note_says_how_often_sites_of_an_operation_run() -> None:
-    samples = exact_samples({"none": 3, "none-clone": 3, "x": 5})
+    samples = make_exact_samples({"none": 3, "none-clone": 3, "x": 5})
     env = {f"hits:{samples[0].benchmark}:x": "4 in an operation, 9 in a second"}
-    found = {r.variant: r.note for r in verdicts.analyse(samples, [replace(ICOUNT, env=env)])}
+    found = {
+        r.variant: r.note for r in verdicts.analyse_samples(samples, [replace(ICOUNT, env=env)])
+    }
     assert found["x"] == "+2 instructions; hits: 4 in an operation, 9 in a second"
     assert found["none"] == ""
 
 
 def test_disagreeing_exact_blocks_are_reported() -> None:
-    samples = exact_samples({"none": 3, "none-clone": 3, "x": 3}, odd=1)
-    x = {r.variant: r for r in verdicts.analyse(samples, [ICOUNT])}["x"]
+    samples = make_exact_samples({"none": 3, "none-clone": 3, "x": 3}, odd=1)
+    x = {r.variant: r for r in verdicts.analyse_samples(samples, [ICOUNT])}["x"]
     assert x.verdict == UNRESOLVED
     assert x.note == "blocks disagree: +0 to +1 instructions"
 
 
 def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
-    """A clock that advances by 26 makes equal slopes of unequal costs."""
+    """If the clock advances in steps of 26 ticks, different costs may have equal slopes."""
     costs = {"none": 100, "none-clone": 100, "marker": 101}
     samples = [
-        window(variant, block, loops, cost * loops // 26 * 26)
+        make_window(variant, block, loops, cost * loops // 26 * 26)
         for block in range(40)
         for variant, cost in costs.items()
         for loops in (27, 157)
     ]
     assert stats.clock_resolution(samples) == pytest.approx(dict.fromkeys(costs, 26 / 130))
-    marker = verdicts.analyse(samples, [NATIVE])[2]
+    marker = verdicts.analyse_samples(samples, [NATIVE])[2]
     assert marker.delta is not None and abs(marker.delta - 1) <= 26 / 130
     assert marker.delta_ci is not None
     assert marker.delta_ci.half_width == pytest.approx(26 / 130)
 
 
-def test_the_baseline_is_whatever_has_a_clone() -> None:
+def test_baseline_is_the_variant_with_a_clone() -> None:
     assert find_baseline(["a", "zebra", "zebra-clone", "none"]) == "zebra"
     assert find_baseline(["none", "x"]) is None
 
@@ -340,8 +358,8 @@ def test_a_margin_is_declared_for_every_unit() -> None:
     assert verdicts.margin_for(rundir.UNIT_INSTRUCTIONS, "never-seen", 1e6) == 0
 
 
-def test_margins_are_those_promised() -> None:
-    """A quarter of a core cycle where code is hot, one percent of whole operations."""
+def test_margins_of_hot_code_and_whole_operations() -> None:
+    """The margin is 0.25 core cycles in hot code, and 1 % of whole operations."""
     core = CoreCycles("counted", 1.25)
     for benchmark in ("empty-loop", "memcpy-4096", "density-full"):
         assert verdicts.margin_for(rundir.UNIT_TSC, benchmark, 1e4, core) == 0.2
@@ -351,10 +369,10 @@ def test_margins_are_those_promised() -> None:
 
 def test_detectable_difference_comes_from_the_clone() -> None:
     samples = [
-        window(v, b, n, n * (9 if v == "x" else 4) + len(v) * (7 * b % 11 - 5) * n // 99)
+        make_window(v, b, n, n * (9 if v == "x" else 4) + len(v) * (7 * b % 11 - 5) * n // 99)
         for b in range(60) for v in ("base", "base-clone", "x") for n in (1000, 4000)
     ]  # fmt: skip
-    clone = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["base-clone"]
+    clone = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}["base-clone"]
     assert clone.is_clone and clone.delta_ci and clone.delta_ci.half_width > 0.02
     assert clone.margin and clone.noise_floor is not None
     half = clone.delta_ci.half_width

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run in user space ends when its rows are resolved, and its intervals know that."""
+"""Tests of early stopping: a native run ends when its rows are resolved, with wider intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kmtools.measure import collect, native
 from kmtools.measure.run_cache import RunCache
 from kmtools.measure.samples import RAW_COLUMNS
 from kmtools.method import estimators, noises
-from verdictrows import result
+from verdictrows import make_result
 
 FEW = 40
 PASSES = (1000, 2000)
@@ -24,15 +24,15 @@ PASSES = (1000, 2000)
 COSTS = {"plain": {"none": 2.0, "none-clone": 2.0, "x": 4.0},
          "close": {"none": 2.0, "none-clone": 2.0, "y": 2.0}}  # fmt: skip
 NOISY = {"close": 100}
-# What costs exactly the margin: that is all that can be said, and it is said.
+# Variant w costs exactly the margin, 0.25.
 MARGIN = {"margin": {"none": 2.0, "none-clone": 2.0, "w": 2.25}}
-# The same, and what one layout of four adds to it: more time does not tell what others would.
+# Variant z costs 0.5 more in one of four layouts: more time does not narrow its interval.
 PLACED = {"placed": {"none": 2.0, "none-clone": 2.0, "z": 2.0}}
 ADDS = {("z", 3): 0.5}
 
 
 def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> None:
-    """Samples of 16 blocks, with noise of a twentieth of a tick per pass."""
+    """Write samples of 16 blocks, with noise of 0.05 ticks per pass."""
     part.mkdir(parents=True)
     (part / "env").write_text(f"kernel=k\ncycles=none\nemulated=0\n{more}")
     random = np.random.default_rng(number)
@@ -53,7 +53,7 @@ def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> 
 
 @pytest.fixture
 def events() -> list[tuple[str, dict[str, Any]]]:
-    """What was told."""
+    """Return a list for the recorded events."""
     return []
 
 
@@ -61,12 +61,12 @@ def events() -> list[tuple[str, dict[str, Any]]]:
 def steer(
     monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]
 ) -> native.Steer:
-    """Steering of processes that a test writes."""
+    """Return a Steer for a measurement whose processes are simulated."""
 
     def run_process(part: Path, words: list[object], _: object, more: str, *__: object) -> None:
         write_process(part, int(str(words[3])), [str(word) for word in words[4:]], more)
 
-    monkeypatch.setattr(native, "run_process", run_process)
+    monkeypatch.setattr(native, "run_kmbench", run_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
     return Steering(16, RunCache(), tell, said.append)
@@ -76,7 +76,7 @@ def test_a_benchmark_ends_when_it_is_resolved(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     raw = tmp_path / "native"
-    done = native.measure(raw, blocks=16, processes=40, seed=1, steer=steer)
+    done = native.measure_processes(raw, blocks=16, processes=40, seed=1, steer=steer)
     assert done == 40
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 40}
@@ -87,44 +87,45 @@ def test_a_benchmark_ends_when_it_is_resolved(
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
     assert 0 < events[0][1]["detectable"]["plain"] < 2
     data = collect.load_raw("native", raw)
-    found = {(r.benchmark, r.variant): r for r in verdicts.analyse(data.rows, [data.tier])}
+    found = {(r.benchmark, r.variant): r for r in verdicts.analyse_samples(data.rows, [data.tier])}
     assert found["plain", "x"].verdict == verdicts.SLOWER
     assert found["close", "y"].verdict == verdicts.UNRESOLVED
     assert (found["plain", "x"].outside, found["close", "y"].outside) == (0.03, 0.01)
 
 
-def test_what_differs_ends_the_measuring_of_its_row(tmp_path: Path, steer: native.Steer) -> None:
+def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: native.Steer) -> None:
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
-    assert native.measure(raw, benchmarks=["margin"], **words) == 16
+    assert native.measure_processes(raw, benchmarks=["margin"], **words) == 16
     data = collect.load_raw("native", raw)
-    found = {r.variant: r for r in verdicts.analyse(data.rows, [data.tier])}
+    found = {r.variant: r for r in verdicts.analyse_samples(data.rows, [data.tier])}
     assert found["w"].verdict == verdicts.DIFFERS
 
 
-def test_all_that_is_resolved_ends_the_run(tmp_path: Path, steer: native.Steer) -> None:
+def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: native.Steer) -> None:
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
-    assert native.measure(raw, benchmarks=["plain"], **words) == 16
+    assert native.measure_processes(raw, benchmarks=["plain"], **words) == 16
 
 
-def test_code_layouts_do_not_keep_a_benchmark(
+def test_layout_effects_do_not_prolong_a_benchmark(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
-    """Its row is unresolved, with a note that says why, and the run ends."""
+    """If only more layouts would resolve a row, the run ends; the row is unresolved, with a
+    note."""
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
-    assert native.measure(raw, benchmarks=["plain", "placed"], **words) == 16
+    assert native.measure_processes(raw, benchmarks=["plain", "placed"], **words) == 16
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
     data = collect.load_raw("native", raw)
-    found = {r.variant: r for r in verdicts.analyse(data.rows, [data.tier])}
+    found = {r.variant: r for r in verdicts.analyse_samples(data.rows, [data.tier])}
     assert (found["z"].verdict, found["z"].note) == (verdicts.UNRESOLVED, verdicts.PLACED)
     assert found["z"].delta == pytest.approx(0.125, abs=0.02)
     assert not found["none-clone"].note
 
 
-def test_noise_hides_what_layouts_would_leave() -> None:
-    """A row that is as noisy as its layouts differ may be resolved by more time."""
+def test_noisy_row_may_be_resolved_by_more_time() -> None:
+    """If noise is as large as the differences of layouts, more time may resolve the row."""
     random = np.random.default_rng(1)
     layout, process = np.arange(1024) % 8, np.arange(1024) // 64
     for noise, known in ((0.1, True), (8.0, False)):
@@ -132,56 +133,59 @@ def test_noise_hides_what_layouts_would_leave() -> None:
         assert (location.locate(x, process, layout).endless is not None) == known
 
 
-def test_a_resumed_run_looks_at_what_was_there_then(tmp_path: Path, steer: native.Steer) -> None:
-    """The same processes are looked at, and not the later ones."""
+def test_resumed_run_repeats_the_same_interim_evaluations(
+    tmp_path: Path, steer: native.Steer
+) -> None:
+    """A resumed run evaluates the same numbers of processes as before the interruption."""
     raw = tmp_path / "native"
     parts = raw.with_name("native.parts")
     for number in range(18):
         name = ["plain", "close"] if number < 16 else ["close"]
         write_process(parts / f"process-{number + 1}", number + 1, name, native.STEERED)
-    assert native.measure(raw, blocks=16, processes=20, seed=1, steer=steer) == 20
+    assert native.measure_processes(raw, blocks=16, processes=20, seed=1, steer=steer) == 20
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 20}
 
 
-def test_parts_of_the_looks_add_up_to_the_whole() -> None:
+def test_error_of_interim_evaluations_sums_to_the_total() -> None:
     assert sum(stopping.LOOKS.values()) == pytest.approx(location.OUTSIDE)
-    assert [stopping.outside_after(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
+    assert [stopping.error_of_look(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
     ]  # fmt: skip
 
 
-def test_a_run_without_looks_has_its_whole_error() -> None:
-    assert stopping.outside_of({}, [], 0.05) == 0.05
+def test_run_without_interim_evaluations_has_the_total_error() -> None:
+    assert stopping.error_of_samples({}, [], 0.05) == 0.05
 
 
-def test_what_is_foreseen_shrinks_with_processes_but_not_with_layouts() -> None:
-    clone = result("b", "none-clone")
-    at_16, at_64 = (steering.foreseen(clone, n) or 0 for n in (16, 64))
+def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
+    clone = make_result("b", "none-clone")
+    at_16, at_64 = (steering.forecast_detectable(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
     half = 0.1 * (stopping.PILOT / 16) ** 0.5
-    outside = stopping.outside_after(16)
-    wanted = verdicts.smallest(Interval(-half, half), clone.margin, outside)
-    assert steering.foreseen(alone, 16) == pytest.approx(wanted)
-    assert steering.foreseen(replace(clone, time_ci=None), 16) is None
+    outside = stopping.error_of_look(16)
+    wanted = verdicts.smallest_detectable(Interval(-half, half), clone.margin, outside)
+    assert steering.forecast_detectable(alone, 16) == pytest.approx(wanted)
+    assert steering.forecast_detectable(replace(clone, time_ci=None), 16) is None
 
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
-def test_runs_that_end_when_resolved_are_as_right(kind: str) -> None:
-    """As far as a few simulations can tell; check-estimators has 2,000 of every kind."""
+def test_early_stopping_keeps_coverage(kind: str) -> None:
+    """Intervals of runs that stop early contain the true cost as often; check-estimators has more
+    runs."""
     assert not estimators.score_stopped(kind, FEW).faults(slack=3)
 
 
-def test_looking_too_often_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A whole error at each of many early looks is too much."""
+def test_too_many_interim_evaluations_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If each of many interim evaluations has an error probability of 50 %, coverage is too low."""
     often = dict.fromkeys(range(2, 65, 2), 0.5)
     monkeypatch.setattr(stopping, "LOOKS", often)
     assert estimators.score_stopped("normal", FEW).faults(slack=3)
 
 
-def test_noise_is_the_same_whatever_its_length() -> None:
-    """Of unit variance, also in the part that a second piece makes."""
+def test_simulated_noise_has_unit_variance_in_all_pieces() -> None:
+    """The noise has unit variance in all its pieces."""
     x = noises.KINDS["ar-0.9"](np.random.default_rng(3), 64 * noises.PIECE)
     assert np.var(x[: noises.PIECE * 8]) == pytest.approx(1, abs=0.2)
     assert np.var(x[noises.PIECE * 8 :]) == pytest.approx(1, abs=0.1)

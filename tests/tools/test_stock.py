@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which modules of a kernel's own package are loaded before those of others."""
+"""Tests of finding the modules in a kernel's package that other modules depend on."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from typing import Any
 from kmtools.lab import stock
 
 
-def module(path: Path, *texts: str) -> Path:
-    """Write a file that has these texts in .modinfo."""
+def write_module(path: Path, *texts: str) -> Path:
+    """Write a fake module with these .modinfo entries."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"\x7fELF\0" + b"".join(f"{text}\0".encode() for text in texts) + b"\1\0")
     return path
 
 
-def kernel_in(tree: Path, **modules: tuple[str, ...]) -> Any:
-    """A kernel whose package has modules; their files are called with dashes."""
+def make_kernel(tree: Path, **modules: tuple[str, ...]) -> Any:
+    """Make a fake kernel with modules; their files have dashes in their names."""
     for name, texts in modules.items():
         file = f"{name.replace('_', '-')}.ko"
-        module(tree / "usr/lib/modules/6.1/kernel" / file, "license=GPL", *texts)
+        write_module(tree / "usr/lib/modules/6.1/kernel" / file, "license=GPL", *texts)
     return SimpleNamespace(tree=tree, release="6.1")
 
 
-def names(kernel: Any, own: Path, scratch: Path) -> list[str]:
-    """The names of what is loaded before a module, in order."""
-    return [path.stem for path in stock.needed(kernel, [own], scratch)]
+def list_dependencies(kernel: Any, own: Path, scratch: Path) -> list[str]:
+    """Return the names of the modules that are loaded before a module, in order."""
+    return [path.stem for path in stock.copy_dependencies(kernel, [own], scratch)]
 
 
-def test_what_a_module_needs_comes_before_it(tmp_path: Path) -> None:
-    """Files write names with dashes; the kernel has them with underscores."""
-    kernel = kernel_in(
+def test_dependencies_precede_a_module(tmp_path: Path) -> None:
+    """File names have dashes, names of modules have underscores."""
+    kernel = make_kernel(
         tmp_path,
         usb_common=(),
         usb_core=("depends=usb-common",),
         dm_mod=("depends=",),
         other=(),
     )
-    own = module(tmp_path / "own.ko", "depends=usb-core,dm-mod,mine")
-    assert names(kernel, own, tmp_path / "s") == ["usb_common", "usb_core", "dm_mod"]
+    own = write_module(tmp_path / "own.ko", "depends=usb-core,dm-mod,mine")
+    assert list_dependencies(kernel, own, tmp_path / "s") == ["usb_common", "usb_core", "dm_mod"]
 
 
 def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
-    kernel = kernel_in(
+    kernel = make_kernel(
         tmp_path, crc_generic=(), early=(), late=(), lib=("softdep=pre: crc early post: late",)
     )
-    own = module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
-    assert names(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]
+    own = write_module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
+    assert list_dependencies(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The headers for programs compile under strict options, or one error names the reason."""
+"""Tests of headers for programs with strict compiler options: no warning, or one clear error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# As users compile: NATIVE_BUILD is for our own sources.
+# The flags of users. NATIVE_BUILD, which our own sources define, is not set.
 FLAGS = ["-O2", "-D_GNU_SOURCE", f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow"]
 STRICT += ["-Wcast-qual", "-Wundef", "-Wstrict-prototypes", "-Wmissing-prototypes"]
@@ -91,20 +91,20 @@ const void *use(void);
 const void *use(void) { return &plain_layouts; }
 """
 
-# A header and nothing else.
+# The headers that are compiled alone.
 HEADERS = ("user", "marker", "immediate", "typed", "sdt", "bench")
 
 
 @pytest.fixture(params=COMPILERS)
 def compiler(request: pytest.FixtureRequest) -> str:
-    """A compiler that is here."""
+    """Return the name of an installed compiler; skip the test if it is missing."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs it")
     return str(request.param)
 
 
-def errors(words: list[str], source: str, where: Path) -> list[str]:
-    """Compile; return the lines that say what is wrong."""
+def compile_source(words: list[str], source: str, where: Path) -> list[str]:
+    """Compile a source; return the lines with errors and warnings."""
     (where / "strict.c").write_text(source)
     command = [*words, "-c", "-o", str(where / "strict.o"), str(where / "strict.c")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -115,18 +115,20 @@ def errors(words: list[str], source: str, where: Path) -> list[str]:
 
 @pytest.mark.parametrize("dialect", ["gnu99", "gnu11", "gnu17", "gnu2x"])
 @pytest.mark.parametrize("source", [NOTES, ALL, BENCH], ids=["notes", "all", "bench"])
-def test_no_warning_of_any_kind(compiler: str, source: str, dialect: str, tmp_path: Path) -> None:
-    """Headers of installed packages are in no directory of the system, either."""
-    assert not errors([compiler, *FLAGS, f"-std={dialect}", *STRICT], source, tmp_path)
+def test_headers_compile_without_warnings(
+    compiler: str, source: str, dialect: str, tmp_path: Path
+) -> None:
+    """The headers are not in a system directory, where warnings would be suppressed."""
+    assert not compile_source([compiler, *FLAGS, f"-std={dialect}", *STRICT], source, tmp_path)
 
 
 @pytest.mark.parametrize("dialect", ["c99", "c11", "c17"])
-def test_notes_are_for_every_dialect(compiler: str, dialect: str, tmp_path: Path) -> None:
-    assert not errors([compiler, *FLAGS, f"-std={dialect}", *STRICT], NOTES, tmp_path)
+def test_notes_compile_in_every_dialect(compiler: str, dialect: str, tmp_path: Path) -> None:
+    assert not compile_source([compiler, *FLAGS, f"-std={dialect}", *STRICT], NOTES, tmp_path)
 
 
-def test_notes_need_no_optimisation(compiler: str, tmp_path: Path) -> None:
-    assert not errors([compiler, *FLAGS, "-std=gnu11", "-O0", *STRICT], NOTES, tmp_path)
+def test_notes_compile_without_optimisation(compiler: str, tmp_path: Path) -> None:
+    assert not compile_source([compiler, *FLAGS, "-std=gnu11", "-O0", *STRICT], NOTES, tmp_path)
 
 
 WRONG = {
@@ -142,14 +144,14 @@ WRONG = {
 @pytest.mark.parametrize("option", WRONG)
 def test_the_first_error_names_the_reason(option: str, header: str, tmp_path: Path) -> None:
     source = f"#include <kmarkers/{header}.h>\n"
-    found = errors(["gcc", *FLAGS, option], source, tmp_path)
+    found = compile_source(["gcc", *FLAGS, option], source, tmp_path)
     assert found
     assert WRONG[option] in found[0]
 
 
 def test_a_flavour_needs_the_gnu_dialect(tmp_path: Path) -> None:
     source = f"{NOTES}void f(void);\nvoid f(void) {{ SDT_PROBE_FLAVOUR(note, p, , , none); }}\n"
-    (found,) = errors(["gcc", *FLAGS, "-std=c11"], source, tmp_path)
+    (found,) = compile_source(["gcc", *FLAGS, "-std=c11"], source, tmp_path)
     assert "SDT_PROBE_FLAVOUR() needs the GNU dialect, as -std=gnu11: use SDT_PROBEn()" in found
 
 
@@ -161,11 +163,11 @@ def test_a_flavour_needs_the_gnu_dialect(tmp_path: Path) -> None:
         ("mark_typed(typed, 5, 6);", "pointer"),
     ],
 )
-def test_mistakes_are_reported_all_the_same(
+def test_mistakes_of_the_user_are_still_reported(
     compiler: str, statement: str, reason: str, tmp_path: Path
 ) -> None:
-    """A header that asks for no warnings of itself hides none of those who include it."""
+    """#pragma system_header in our headers does not hide warnings about code of the user."""
     source = f"{ALL}\nvoid more(void);\nvoid more(void) {{ {statement} }}\n"
-    found = errors([compiler, *FLAGS, "-std=gnu11", "-Wall", "-Werror"], source, tmp_path)
+    found = compile_source([compiler, *FLAGS, "-std=gnu11", "-Wall", "-Werror"], source, tmp_path)
     assert found
     assert reason in found[0]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every published number leads to something that a run contains, or to a reason why it cannot."""
+"""Tests that each published number has a benchmark that repeats it ("successor"), or a reason why
+not."""
 
 from __future__ import annotations
 
@@ -7,58 +8,63 @@ import pytest
 from kmtools.analyse import published, summary
 from kmtools.measure import objects
 from kmtools.report.figures import thenandnow
-from nativeprograms import kmbench
-from verdictrows import result
+from nativeprograms import run_kmbench
+from verdictrows import make_result
 
-# Of 111 rows, 12 are times of programs under kernels that only their users can build.
+# 12 of 111 published rows are times of programs in kernels that only users can build.
 CONTINUED = 99
 
 
-def test_successors_in_user_space_are_in_its_list(native_programs: None) -> None:
-    """kmbench has every benchmark and variant that an alias names."""
-    lines = dict(line.split(":", 1) for line in kmbench("list").stdout.splitlines())
+def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
+    """kmbench lists all benchmarks and variants in the table of aliases."""
+    lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
     names = {(name, variant) for name, words in lines.items() for variant in words.split()}
-    assert published.unknown(names, "") == []
+    assert published.missing_successors(names, "") == []
 
 
-def test_successors_in_objects_are_read_from_them() -> None:
-    rows = objects.rows()
-    assert published.unknown(rows, "objects") == []
+def test_successors_measured_in_object_files_exist() -> None:
+    rows = objects.measure_objects()
+    assert published.missing_successors(rows, "objects") == []
     assert rows["call-sites", "recorded-entries"] > 100
 
 
-def test_an_alias_that_leads_nowhere_is_found() -> None:
-    assert "empty-loop:nop-p6" in published.unknown(set(), "")
-    assert "marker-enabled:kprobe-on-probe" in published.unknown({("empty-loop", "none")}, "kernel")
+def test_alias_without_a_benchmark_is_found() -> None:
+    assert "empty-loop:nop-p6" in published.missing_successors(set(), "")
+    assert "marker-enabled:kprobe-on-probe" in published.missing_successors(
+        {("empty-loop", "none")}, "kernel"
+    )
 
 
-def test_so_many_published_rows_are_continued() -> None:
-    assert published.continued() == (CONTINUED, 111)
+def test_number_of_published_rows_with_a_successor() -> None:
+    assert published.count_continued() == (CONTINUED, 111)
 
 
-def test_times_of_whole_programs_stand_beside_no_cycles() -> None:
-    """Pings were published in packets per second, and a successor may be timed on a real CPU."""
-    row, base = result("macro-ping", "marker-immediate"), result("macro-ping", "absent", None)
+def test_program_times_are_not_compared_with_cycles() -> None:
+    """Pings were published in packets per second, so they are not compared with cycles."""
+    row, base = (
+        make_result("macro-ping", "marker-immediate"),
+        make_result("macro-ping", "absent", None),
+    )
     pings = published.ancestors()["macro-ping", "marker-immediate"]
     assert [(number.whole, number.delta) for number in pings] == [(True, -5)]
-    assert summary.as_json(row, published.ancestors())["published_rows"] == []
-    assert thenandnow.join([base, row], pings) == {}
+    assert summary.make_result_entry(row, published.ancestors())["published_rows"] == []
+    assert thenandnow.join_costs([base, row], pings) == {}
 
 
 @pytest.fixture(scope="module")
 def sites() -> dict[str, dict[str, int]]:
-    """Sizes by form and part."""
-    return {site.form: dict(site.sizes) for site in objects.all_sites()}
+    """Return the sizes of a site in bytes, by form and part."""
+    return {site.form: dict(site.sizes) for site in objects.measure_all_forms()}
 
 
-def test_sites_have_the_bytes_that_are_promised(sites: dict[str, dict[str, int]]) -> None:
-    """Text up to the return: of a nop its bytes, of a note nothing."""
+def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> None:
+    """The text of a site is the size of its nop; a note adds none."""
     likely = {form: sizes["text-likely"] for form, sizes in sites.items()}
     assert likely["none"] == likely["sdt-note"] == 0
     assert (likely["sdt-nop"], likely["sdt-split"]) == (1, 5)
     assert likely["marker-jump"] == likely["sdt-jump"] == likely["sdt-breakpoint"] == 7
     tables = {form: sites[form]["tables"] for form in sites if form in objects.SDT_FLAVOURS}
-    # Of a jump also 16 for what it leads to, and the pointer that copies of it have in common.
+    # A site of flavour jump has 16 more bytes: its origin, with a pointer that its copies share.
     jumps = dict.fromkeys(("sdt-jump", "sdt-breakpoint"), 28)
     assert tables == {**dict.fromkeys(tables, 12), **jumps}
     assert sites["sdt-jump"]["data"] == sites["sdt-breakpoint"]["data"] == 8
@@ -66,8 +72,8 @@ def test_sites_have_the_bytes_that_are_promised(sites: dict[str, dict[str, int]]
         assert sizes["text"] == sizes["text-likely"] + sizes["text-unlikely"]
 
 
-def test_the_code_of_a_site_is_shown() -> None:
-    """What a form adds is in its disassembly, also what the compiler moved away."""
-    code = {site.form: site.code for site in objects.all_sites()}
+def test_disassembly_includes_out_of_line_code() -> None:
+    """The disassembly of a form includes its out-of-line code."""
+    code = {site.form: site.code for site in objects.measure_all_forms()}
     assert "sdt_fire" in code["sdt-jump"] and "marker_probe_call" in code["marker-jump"]
     assert code["none"].count("\t") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Running suites: interruption, missing headers, skipped programs, suites beside each other."""
+"""Tests of running suites: interruption, missing headers, skipped programs, parallel suites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kmtools.runner.pace import History
 from kmtools.runner.suite import Suite
 from kmtools.suites import testkernel
 
-# Starts two processes that write until they are ended, and waits for one of them only.
+# A script that starts two processes, which write until they are killed, and waits for one of them.
 SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
@@ -40,7 +40,8 @@ except KeyboardInterrupt as interrupt:
 
 
 def interrupt_and_look(script: str, tmp_path: Path, number: signal.Signals) -> None:
-    """Interrupt a script that starts two processes; both must end, and it must print nothing."""
+    """Send a signal to a script that starts two processes; both must end, without output of the
+    script."""
     beats = [tmp_path / f"beats.{process}" for process in (1, 2)]
     command = [sys.executable, "-c", script, str(tmp_path)]
     quiet = subprocess.DEVNULL
@@ -63,7 +64,7 @@ def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals)
 
 
 @pytest.mark.parametrize("target", ["modules", "load"])
-def test_missing_headers_are_named(tmp_path: Path, target: str) -> None:
+def test_missing_kernel_headers_are_reported(tmp_path: Path, target: str) -> None:
     words = ["make", "--no-print-directory", target, f"KDIR={tmp_path}/none"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -106,7 +107,7 @@ def test_second_run_in_a_checkout_is_refused(
     assert suites.run_all([good]) == Tally(1)
 
 
-def test_two_processes_keep_the_times_of_each_other(tmp_path: Path) -> None:
+def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> None:
     def add(letter: str) -> None:
         history = History(tmp_path / "times.json")
         for number in range(100):
@@ -122,7 +123,7 @@ def test_two_processes_keep_the_times_of_each_other(tmp_path: Path) -> None:
     ] == []
 
 
-def test_suites_marked_aside_run_beside_the_others(
+def test_suites_marked_aside_run_in_parallel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def meet(mine: str, other: str) -> Callable[[Path], Tally]:
@@ -156,7 +157,7 @@ def test_suites_marked_aside_run_beside_the_others(
 def test_calm_suites_run_after_all_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
-    """The one beside the others takes longest, and the calm one stands first in the list."""
+    """The suite in the second process takes longest; the calm suite is first in the list."""
     ends = tmp_path / "ends"
 
     def ending(name: str, seconds: float = 0.0) -> Suite:
@@ -176,14 +177,14 @@ def test_calm_suites_run_after_all_others_alone(
     assert ends.read_text() == ("other aside calm " if processors > 1 else "calm aside other ")
 
 
-def test_process_aside_that_fails_is_a_failure(
+def test_crash_of_the_second_process_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     dies = Suite("dies", lambda log: os._exit(3), aside=True)
     total = suites.run_all([dies, Suite("two", lambda log: Tally(1))])
-    assert (total.passed, total.failed) == (1, ["tests beside the others: exit code 3"])
+    assert (total.passed, total.failed) == (1, ["second test process: exit code 3"])
 
 
 LANES = """
@@ -212,11 +213,13 @@ except KeyboardInterrupt as interrupt:
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_leaves_no_child_aside(tmp_path: Path, number: signal.Signals) -> None:
+def test_interrupted_run_leaves_no_child_of_the_second_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     interrupt_and_look(LANES, tmp_path, number)
 
 
-def test_checkout_that_cannot_be_written_to_is_one_failure(
+def test_unwritable_checkout_is_one_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -226,9 +229,9 @@ def test_checkout_that_cannot_be_written_to_is_one_failure(
     assert "Not a directory" in capsys.readouterr().err
 
 
-def test_a_test_called_by_name_is_long_and_the_short_set_short() -> None:
-    sizes = {form: testkernel.settings_of(Ask(form)) for form in ("named", "short", "full")}
+def test_named_suites_use_long_settings() -> None:
+    sizes = {form: testkernel.choose_settings(Ask(form)) for form in ("named", "short", "full")}
     assert sizes["named"] == {}
     assert sizes["full"]["KMARKERS_BATCHES"] == 200 and "KMARKERS_SAMPLES" not in sizes["full"]
     assert sizes["short"]["KMARKERS_BATCHES"] == 100 and sizes["short"]["KMARKERS_SAMPLES"] == 4
-    assert testkernel.settings_of(Ask("weekly")) == sizes["full"]
+    assert testkernel.choose_settings(Ask("weekly")) == sizes["full"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""summary.json: an object with provenance and units; the list of schema 1 is read as well."""
+"""Tests of summary.json: its fields, invalid files, and the list of schema 1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SWITCH = ("arm-scaling", "batched", "switch", 0, 0, 0, 1, "", 100, 5000, "ticks"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run with results of both kinds."""
+    """Make a run with results of loops and of switching, and its report."""
     root = tmp_path_factory.mktemp("summary")
     raw = rawdata.write_tier(root / "raw", 8, 1, rawdata.BENCHES[:1], emulated="0")
     rawdata.write_raw(raw / "arm-scaling.csv", [SWITCH])
@@ -35,18 +35,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def whole(run: Path) -> Json:
-    """What it says."""
+    """Return the content of summary.json."""
     found: Json = json.loads((run / "summary.json").read_text())
     return found
 
 
-def read(directory: Path, value: object) -> Json:
-    """Return what is read from a summary.json with this value."""
+def write_and_read(directory: Path, value: object) -> Json:
+    """Write a value to summary.json; return what read_summary() reads."""
     (directory / "summary.json").write_text(json.dumps(value))
     return summary.read_summary(directory)
 
 
-def test_it_says_where_it_is_from(run: Path, whole: Json) -> None:
+def test_summary_has_provenance(run: Path, whole: Json) -> None:
     assert summary.read_summary(run) == whole
     env = json.loads((run / "env.json").read_text())
     origin = whole["provenance"]
@@ -68,14 +68,14 @@ def test_it_says_where_it_is_from(run: Path, whole: Json) -> None:
 
 def test_schema_1_is_read(tmp_path: Path, whole: Json) -> None:
     switching = [{k: v for k, v in e.items() if k != "measured"} for e in whole["switching"]]
-    found = read(tmp_path, whole["results"] + switching)
+    found = write_and_read(tmp_path, whole["results"] + switching)
     assert found["results"] == whole["results"]
     assert found["switching"] == [{**e, "measured": None} for e in whole["switching"]]
     kept = summary.read_summary(ROOT / "results" / "reference")
     assert {e["tier"] for e in kept["results"]} == {"native", "vm", "icount"}
 
 
-def put(kind: str, field: str, value: object) -> Callable[[Json], object]:
+def replace_field(kind: str, field: str, value: object) -> Callable[[Json], object]:
     """Return a function that changes a field of the first entry of a kind."""
     return lambda whole: whole[kind][0].update({field: value})
 
@@ -86,25 +86,55 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
     "bool": (lambda w: w.update(schema=True), "schema is true, not a whole number"),
     "no results": (lambda w: w.pop("results"), "results is missing"),
     "entry": (lambda w: w["results"].append(3), "results[4] is 3, not an object"),
-    "text": (put("results", "median", "1"), 'results[0].median is "1", not a number or null'),
-    "fraction": (put("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
-    "number": (put("switching", "kernel", 1), "switching[0].kernel is 1, not a text"),
-    "no tier": (put("results", "tier", "x"), "results[0].tier is \"x\", not 'native' or 'metal'"),
-    "no tier of switches": (put("switching", "tier", 1), "switching[0].tier is 1, not 'native'"),
+    "text": (
+        replace_field("results", "median", "1"),
+        'results[0].median is "1", not a number or null',
+    ),
+    "fraction": (replace_field("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
+    "number": (replace_field("switching", "kernel", 1), "switching[0].kernel is 1, not a text"),
+    "no tier": (
+        replace_field("results", "tier", "x"),
+        "results[0].tier is \"x\", not 'native' or 'metal'",
+    ),
+    "no tier of switches": (
+        replace_field("switching", "tier", 1),
+        "switching[0].tier is 1, not 'native'",
+    ),
     "no tier of the run": (
         lambda w: w["provenance"]["tiers"][0].update(tier="x"),
         'provenance.tiers[0].tier is "x", not',
     ),
-    "verdict": (put("results", "verdict", "x"), "results[0].verdict is \"x\", not 'slower' or"),
-    "measured": (put("switching", "measured", "x"), "switching[0].measured is \"x\", not 'loop'"),
-    "unmeasured": (put("switching", "measured", None), "switching[0].measured is null, not"),
+    "verdict": (
+        replace_field("results", "verdict", "x"),
+        "results[0].verdict is \"x\", not 'slower' or",
+    ),
+    "measured": (
+        replace_field("switching", "measured", "x"),
+        "switching[0].measured is \"x\", not 'loop'",
+    ),
+    "unmeasured": (
+        replace_field("switching", "measured", None),
+        "switching[0].measured is null, not",
+    ),
     "meaning": (lambda w: w["units"].update(ns=3), "units.ns is 3, not a text"),
-    "flags": (put("results", "flags", {"migrated": "x"}), 'results[0].flags.migrated is "x", not'),
-    "NaN": (put("results", "delta", math.nan), "results[0].delta is NaN, not a number or null"),
-    "infinity": (put("switching", "ci_hi", math.inf), "switching[0].ci_hi is Infinity, not a num"),
-    "layout": (put("results", "delta_by_layout", {"0": math.nan}), "results[0].delta_by_layout.0"),
+    "flags": (
+        replace_field("results", "flags", {"migrated": "x"}),
+        'results[0].flags.migrated is "x", not',
+    ),
+    "NaN": (
+        replace_field("results", "delta", math.nan),
+        "results[0].delta is NaN, not a number or null",
+    ),
+    "infinity": (
+        replace_field("switching", "ci_hi", math.inf),
+        "switching[0].ci_hi is Infinity, not a num",
+    ),
+    "layout": (
+        replace_field("results", "delta_by_layout", {"0": math.nan}),
+        "results[0].delta_by_layout.0",
+    ),
     "missing": (lambda w: w["results"][1].pop("delta"), "results[1].delta is missing"),
-    "unit": (put("switching", "unit", "ns"), "units lacks that of switching[0]: 'ns'"),
+    "unit": (replace_field("switching", "unit", "ns"), "units lacks that of switching[0]: 'ns'"),
     "mixed": (lambda w: w["results"].extend(w["switching"]), "results[4].baseline is missing"),
     "provenance": (lambda w: w.update(provenance=[]), "provenance is [], not an object"),
     "tier": (lambda w: w["provenance"]["tiers"][0].pop("unit"), "provenance.tiers[0].unit is miss"),
@@ -112,24 +142,24 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_field_is_named(name: str, tmp_path: Path, whole: Json) -> None:
+def test_invalid_field_is_reported(name: str, tmp_path: Path, whole: Json) -> None:
     spoil, said = BROKEN[name]
     spoil(whole)
     with pytest.raises(FailedError, match=re.escape(f"summary.json: {said}")):
-        read(tmp_path, whole)
+        write_and_read(tmp_path, whole)
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [("text", "schema"), (None, ""), ([3], "an entry is not an object"), ([{}], "results[0].tier")],
 )
-def test_what_is_no_summary_is_refused(value: object, said: str, tmp_path: Path) -> None:
+def test_invalid_summary_is_refused(value: object, said: str, tmp_path: Path) -> None:
     with pytest.raises(FailedError, match=re.escape("summary.json: ")) as caught:
-        read(tmp_path, value)
+        write_and_read(tmp_path, value)
     assert said in str(caught.value) or "not an object" in str(caught.value)
 
 
-def test_a_truncated_file_is_named(
+def test_truncated_summary_is_reported(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (run / "summary.json").read_text()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Benchmarks whose samples are switches of many sites: collected, summed up and shown."""
+"""Tests of benchmarks that enable and disable many sites: collecting, medians, tables and
+limits."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ BLOCKS = 8
 Line = tuple[object, ...]
 
 
-def scaling_lines() -> list[Line]:
-    """Time in proportion to the sites, a little more in each block; 3 rounds."""
+def make_scaling_samples() -> list[Line]:
+    """Return samples whose time is proportional to the number of sites, with 3 rounds."""
     lines: list[Line] = []
     for block in range(BLOCKS):
         for variant, cost in COST.items():
@@ -43,8 +44,8 @@ def scaling_lines() -> list[Line]:
     return lines
 
 
-def stall_lines() -> list[Line]:
-    """One size only."""
+def make_stall_samples() -> list[Line]:
+    """Return samples of gaps for a single number of sites."""
     gaps = {"idle-stall": 100, "batched-stall": 400, "stop-machine-stall": 8000}
     return [
         ("arm-stall", variant, "gap", 0, block, 0, 1, "", 10_000, gap + block, "ticks", "", "")
@@ -55,47 +56,47 @@ def stall_lines() -> list[Line]:
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """A tier with loops and switches."""
+    """Write a raw directory with samples of loops and of switching."""
     path = rawdata.write_tier(tmp_path / "vm", 24, 1, rawdata.BENCHES[:1], emulated="1")
-    rawdata.write_raw(path / "arm-scaling.csv", scaling_lines())
-    rawdata.write_raw(path / "arm-stall.csv", stall_lines())
+    rawdata.write_raw(path / "arm-scaling.csv", make_scaling_samples())
+    rawdata.write_raw(path / "arm-stall.csv", make_stall_samples())
     return path
 
 
 @pytest.fixture
 def run(raw: Path, tmp_path: Path) -> Path:
-    """Return the tier as a run."""
+    """Collect the raw directory; return the run."""
     path = tmp_path / "results" / "run"
     assert main(["collect", str(path), f"--raw=vm={raw}"]) == 0
     return path
 
 
-def points(run: Path) -> list[switching.Point]:
-    """Return the run's switches."""
+def analyse_run(run: Path) -> list[switching.Point]:
+    """Return the medians of switching in the run."""
     env = rundir.read_env(run / "env.json")
-    return switching.analyse(read_samples(run / "samples.csv", rundir.tiers_of(env)))
+    return switching.analyse_switches(read_samples(run / "samples.csv", rundir.make_tiers(env)))
 
 
-def test_medians_and_units(run: Path) -> None:
-    found = switching.find(points(run), "arm-scaling", "batched", 10_000)
+def test_medians_and_units_of_switching(run: Path) -> None:
+    found = switching.find_point(analyse_run(run), "arm-scaling", "batched", 10_000)
     assert found is not None
     assert found.n == BLOCKS
     assert found.median == 1000 + 30 * 10_000 + 3.5
     assert found.unit == rundir.UNIT_EMULATED
-    rounds = switching.find(points(run), "arm-scaling", switching.ROUND_COUNT, 10_000)
+    rounds = switching.find_point(analyse_run(run), "arm-scaling", switching.ROUND_COUNT, 10_000)
     assert rounds is not None
     assert (rounds.median, rounds.unit) == (3, "rounds")
 
 
-def test_tables(run: Path) -> None:
-    heads, rows = switchtable.table_rows(points(run))
+def test_table_of_switching_times(run: Path) -> None:
+    heads, rows = switchtable.table_rows(analyse_run(run))
     assert heads[1:] == ["1", "100", "10,000", "times ours at 10,000"]
     ratios = {row[0]: row[-1] for row in rows}
     assert ratios["ours, one batch"] == "1.000"
     assert ratios["one static key"] == "99.67"
-    _, parts = switchtable.part_rows(points(run))
+    _, parts = switchtable.part_rows(analyse_run(run))
     assert parts[-1] == ["round count of the batch", "3", "3", "3"]
-    _, stalls = switchtable.stall_rows(points(run))
+    _, stalls = switchtable.stall_rows(analyse_run(run))
     assert [row[0] for row in stalls] == [
         "ours, one batch",
         "stop_machine (in a buffer)",
@@ -104,13 +105,13 @@ def test_tables(run: Path) -> None:
     assert stalls[0][-1] == "5.0 %"
 
 
-def outcomes(points: list[switching.Point]) -> dict[str, str]:
-    """Return the outcome of each limit of one tier."""
+def read_outcomes(points: list[switching.Point]) -> dict[str, str]:
+    """Return the outcome ("kept", "BROKEN") of each limit, by its description."""
     return {row[0]: row[-1] for row in switchtable.limit_rows(points)[1]}
 
 
-def test_limits(run: Path) -> None:
-    assert outcomes(points(run)) == {
+def test_limits_of_the_run_are_kept(run: Path) -> None:
+    assert read_outcomes(analyse_run(run)) == {
         "rounds of a batch of any size": "kept",
         "times as long: one static key": "kept",
         "times as long: one by one": "kept",
@@ -127,38 +128,42 @@ def test_limits(run: Path) -> None:
         ("gap, net of idle, in % of that of stop_machine", "batched-stall", 103.5 + 0.051 * 7900),
     ],
 )
-def test_broken_limit(run: Path, words: str, variant: str, median: float) -> None:
+def test_exceeded_limit_is_broken(run: Path, words: str, variant: str, median: float) -> None:
     changed = [
-        dataclasses.replace(p, median=median) if p.variant == variant else p for p in points(run)
+        dataclasses.replace(p, median=median) if p.variant == variant else p
+        for p in analyse_run(run)
     ]
-    assert outcomes(changed)[words] == "BROKEN"
+    assert read_outcomes(changed)[words] == "BROKEN"
 
 
-def test_reference_keeps_the_limits(tmp_path: Path) -> None:
+def test_reference_run_keeps_the_limits(tmp_path: Path) -> None:
     reference_run = ROOT / "results" / "reference"
     path = tmp_path / "samples.csv"
     path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))
-    tiers = rundir.tiers_of(rundir.read_env(reference_run / "env.json"))
-    measured = switching.analyse(read_samples(path, tiers))
+    tiers = rundir.make_tiers(rundir.read_env(reference_run / "env.json"))
+    measured = switching.analyse_switches(read_samples(path, tiers))
     places = {(p.tier, p.kernel) for p in measured if p.tier in ("native", "vm")}
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:
-        own = switching.of_tier(measured, tier, kernel)
-        # The run may be older than some limits, and then has no numbers for these.
+        own = switching.select_tier(measured, tier, kernel)
+        # The reference run may be older than some limits, and lack their data.
         known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]
-        assert outcomes(own) == {p.words: "kept" for p in known}
+        assert read_outcomes(own) == {p.words: "kept" for p in known}
 
 
 NATIVE_COSTS = {
-    # Fixed part, and that of a site.
+    # The fixed cost, and the cost of each site.
     "batched": (20_000, 24.0), "stores-alone": (1000, 10.0), "rounds-by-hand": (16_000, 0.0),
 }  # fmt: skip
 NATIVE_SIZES = (1, 1000, 10_000, 100_000, 1_000_000)
 
 
-def native_points(tmp_path: Path, **changed: tuple[int, float]) -> list[switching.Point]:
-    """Switches in user space, whose costs are known; `million` is a batch of a million sites."""
+def simulate_native_switching(
+    tmp_path: Path, **changed: tuple[int, float]
+) -> list[switching.Point]:
+    """Return medians of simulated switching with known costs; `million` is that of a million
+    sites."""
     million = changed.pop("million", None)
     lines: list[Line] = []
     for block in range(BLOCKS):
@@ -173,7 +178,7 @@ def native_points(tmp_path: Path, **changed: tuple[int, float]) -> list[switchin
     rawdata.write_raw(path / "arm-scaling.csv", lines)
     run = tmp_path / "results" / "native"
     assert main(["collect", str(run), f"--raw=native={path}"]) == 0
-    return points(run)
+    return analyse_run(run)
 
 
 STORED, ROUNDED, MILLION = (
@@ -183,13 +188,13 @@ STORED, ROUNDED, MILLION = (
 )
 
 
-def test_limits_in_user_space_are_ratios_of_one_run(tmp_path: Path) -> None:
-    """A machine that is three times as slow keeps them as well."""
+def test_native_limits_are_ratios_within_a_run(tmp_path: Path) -> None:
+    """A machine that is three times slower keeps the limits, too."""
     kept = dict.fromkeys((STORED, ROUNDED, MILLION), "kept")
-    assert outcomes(native_points(tmp_path / "a")) == kept
+    assert read_outcomes(simulate_native_switching(tmp_path / "a")) == kept
     slow = {name.replace("-", "_"): (3 * a, 3 * b) for name, (a, b) in NATIVE_COSTS.items()}
     named = {name.replace("_", "-"): cost for name, cost in slow.items()}
-    assert outcomes(native_points(tmp_path / "b", **named)) == kept
+    assert read_outcomes(simulate_native_switching(tmp_path / "b", **named)) == kept
 
 
 @pytest.mark.parametrize(
@@ -203,11 +208,13 @@ def test_limits_in_user_space_are_ratios_of_one_run(tmp_path: Path) -> None:
 def test_a_ratio_beyond_its_limit_is_broken(
     tmp_path: Path, broken: set[str], variant: str, cost: tuple[int, float]
 ) -> None:
-    outcome = outcomes(native_points(tmp_path, **{variant: cost}))
+    outcome = read_outcomes(simulate_native_switching(tmp_path, **{variant: cost}))
     assert {words for words, kept in outcome.items() if kept == "BROKEN"} == broken
 
 
-def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_of_switching_has_no_broken_limit(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(run)]) == 0
     assert "BROKEN" not in capsys.readouterr().out
     assert main(["table", str(run), "--all"]) == 0
@@ -223,7 +230,7 @@ def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert one[0]["median"] == 1000 + 70_000 * 100 + 3.5
 
 
-def test_a_limit_that_is_not_kept_is_named(
+def test_report_names_a_broken_limit(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds = next(one for one in switching.LIMITS if one.tier == "vm")
@@ -233,7 +240,9 @@ def test_a_limit_that_is_not_kept_is_named(
     assert "BROKEN: rounds of a batch of any size: 3, limit at most 2" in said
 
 
-def test_truncated(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rawdata.write_raw(raw / "arm-scaling.csv", scaling_lines()[:-1])
+def test_truncated_samples_are_refused(
+    raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rawdata.write_raw(raw / "arm-scaling.csv", make_scaling_samples()[:-1])
     assert main(["collect", str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
     assert "truncated" in capsys.readouterr().err

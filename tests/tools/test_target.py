@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples of other machines: kmarkers collect from debugfs, over ssh and from archives, and the
-script that measures on a machine of a fleet."""
+"""Tests of `kmarkers collect` from debugfs, over ssh and from archives, and of target/measure.sh,
+which measures on a machine of a fleet."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WAIT_SECONDS = 60.0
 BENCH = rawdata.BENCHES[:1]
 
 
-def debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
-    """A folder like that of the benchmarks in debugfs."""
+def make_debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
+    """Make a directory like that of the benchmarks in debugfs."""
     raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0", cpu_model="A CPU")
     bench = path / "bench"
     for name in ("empty-loop", "never-ran"):
@@ -39,8 +39,8 @@ def debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
     return bench
 
 
-def test_what_debugfs_holds_is_collected(tmp_path: Path) -> None:
-    bench = debugfs(tmp_path)
+def test_debugfs_files_are_collected(tmp_path: Path) -> None:
+    bench = make_debugfs(tmp_path)
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--from=metal={bench}"]) == 0
     env = json.loads((run / "env.json").read_text())
@@ -60,10 +60,10 @@ def test_what_debugfs_holds_is_collected(tmp_path: Path) -> None:
         ("done", "empty-loop/samples", "no CSV files"),
     ],
 )
-def test_what_cannot_be_collected_is_named(
+def test_incomplete_debugfs_run_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], status: str, spoil: str, said: str
 ) -> None:
-    bench = debugfs(tmp_path, status)
+    bench = make_debugfs(tmp_path, status)
     if spoil:
         (bench / spoil).unlink()
     run = tmp_path / "run"
@@ -71,10 +71,10 @@ def test_what_cannot_be_collected_is_named(
     assert said in capsys.readouterr().err and not run.exists()
 
 
-def test_a_wrong_line_of_debugfs_is_named(
+def test_invalid_line_in_debugfs_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench = debugfs(tmp_path)
+    bench = make_debugfs(tmp_path)
     samples = bench / "empty-loop" / "samples"
     lines = samples.read_text().splitlines(keepends=True)
     lines[6] = lines[6].replace(",ticks,", ",ns,")
@@ -94,14 +94,14 @@ def test_a_wrong_line_of_debugfs_is_named(
         "ssh://a:b", "ssh://[::1",
     ],
 )  # fmt: skip
-def test_a_place_that_is_no_host_is_refused(
+def test_invalid_host_is_refused(
     tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["collect", str(tmp_path), f"--from=vm={place}"]) == 2
     assert "names no host" in capsys.readouterr().err
 
 
-def test_a_machine_that_sends_without_end_is_stopped(
+def test_endless_data_from_a_machine_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kmtools.measure.fetch.SSH", ("sh", "-c", "exec cat /dev/zero"))
@@ -111,8 +111,8 @@ def test_a_machine_that_sends_without_end_is_stopped(
     assert not (tmp_path / "run").exists()
 
 
-def packed(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
-    """An archive of samples, one member of which is changed."""
+def make_archive(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
+    """Make a tar archive of samples; change() modifies its members."""
     raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0")
     with tarfile.open(path / "raw.tar", "w") as archive:
         for file in sorted(raw.iterdir()):
@@ -125,10 +125,10 @@ def packed(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["../env", "/etc/env", "process-0/env", "x/env", "env\n", "a.sh"])
-def test_an_archive_with_other_names_is_refused(
+def test_archive_with_unexpected_names_is_refused(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    archive = packed(tmp_path, lambda info: setattr(info, "name", name))
+    archive = make_archive(tmp_path, lambda info: setattr(info, "name", name))
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "is no file of samples" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
@@ -140,22 +140,22 @@ def test_a_link_in_an_archive_is_refused(
     def link(info: tarfile.TarInfo) -> None:
         info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
 
-    archive = packed(tmp_path, link)
+    archive = make_archive(tmp_path, link)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "'env' is no file of samples" in capsys.readouterr().err
 
 
-def test_a_cut_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    archive = packed(tmp_path, lambda info: None)
+def test_truncated_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = make_archive(tmp_path, lambda info: None)
     archive.write_bytes(archive.read_bytes()[:1000])
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "(truncated?)" in capsys.readouterr().err
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={tmp_path}/none"]) == 2
 
 
-def test_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = debugfs(tmp_path)
-    with loopback.server(tmp_path / "ssh") as server:
+def test_samples_are_collected_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make_debugfs(tmp_path)
+    with loopback.run_server(tmp_path / "ssh") as server:
         monkeypatch.setattr("kmtools.measure.fetch.SSH", ("ssh", *server.options))
         place = f"ssh://root@127.0.0.1:{server.port}{bench}"
         assert main(["collect", str(tmp_path / "run"), f"--from=metal={place}"]) == 0
@@ -164,8 +164,8 @@ def test_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "run" / "samples.csv").exists() and not (tmp_path / "none").exists()
 
 
-def folder_of(tmp_path: Path, program: str) -> Path:
-    """A folder of measure.sh with a program in the place of kmbench."""
+def make_work_directory(tmp_path: Path, program: str) -> Path:
+    """Make a working directory of measure.sh with a shell script in place of kmbench."""
     folder = tmp_path / "folder"
     folder.mkdir()
     shutil.copy(TARGET / "machine.sh", folder)
@@ -174,8 +174,9 @@ def folder_of(tmp_path: Path, program: str) -> Path:
     return folder
 
 
-def words(folder: Path, kind: str = "native") -> list[str]:
-    """A call of measure.sh, with no signal ignored: this process may ignore some."""
+def measure_command(folder: Path, kind: str = "native") -> list[str]:
+    """Return a command that calls measure.sh with default signal handlers; pytest may ignore
+    signals."""
     return [
         "env",
         "--default-signal",
@@ -190,45 +191,46 @@ def words(folder: Path, kind: str = "native") -> list[str]:
     ]
 
 
-def wait_for(path: Path) -> None:
-    """Wait until a file is there."""
+def wait_for_file(path: Path) -> None:
+    """Wait until a file exists."""
     until = time.monotonic() + WAIT_SECONDS
     while not path.exists():
         assert time.monotonic() < until, f"{path} did not appear"
         time.sleep(0.05)
 
 
-def lives(process: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
+def is_running(process: int) -> bool:
+    """Return True if a process runs and is not a zombie."""
     try:
         return ") Z " not in Path(f"/proc/{process}/stat").read_text()
     except OSError:
         return False
 
 
-def gone(path: Path) -> None:
-    """Wait until a file is no longer there."""
+def wait_until_removed(path: Path) -> None:
+    """Wait until a file does not exist."""
     until = time.monotonic() + WAIT_SECONDS
     while path.exists():
         assert time.monotonic() < until, f"{path} stays"
         time.sleep(0.05)
 
 
-def endless(tmp_path: Path) -> Path:
-    """A folder of measure.sh with a program that does not end, and tells its process ids."""
-    return folder_of(
+def make_endless_program(tmp_path: Path) -> Path:
+    """Make a working directory of measure.sh with a program that does not end, and writes its
+    process IDs."""
+    return make_work_directory(
         tmp_path,
         f"sleep 1000 &\necho $$ $! >{tmp_path}/began.part\n"
         f"mv {tmp_path}/began.part {tmp_path}/began\nexec sleep 1000",
     )
 
 
-def began(tmp_path: Path, folder: Path) -> list[int]:
-    """Wait for the program; returns its processes."""
-    wait_for(tmp_path / "began")
-    wait_for(folder / "alive")
+def wait_for_start(tmp_path: Path, folder: Path) -> list[int]:
+    """Wait until the program has started; return its process IDs."""
+    wait_for_file(tmp_path / "began")
+    wait_for_file(folder / "alive")
     children = [int(word) for word in (tmp_path / "began").read_text().split()]
-    assert all(map(lives, children))
+    assert all(map(is_running, children))
     return children
 
 
@@ -237,51 +239,53 @@ def began(tmp_path: Path, folder: Path) -> list[int]:
 def test_an_interrupted_measurement_leaves_no_process(
     tmp_path: Path, number: int, whole_group: bool
 ) -> None:
-    folder = endless(tmp_path)
-    with subprocess.Popen(words(folder), start_new_session=True) as running:
-        children = began(tmp_path, folder)
+    folder = make_endless_program(tmp_path)
+    with subprocess.Popen(measure_command(folder), start_new_session=True) as running:
+        children = wait_for_start(tmp_path, folder)
         (os.killpg if whole_group else os.kill)(running.pid, number)
         assert running.wait(WAIT_SECONDS) != 0
-    gone(folder / "alive")
-    assert not any(map(lives, children)) and not (folder / "raw.tar").exists()
+    wait_until_removed(folder / "alive")
+    assert not any(map(is_running, children)) and not (folder / "raw.tar").exists()
 
 
-def clean(folder: Path) -> int:
-    """Call measure.sh to end what is left; returns its exit code."""
-    return subprocess.run([*words(folder)[:4], "clean", str(folder)], check=False).returncode
+def call_clean(folder: Path) -> int:
+    """Call `measure.sh clean`, which ends remaining processes; return its exit code."""
+    return subprocess.run(
+        [*measure_command(folder)[:4], "clean", str(folder)], check=False
+    ).returncode
 
 
 @pytest.mark.parametrize("guard_lives", [False, True])
-def test_clean_ends_what_a_guard_left(tmp_path: Path, guard_lives: bool) -> None:
-    """The guard is killed, too; or it lives, and clean ends the measurement."""
-    folder = endless(tmp_path)
-    with subprocess.Popen(words(folder), start_new_session=True) as running:
-        children = began(tmp_path, folder)
+def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_lives: bool) -> None:
+    """The guard process of the measurement was killed, too, or still lives."""
+    folder = make_endless_program(tmp_path)
+    with subprocess.Popen(measure_command(folder), start_new_session=True) as running:
+        children = wait_for_start(tmp_path, folder)
         if not guard_lives:
             guard = int((folder / "alive").read_text().split()[0])
             os.kill(guard, signal.SIGKILL)
             running.kill()
             running.wait(WAIT_SECONDS)
-            assert all(map(lives, children))
-        assert clean(folder) == 0
+            assert all(map(is_running, children))
+        assert call_clean(folder) == 0
         assert running.wait(WAIT_SECONDS) != 0
-    assert not any(map(lives, children)) and not (folder / "raw.tar").exists()
+    assert not any(map(is_running, children)) and not (folder / "raw.tar").exists()
 
 
-def test_clean_leaves_a_stranger_alone(tmp_path: Path) -> None:
-    """Another process has the number of the job since."""
-    folder = folder_of(tmp_path, "exit 0")
+def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
+    """`clean` does not kill another process that has got the process ID of the job."""
+    folder = make_work_directory(tmp_path, "exit 0")
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as stranger:
         (folder / "job").write_text(f"{stranger.pid} 1\n")
         (folder / "alive").write_text(f"{stranger.pid} 1\n")
-        assert clean(folder) == 0
-        assert lives(stranger.pid)
+        assert call_clean(folder) == 0
+        assert is_running(stranger.pid)
         stranger.kill()
 
 
 def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, "echo broken >&2; exit 3")
-    done = subprocess.run(words(folder), capture_output=True, text=True, check=False)
+    folder = make_work_directory(tmp_path, "echo broken >&2; exit 3")
+    done = subprocess.run(measure_command(folder), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "broken\nmeasure: measuring failed\n")
     assert not (folder / "alive").exists() and not (folder / "raw.tar").exists()
 
@@ -290,6 +294,8 @@ def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
     ("kind", "said"),
     [("metal", "'metal' is none of native, modules and clean"), ("native", "kmbench is not there")],
 )
-def test_a_wrong_call_starts_nothing(tmp_path: Path, kind: str, said: str) -> None:
-    done = subprocess.run(words(tmp_path, kind), capture_output=True, text=True, check=False)
+def test_wrong_arguments_start_no_measurement(tmp_path: Path, kind: str, said: str) -> None:
+    done = subprocess.run(
+        measure_command(tmp_path, kind), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2 and said in done.stderr and not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs with USDT probes are built with our <sys/sdt.h> unchanged, and readers find the same."""
+"""Tests of programs with USDT probes, built with the <sys/sdt.h> of kmarkers: notes, readers,
+hits."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from pathlib import Path
 import nativeprograms
 import pytest
 from kmtools.base.paths import ROOT
-from test_sdt_readers import REMEDY, said, systemtap_marks
+from test_sdt_readers import REMEDY, list_systemtap_marks, run_reader
 
 INCLUDE = f"-I{ROOT}/include/usdt"
 SYSTEMTAP = Path("/usr/include/x86_64-linux-gnu/sys/sdt.h")
@@ -85,14 +86,14 @@ SIZES = {
 }
 
 
-def built(compiler: str, source: str, where: Path, *more: str) -> Path:
+def build_program(compiler: str, source: str, where: Path, *more: str) -> Path:
     """Compile and link a program without any warning."""
     words = compiler.split()
     if not shutil.which(words[0]):
         pytest.skip(f"no {words[0]}: {REMEDY}")
     (where / "program.c").write_text(source)
     flags = ["-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", *more]
-    # Whoever compares with another header has named it.
+    # If the caller gives an include directory, its header is used.
     include = [] if any(word.startswith("-I") for word in more) else [INCLUDE]
     out = where / "program"
     done = subprocess.run(
@@ -105,8 +106,9 @@ def built(compiler: str, source: str, where: Path, *more: str) -> Path:
     return out
 
 
-def notes(program: Path) -> list[tuple[str, str, bool, list[str]]]:
-    """Return what readelf says: provider, name, whether it has a semaphore, arguments."""
+def read_notes(program: Path) -> list[tuple[str, str, bool, list[str]]]:
+    """Return the notes that readelf lists: provider, name, True if there is a semaphore,
+    arguments."""
     words = ["readelf", "-W", "-n", str(program)]
     text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     found = re.findall(
@@ -123,10 +125,10 @@ def notes(program: Path) -> list[tuple[str, str, bool, list[str]]]:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_form_has_its_note(language: str, level: str, tmp_path: Path) -> None:
-    program = built(language, FORMS, tmp_path, *level.split())
-    found = notes(program)
-    # In C++ an enum says nothing of its sign.
+def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path) -> None:
+    program = build_program(language, FORMS, tmp_path, *level.split())
+    found = read_notes(program)
+    # In C++ the sign of an enum is unknown.
     sizes = {**SIZES, "others": "4 8"} if "++" in language else SIZES
     wanted = sorted([*sizes.items(), ("varied", "")])
     assert sorted((name, " ".join(arguments)) for _, name, _, arguments in found) == wanted
@@ -136,15 +138,15 @@ def test_each_form_has_its_note(language: str, level: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("language", ["gcc -std=gnu11", "g++ -x c++"])
-def test_notes_are_those_of_systemtap(language: str, tmp_path: Path) -> None:
-    """But for a long double, which is a double here: no reader knows more."""
+def test_notes_equal_those_of_systemtap_header(language: str, tmp_path: Path) -> None:
+    """Only a long double differs, which is a double here, because readers do not support more."""
     if not SYSTEMTAP.is_file():
         pytest.skip("no systemtap-sdt-dev: scripts/setup --tools installs it")
     source = FORMS.replace("long double wide", "double wide")
     source = source.replace("STAP_PROBE0(forms, none__either)", "STAP_PROBE(forms, none__either)")
-    ours = notes(built(language, source, tmp_path, "-O2"))
+    ours = read_notes(build_program(language, source, tmp_path, "-O2"))
     more = ["-O2", "-DSDT_USE_VARIADIC", f"-I{SYSTEMTAP.parents[1]}"]
-    theirs = notes(built(language, source, tmp_path, *more))
+    theirs = read_notes(build_program(language, source, tmp_path, *more))
     assert sorted(ours) == sorted(theirs)
 
 
@@ -176,12 +178,12 @@ int main(void)
 
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11"])
 def test_no_two_probes_share_an_address(compiler: str, tmp_path: Path) -> None:
-    """Cases of a switch that do the same are told apart, as far as probes are."""
-    program = built(compiler, SWITCH, tmp_path, "-O2", "-Wno-missing-prototypes")
+    """Equal cases of a switch with probes are not merged."""
+    program = build_program(compiler, SWITCH, tmp_path, "-O2", "-Wno-missing-prototypes")
     for name in ("add", "set", "get"):
         steps = [f"break -probe-stap store:command__{name}", "ignore 1 1000", "run", "info b"]
         commands = [word for step in steps for word in ("-ex", step)]
-        text = said(tmp_path, "gdb", "-nx", "-batch", *commands, program)
+        text = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program)
         assert "already hit 10 times" in text
 
 
@@ -208,16 +210,18 @@ int main(void)
 
 
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11", "g++ -x c++"])
-def test_a_semaphore_is_counted_while_somebody_listens(compiler: str, tmp_path: Path) -> None:
-    program = built(compiler, GUARDED, tmp_path, "-O2")
-    # A compiler may unroll the loop.
-    assert all(note == ("server", "request__start", True, ["-4", "8"]) for note in notes(program))
-    assert notes(program)
-    assert said(tmp_path, program).strip() == "described 0"
+def test_semaphore_is_nonzero_while_gdb_has_a_breakpoint(compiler: str, tmp_path: Path) -> None:
+    program = build_program(compiler, GUARDED, tmp_path, "-O2")
+    # There may be several notes, because compilers may unroll the loop.
+    assert all(
+        note == ("server", "request__start", True, ["-4", "8"]) for note in read_notes(program)
+    )
+    assert read_notes(program)
+    assert run_reader(tmp_path, program).strip() == "described 0"
     steps = ["break -probe-stap server:request__start", "ignore 1 3", "run", "delete", "continue"]
     commands = [word for step in steps for word in ("-ex", step)]
-    text = said(tmp_path, "gdb", "-nx", "-batch", *commands, program)
-    # The fourth hit stops; behind it nobody listens.
+    text = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program)
+    # gdb stops at the fourth hit, and then removes its breakpoint.
     assert "described 4" in text
 
 
@@ -240,28 +244,28 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize("level", ["-O0 -fPIE -pie", "-O2 -no-pie"])
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11", "g++ -x c++"])
 def test_gdb_reads_arguments(compiler: str, level: str, tmp_path: Path) -> None:
-    program = built(compiler, VALUES, tmp_path, *level.split())
+    program = build_program(compiler, VALUES, tmp_path, *level.split())
     wanted = "".join(f", (long)$_probe_arg{i}" for i in range(6))
     steps = ["break -probe-stap values:six", "run", f'printf "six:{" %ld" * 6}\\n"{wanted}']
     commands = [word for step in steps for word in ("-ex", step)]
-    lines = said(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
+    lines = run_reader(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
     assert "six: 11 -33 -6000000000 -1 250 4000000001" in lines
 
 
 def test_perf_and_bpftrace_find_probes(tmp_path: Path) -> None:
-    program = built("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
-    listed = said(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
+    program = build_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
+    listed = run_reader(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
     assert sorted(set(listed)) == [f"usdt:{program}:forms:{name}" for name in sorted(SIZES)]
-    said(tmp_path, "perf", "buildid-cache", "--add", program)
-    found = re.findall(r"\bsdt_forms:(\w+)", said(tmp_path, "perf", "list", "sdt"))
+    run_reader(tmp_path, "perf", "buildid-cache", "--add", program)
+    found = re.findall(r"\bsdt_forms:(\w+)", run_reader(tmp_path, "perf", "list", "sdt"))
     assert sorted(set(found)) == sorted(SIZES)
 
 
 def test_systemtap_finds_probes_and_arguments(tmp_path: Path) -> None:
-    program = built("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
-    marks = systemtap_marks(program, tmp_path)
+    program = build_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
+    marks = list_systemtap_marks(program, tmp_path)
     assert sorted(marks) == sorted(SIZES)
-    # One of the two that are called varied has no argument.
+    # There are two probes with the name varied; one has no argument.
     same = [name for name in SIZES if name != "varied"]
     assert [len(marks[name]) for name in same] == [len(SIZES[name].split()) for name in same]
 
@@ -277,7 +281,7 @@ template <typename T> inline __attribute__((noinline)) T twice(T number)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
-def test_a_function_of_two_files_has_one_note(compiler: str, tmp_path: Path) -> None:
+def test_inline_function_in_two_files_has_one_note(compiler: str, tmp_path: Path) -> None:
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: {REMEDY}")
     (tmp_path / "a.cc").write_text(INLINED + "int other(int n) { return twice(n); }\n")
@@ -285,7 +289,7 @@ def test_a_function_of_two_files_has_one_note(compiler: str, tmp_path: Path) -> 
     (tmp_path / "b.cc").write_text(INLINED + main)
     words = [compiler, "-O2", "-ffunction-sections", "-Wl,--gc-sections", INCLUDE]
     subprocess.run([*words, "-o", tmp_path / "p", tmp_path / "a.cc", tmp_path / "b.cc"], check=True)
-    assert notes(tmp_path / "p") == [("inlined", "twice", False, ["-4"])]
+    assert read_notes(tmp_path / "p") == [("inlined", "twice", False, ["-4"])]
 
 
 SITES = """
@@ -319,9 +323,10 @@ int main(void)
 
 
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11"])
-def test_the_same_probes_are_sites(compiler: str, tmp_path: Path) -> None:
-    """A handler in the program gets their hits, and the notes are there as well."""
-    nativeprograms.build("libkmarkers.a")
+def test_usdt_sites_call_handlers_in_the_program(compiler: str, tmp_path: Path) -> None:
+    """With USDT_SITES, a handler in the program is called for each hit, and the notes exist,
+    too."""
+    nativeprograms.build_programs("libkmarkers.a")
     more = [f"-I{ROOT}/native/include", f"-I{ROOT}/include", INCLUDE, "-DUSDT_SITES", "-O2"]
     source = tmp_path / "sites.c"
     source.write_text(SITES)
@@ -331,5 +336,5 @@ def test_the_same_probes_are_sites(compiler: str, tmp_path: Path) -> None:
     program = tmp_path / "sites"
     library = nativeprograms.NATIVE / "libkmarkers.a"
     subprocess.run([*words, "-o", program, source, library, "-pthread"], check=True)
-    assert said(tmp_path, program) == f"0: 10 hits, {0 + 1 + 2 + 3 + 4 + 5 * (1 + 7)}\n"
-    assert {name for _, name, _, _ in notes(program)} == {"request__start", "many"}
+    assert run_reader(tmp_path, program) == f"0: 10 hits, {0 + 1 + 2 + 3 + 4 + 5 * (1 + 7)}\n"
+    assert {name for _, name, _, _ in read_notes(program)} == {"request__start", "many"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program outside this tree has benchmarks of its own, measured and judged like all others."""
+"""Tests of benchmarks in a program outside this tree, which are measured and judged like ours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BENCH_OPS(a, x++)
 BENCH_OPS(b, x++)
 BENCH_OPS_EACH(each, (void)0, x++)
 """
-# Every variant, or the compiler names one that is not used.
+# Uses all variants, so that the compiler does not warn about unused functions.
 USE = """
 unsigned long use(void);
 unsigned long use(void) { return a_layouts[0](1) + b_layouts[0](1) + each_layouts[0](1); }
@@ -39,20 +39,20 @@ BENCH_GROUP(group%(id)s, .name = %(name)s, .variants = v%(id)s, .nr_variants = %
 ROWS = 'BENCH_ROW("a", a), BENCH_ROW("a-clone", b)'
 
 
-def group(**changed: str) -> str:
-    """A group that can be used, unless something is changed."""
+def make_group(**changed: str) -> str:
+    """Return the source of a valid benchmark group, with some fields changed."""
     words = {"id": "1", "name": '"mine"', "rows": ROWS, "nr": "2", "loops": "1000, 2000, 3000"}
     return GROUP % {**words, **changed}
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _libraries() -> None:
-    """Build the libraries."""
+    """Build libkmarkers.a and libkmbench.a."""
     subprocess.run(["make", "-s", "-C", ROOT / "native", *LIBRARIES], check=True)
 
 
-def build(source: Path, program: Path) -> Path:
-    """Compile and link a program outside this tree."""
+def build_program(source: Path, program: Path) -> Path:
+    """Compile and link a program outside the tree."""
     include = (f"-I{ROOT / 'native' / 'include'}", f"-I{ROOT / 'include'}")
     words = ["gcc", *FLAGS, *include, "-o", str(program), str(source), *map(str, LIBRARIES)]
     done = subprocess.run([*words, "-lpthread"], capture_output=True, text=True, check=False)
@@ -63,10 +63,10 @@ def build(source: Path, program: Path) -> Path:
 def test_the_example_gets_verdicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = build(Path(shutil.copy(EXAMPLE, tmp_path / "hash.c")), tmp_path / "hash")
-    measure, shown = native.measure, report.report
+    program = build_program(Path(shutil.copy(EXAMPLE, tmp_path / "hash.c")), tmp_path / "hash")
+    measure, shown = native.measure_processes, report.report
     machine = Machine(tmp_path, monkeypatch)
-    monkeypatch.setattr(native, "measure", measure)
+    monkeypatch.setattr(native, "measure_processes", measure)
     monkeypatch.setattr(report, "report", shown)
     monkeypatch.setattr(bench, "BUDGET_SECONDS", 10_000)
     words = ("--program", str(program), "--blocks", "32", "--variants", "marked,counted")
@@ -76,7 +76,7 @@ def test_the_example_gets_verdicts(
     rows = {row["variant"]: row for row in summary["results"]}
     assert set(rows) == {"plain", "plain-clone", "marked", "counted"}
     assert {row["benchmark"] for row in rows.values()} == {"example-hash"}
-    # A locked addition takes longer than the whole step. On a busy machine no verdict is given.
+    # A locked addition costs more than the margin. On a busy machine the verdict is withheld.
     assert rows["counted"]["verdict"] in ("slower", "withheld")
     assert rows["counted"]["delta_ci_lo"] > 0.25
     assert rows["plain"]["verdict"] == "baseline" and rows["plain-clone"]["noise_floor"] is not None
@@ -90,27 +90,31 @@ def test_the_example_gets_verdicts(
     ("groups", "said"),
     [
         ("", "0 benchmarks are registered, not 1 to 64"),
-        (group(name='"m m"'), "benchmark m m: its name is not of 1 to 64 letters"),
-        (group(name="0"), "benchmark (null): its name is not"),
-        (group(nr="1"), "benchmark mine: it has not 2 to 32 variants"),
-        (group(nr="33"), "it has not 2 to 32 variants"),
-        (group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'), "its second variant is not"),
-        (group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'), "two variants have one name"),
-        (group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
-        (group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'), "first variant has not 1 to 32"),
-        (group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'), "more or fewer layouts than the"),
-        (group(rows='BENCH_ROW("a", a), { "a-clone", NULL, 32 }'), "a variant lacks a layout"),
-        (group(rows='BENCH_ROW("a", a), BENCH_ROW("a-clone", each)'), "more or fewer layouts than"),
-        (group(loops="2000, 1000, 3000"), "its three loop counts do not ascend"),
-        (group(loops="0, 1000, 2000"), "its three loop counts do not ascend"),
-        (group(loops="1000, 3000"), "its three loop counts do not ascend"),
-        (group() + group(id="2"), "benchmark mine: its name is registered twice"),
+        (make_group(name='"m m"'), "benchmark m m: its name is not of 1 to 64 letters"),
+        (make_group(name="0"), "benchmark (null): its name is not"),
+        (make_group(nr="1"), "benchmark mine: it does not have 2 to 32 variants"),
+        (make_group(nr="33"), "it does not have 2 to 32 variants"),
+        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'), "its second variant is not"),
+        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'),
+         "two variants have the same name"),
+        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
+        (make_group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'),
+         "first variant has not 1 to 32"),
+        (make_group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'),
+         "more or fewer layouts than the"),
+        (make_group(rows='BENCH_ROW("a", a), { "a-clone", NULL, 32 }'), "a variant lacks a layout"),
+        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("a-clone", each)'),
+         "more or fewer layouts than"),
+        (make_group(loops="2000, 1000, 3000"), "its three loop counts do not ascend"),
+        (make_group(loops="0, 1000, 2000"), "its three loop counts do not ascend"),
+        (make_group(loops="1000, 3000"), "its three loop counts do not ascend"),
+        (make_group() + make_group(id="2"), "benchmark mine: its name is registered twice"),
     ],
 )  # fmt: skip
-def test_a_group_that_cannot_be_used_is_named(tmp_path: Path, groups: str, said: str) -> None:
+def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: str) -> None:
     source = tmp_path / "own.c"
     source.write_text(f"{HEAD}{groups}\n{USE}")
-    program = build(source, tmp_path / "own")
+    program = build_program(source, tmp_path / "own")
     for command in ("list", "run"):
         done = subprocess.run([program, command], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (2, "")
@@ -125,7 +129,7 @@ def test_a_group_that_cannot_be_used_is_named(tmp_path: Path, groups: str, said:
         (("--program", "/bin/true", "--tiers", "vm"), "vm is not measured with --program, but nat"),
     ],
 )
-def test_a_bad_program_is_named(
+def test_invalid_program_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

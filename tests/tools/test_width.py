@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a command says fits in 80 columns, also with long names and long notes."""
+"""Tests that the output of commands fits in 80 columns, also with long names and notes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def too_long(text: str) -> list[str]:
+def find_long_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if len(line) > 80]
 
 
@@ -53,16 +53,16 @@ def test_tables_fit_in_80_columns(
     said = capsys.readouterr().out.replace(str(reference), "RUN")
     lines = said.splitlines()
     assert len(lines) > 3
-    assert too_long(said) == []
+    assert find_long_lines(said) == []
     if words == ["table", "RUN"]:
         assert any(line.startswith(" [1] ") for line in lines)
 
 
 def test_medians_fit_in_80_columns(tmp_path: Path, columns: None) -> None:
     run = pages.make_hostile(tmp_path)
-    tiers = rundir.tiers_of(rundir.read_env(run / "env.json"))
+    tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
     said = medians.render(read_samples(run / "samples.csv", tiers), tiers)
-    assert too_long(said) == []
+    assert find_long_lines(said) == []
     assert any("…" in line for line in said.splitlines())
     (row,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["none-clone"]]
     assert len(row) == 3
@@ -78,7 +78,7 @@ def test_help_fits_in_80_columns(
         assert error.code == 0
     said = capsys.readouterr().out
     assert said.startswith("usage: kmarkers")
-    assert too_long(said) == []
+    assert find_long_lines(said) == []
 
 
 def test_runs_of_many_fit_in_80_columns(
@@ -87,7 +87,8 @@ def test_runs_of_many_fit_in_80_columns(
     monkeypatch: pytest.MonkeyPatch,
     columns: None,
 ) -> None:
-    """Groups and runs of long names, a machine that is dead, one that is refused, and a shift."""
+    """Runs of fleet and history with long names, a dead machine, a refused one, and a change of
+    costs."""
     for package in ("duckdb", "ruptures", "scipy"):
         pytest.importorskip(package, reason=f"{package} is missing: scripts/setup --fleet")
     monkeypatch.setattr(manyruns, "CPUS", [(CPU, "0x0b10004d"), (f"{CPU} 2", "0x0b10004e")])
@@ -102,10 +103,12 @@ def test_runs_of_many_fit_in_80_columns(
     assert main(["fleet", str(folder), "--machines", str(listed)]) == 1
     said = capsys.readouterr().out.replace(str(folder), "RUNS")
     assert "dead: a-machine" in said and "refused: a-machine" in said
-    assert too_long(said) == []
+    assert find_long_lines(said) == []
     days = tmp_path / "days"
-    manyruns.dated(days, 25, 14, "a-day-of-the-machine-in-the-second-hall-on-the-left-hand-side")
+    manyruns.write_dated_runs(
+        days, 25, 14, "a-day-of-the-machine-in-the-second-hall-on-the-left-hand-side"
+    )
     assert main(["history", str(days)]) == 0
     said = capsys.readouterr().out
     assert "1 shifts" in said and said.count("a-day-of") == 1
-    assert too_long(said) == []
+    assert find_long_lines(said) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results made by hand, for tests of what is shown of them."""
+"""Makes results with given values, for tests of reports."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from kmtools.measure.rundir import UNIT_TSC, Tier
 CORE = CoreCycles("estimated", 1.5)
 
 
-def tier(name: str = "native", emulated: bool = False, **env: str) -> Tier:
-    """A tier whose CPU and clock are all right."""
+def make_tier(name: str = "native", emulated: bool = False, **env: str) -> Tier:
+    """Return a tier with a suitable CPU and clock, except for the given fields."""
     known = {"invariant_tsc": "1", "hypervisor": "none", "emulated": "0", **env}
     unit = "ticks (emulated)" if emulated else UNIT_TSC
     return Tier(name, "6.12", "instructions" if name == "icount" else unit, emulated, known, {})
 
 
-def result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: Any) -> Result:
-    """A result over the baseline `none` of 100 ticks; the interval is 0.1 to either side."""
+def make_result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: Any) -> Result:
+    """Return a result relative to the baseline `none` of 100 ticks; the interval is 0.1 to either
+    side."""
     ci = None if delta is None else Interval(delta - 0.1, delta + 0.1)
     middle = delta or 0.0
     values: dict[str, Any] = {
@@ -41,8 +42,8 @@ def result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: A
     return Result(**{**values, **changed})
 
 
-def site(benchmark: str, flavour: str, cost: float, half: float = 0.1) -> SiteCost:
-    """The cost of a site."""
+def make_site_cost(benchmark: str, flavour: str, cost: float, half: float = 0.1) -> SiteCost:
+    """Return the cost of a dormant site, with an interval of `half` to either side."""
     ci = Interval(cost - half, cost + half)
     return SiteCost("native", "6.12", benchmark, flavour, UNIT_TSC, [1, 4], 8, cost, ci, 10.0,
                     CORE, 0.4)  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Ansible role on three machines: two of user space, and a test kernel that loads modules. For
-the suite fleet-KERNEL of kmarkers check target, which names the kernel and its modules."""
+"""Tests of the Ansible role on three machines: a test kernel that loads modules, and two that run
+programs. The suite fleet-ssh sets KMARKERS_KERNEL and KMARKERS_MODULES."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOAD = "patcher immediate markers sdt bench_sites bench"
 
 @dataclass
 class Guest:
-    """A test kernel that can be reached, and the options of ssh for that."""
+    """A booted test kernel with an SSH server, and the options of ssh to connect to it."""
 
     port: int
     options: list[str]
@@ -37,24 +37,24 @@ class Guest:
     result: Result | None = None
 
     def command(self, text: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in its shell."""
+        """Run a shell command in the guest over ssh."""
         words = ["ssh", *self.options, "-p", str(self.port), "root@127.0.0.1", text]
         return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
-    """Boot the machine; afterwards its own tests must have passed."""
+    """Boot the guest; after the tests, check that those of its own job passed."""
     path = tmp_path_factory.mktemp("guest")
     key = path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     words = ["BatchMode=yes", "StrictHostKeyChecking=accept-new", "IdentitiesOnly=yes",
              f"UserKnownHostsFile={path}/known"]  # fmt: skip
     options = [word for option in words for word in ("-o", option)]
-    one = Guest(loopback.free_port(), [*options, "-i", str(key)])
+    one = Guest(loopback.find_free_port(), [*options, "-i", str(key)])
     modules = Path(os.environ["KMARKERS_MODULES"])
     kernel = os.environ["KMARKERS_KERNEL"]
-    request = target.machine(kernel, modules, path, key.with_suffix(".pub"), one.port)
+    request = target.make_ssh_request(kernel, modules, path, key.with_suffix(".pub"), one.port)
 
     def run() -> None:
         one.result = boot(request, one.said.append)
@@ -63,7 +63,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     thread.start()
     try:
         until = time.monotonic() + WAIT_SECONDS
-        while not loopback.answers(one.port):
+        while not loopback.is_answering(one.port):
             assert thread.is_alive() and time.monotonic() < until, "\n".join(one.said)
             time.sleep(1)
         yield one
@@ -76,7 +76,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
 
 @pytest.fixture
 def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # noqa: F811
-    """Two machines of user space and the guest."""
+    """Return an inventory of the guest and two machines that measure in user space."""
     modules = tmp_path / "modules"
     modules.mkdir()
     for name in LOAD.split():
@@ -91,7 +91,7 @@ def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # no
         "kmarkers_modules": str(modules),
         "ansible_port": guest.port,
         "ansible_ssh_common_args": " ".join(guest.options),
-        # The guest has no server of sftp. Connections end with the play.
+        # The guest has no SFTP server. Connections must end with the playbook.
         "ansible_ssh_transfer_method": "piped",
         "ansible_ssh_args": "",
         "ansible_pipelining": True,
@@ -100,7 +100,9 @@ def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # no
     return found
 
 
-def test_three_machines(fleet: Fleet, guest: Guest, capsys: pytest.CaptureFixture[str]) -> None:
+def test_role_measures_on_three_machines(
+    fleet: Fleet, guest: Guest, capsys: pytest.CaptureFixture[str]
+) -> None:
     done = fleet.play()
     assert done.returncode == 0, done.stdout + done.stderr
     env = json.loads((fleet.runs / "guest" / "env.json").read_text())
@@ -108,7 +110,7 @@ def test_three_machines(fleet: Fleet, guest: Guest, capsys: pytest.CaptureFixtur
     assert env["kernel"]["release"] == guest.command("uname -r").stdout.strip()
     names = fleet.path / "names"
     names.write_text("\n".join(fleet.hosts))
-    # The groups are named, and numbers of two tiers are not compared.
+    # `fleet` lists the groups, and does not compare numbers of different tiers.
     assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(names)]) == 1
     said = capsys.readouterr()
     assert "       2  " in said.out and "       1  QEMU" in said.out

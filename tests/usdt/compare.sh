@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds a program with USDT probes twice, with the <sys/sdt.h> of kmarkers and with that of
-# SystemTap, and compares its probes, their arguments, and how often gdb meets each.
+# SystemTap, and compares the probes, their arguments, and their numbers of hits under gdb.
 #
 # usage: tests/usdt/compare.sh memcached|tcl|perl SOURCES
-# SOURCES is the unpacked source package. Exit codes: 0 the same, 1 a difference or a failed build.
+# SOURCES is the unpacked source package. Exit codes: 0 no difference, 1 a difference or a failed
+# build.
 
 case ${1-} in
 -h | --help | '') sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
@@ -22,12 +23,12 @@ build() {
 	case $name in
 	memcached)
 		./configure --enable-dtrace CPPFLAGS="$2"
-		# Its makefile does not say that the program needs this first.
+		# The makefile lacks the dependency of the program on this header.
 		make memcached_dtrace.h
 		make -j"$(nproc)" memcached
 		;;
 	tcl)
-		# Whether a first instruction is done depends on this variable, which Tcl does not set.
+		# Tcl does not initialise this variable, on which a hit of a probe depends.
 		sed -i 's/^    const char \*curInstName;/    const char *curInstName = NULL;/' generic/tclExecute.c
 		cd unix
 		./configure --enable-dtrace --disable-shared CPPFLAGS="$2"
@@ -40,7 +41,7 @@ build() {
 	esac >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; return 1; }
 }
 
-# Prints where the program is in its tree.
+# program: print the path of the program in its source tree
 program() {
 	case $name in
 	memcached) echo memcached ;;
@@ -49,8 +50,8 @@ program() {
 	esac
 }
 
-# Prints provider, name, whether there is a semaphore, and the sizes of arguments of each probe. How
-# many copies of one there are is up to the compiler, which inlines by the length of code.
+# probes PROGRAM: print each probe once: provider, name, "semaphore" or "-", and sizes of arguments.
+# The number of sites of a probe is not printed: it depends on how the compiler inlines functions.
 probes() {
 	readelf -W -n "$1" | awk '
 		/Provider:/ { provider = $NF }
@@ -65,8 +66,8 @@ probes() {
 		}' | sort -u
 }
 
-# Prints the arguments with which the program passes many of its probes.
-work() {
+# program_arguments: print arguments with which the program hits many of its probes
+program_arguments() {
 	case $name in
 	memcached) echo "-u nobody -l 127.0.0.1 -p 11299 -A -t 1 -o no_modern" ;;
 	tcl) echo "$work/work.tcl" ;;
@@ -74,8 +75,8 @@ work() {
 	esac
 }
 
-# Talks to the server, and ends it.
-talk() {
+# use_memcached: send commands to memcached, and shut it down
+use_memcached() {
 	local line
 	for _ in {1..100}; do
 		{ exec 3<>/dev/tcp/127.0.0.1/11299; } 2>/dev/null && break
@@ -83,7 +84,7 @@ talk() {
 	done
 	for line in 'set a 0 0 1\r\nx\r\n' 'set b 0 0 2\r\nxy\r\n' 'get a\r\n' 'get b\r\n' 'get c\r\n' 'delete a\r\n' \
 		'incr b 1\r\n' 'touch b 10\r\n'; do
-		# shellcheck disable=SC2059 # they are formats
+		# shellcheck disable=SC2059 # the lines are printf formats
 		printf "$line" >&3
 		sleep 0.2
 	done
@@ -91,26 +92,26 @@ talk() {
 	cat <&3 >/dev/null
 }
 
-# count PROGRAM PROBE...: print how often gdb meets these probes while the program does its work
-count() {
+# count_hits PROGRAM PROBE...: print the number of hits of each probe while the program runs in gdb
+count_hits() {
 	local program=$1 each nr=0 commands=()
 	shift
 	for each; do
 		commands+=(-ex "break -probe-stap $each" -ex "ignore $((++nr)) 1000000000")
 	done
-	[[ $name != memcached ]] || talk &
-	# shellcheck disable=SC2046 # they are words
+	[[ $name != memcached ]] || use_memcached &
+	# shellcheck disable=SC2046 # word splitting is intended
 	TCL_LIBRARY=$sources/library timeout 300 gdb -nx -batch "${commands[@]}" -ex run \
-		-ex "info breakpoints" --args "$program" $(work) </dev/null 2>"$work/gdb" |
+		-ex "info breakpoints" --args "$program" $(program_arguments) </dev/null 2>"$work/gdb" |
 		awk -v names="$*" 'BEGIN { split(names, name) } /^[0-9]+ / { number = $1 }
 			/already hit/ { print name[number], $4 }'
 }
 
-# hits PROGRAM: print that of all its probes
+# hits PROGRAM: print the number of hits of each of its probes
 hits() {
 	local names
 	mapfile -t names < <(probes "$1" | awk '{ print $1 ":" $2 }' | sort -u)
-	count "$1" "${names[@]}" | sort
+	count_hits "$1" "${names[@]}" | sort
 }
 
 cat >"$work/work.tcl" <<'T'
@@ -124,7 +125,7 @@ sub twice { return 2 * shift } my @l; push @l, twice($_) for 1 .. 20; eval { die
 print scalar(@l), "\n";
 P
 
-# Both are built and run in one place, because a program may count the letters of its path.
+# Build and run both in the same folder: the hits may depend on the length of the path.
 for how in ours theirs; do
 	cp -a "$sources" "$work/tree"
 	flags=

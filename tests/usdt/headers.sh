@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Fetches the definitions of probes of a Debian package with apt, makes headers of them with
-# SystemTap's dtrace, and compiles a use of each probe with the <sys/sdt.h> of kmarkers.
+# Downloads the probe definitions of a Debian source package with apt, generates headers from them
+# with SystemTap's dtrace, and compiles a use of each probe with the <sys/sdt.h> of kmarkers.
 #
 # usage: tests/usdt/headers.sh postgresql-15|python3.11|libvirt|qemu
 
@@ -16,28 +16,28 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 apt-get -q source --download-only "$1" >apt.log 2>&1 || { tail -n 5 apt.log >&2; exit 1; }
 
-# unpacked PATTERN...: take files out of the source archive
-unpacked() {
+# unpack PATTERN...: extract files from the source archive
+unpack() {
 	tar -xf "$(find . -name '*.orig.tar.*' ! -name '*.asc')" --strip-components=1 --wildcards "$@"
 }
 
 options=(-h)
 case $1 in
 postgresql-*)
-	unpacked '*/src/backend/utils/probes.d'
+	unpack '*/src/backend/utils/probes.d'
 	options=(-C -h)
 	;;
-python3.*) unpacked '*/Include/pydtrace.d' ;;
-libvirt) unpacked '*_probes.d' ;;
+python3.*) unpack '*/Include/pydtrace.d' ;;
+libvirt) unpack '*_probes.d' ;;
 qemu)
-	# Its definitions have a language of their own, and a program that translates it.
-	unpacked '*/trace-events' '*/scripts/tracetool*' '*/qapi'
+	# qemu's definitions are in a language of its own, which tracetool.py translates.
+	unpack '*/trace-events' '*/scripts/tracetool*' '*/qapi'
 	python3 scripts/tracetool.py --format=d --backends=dtrace --group=all \
 		--probe-prefix qemu trace-events qemu.d
 	;;
 esac
 
-# Prints a use of each probe of a header, with numbers for its arguments.
+# print_uses HEADER: print a use of each probe of a header, with numbers as arguments
 print_uses() {
 	sed -n 's/^#define \([A-Za-z0-9_]*\)\((\(arg[0-9]*,\{0,1\} *\)*)\) *\\$/\1\2;/p' "$1" | sed 's/arg\([0-9]*\)/number + \1/g'
 }
@@ -54,7 +54,7 @@ for definitions in $(find . -name '*.d' | LC_ALL=C sort); do
 		printf '\treturn number;\n}\n'
 	} >uses.c
 	for compiler in 'gcc -std=gnu11' 'gcc -std=c99 -Wpedantic' 'g++ -x c++'; do
-		# shellcheck disable=SC2086 # they are words
+		# shellcheck disable=SC2086 # word splitting is intended
 		$compiler -O2 -Wall -Wextra -Werror -I"$include" -c uses.c -o uses.o
 		notes=$(readelf -n uses.o | grep -c 'Provider:' || true)
 		[[ $notes -eq $(wc -l <uses) ]] || { echo "$definitions: $notes notes of $(wc -l <uses) probes" >&2; exit 1; }

@@ -3,7 +3,7 @@
 # Functions for the scripts that run inside a test kernel. Results go to standard output, as KTAP.
 # A test fails if the kernel logs a fault while it runs.
 
-# Each script sources what it uses. This file is read only the first time.
+# Several scripts source this file. It is executed only the first time.
 [ -z "${number-}" ] || return 0
 
 debugfs=/sys/kernel/debug/kmarkers
@@ -12,14 +12,14 @@ tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
 core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
-# kmarkers_bench has thousands of sites. Each is a line of each list, so that lists take long on a
-# slow emulator.
+# kmarkers_bench has thousands of sites, each of which is a line in the lists. On a slow emulator,
+# where reading long lists takes minutes, the host sets KMARKERS_BENCH=0 to leave it out.
 [ "${KMARKERS_BENCH:-1}" = 0 ] || core="$core kmarkers_bench"
 log=/tmp/log
 number=0
 failures=0
 
-# suite NAME: print the head of a suite, to which the results after it belong
+# suite NAME: print the heading of a suite; the results after it belong to that suite
 suite() {
 	read -r uptime _ </proc/uptime
 	echo "# suite: $1"
@@ -30,13 +30,14 @@ suite() {
 run_suite() {
 	suite "$1"
 	must [ -r "/tests/suites/$1.sh" ] || return
-	# shellcheck source=/dev/null # any of them
+	# shellcheck source=/dev/null # the name is only known at run time
 	. "/tests/suites/$1.sh"
 	"test_$1"
 }
 
-# log_is_clean: move the kernel's log since the last call to $log; succeeds if it holds no fault.
-# /etc/dirt and /etc/clean hold the patterns of faults, by which the host judges the console, too.
+# log_is_clean: write the kernel's log since the last call to $log; succeeds if it reports no fault.
+# A line is a fault if it matches a pattern of /etc/dirt and none of /etc/clean. The host checks the
+# console by the same patterns.
 log_is_clean() {
 	dmesg -c >"$log"
 	[ -s "$log" ] || return 0
@@ -46,13 +47,13 @@ log_is_clean() {
 	return 1
 }
 
-# logged PATTERN: succeeds if the kernel logged a line that matches during the last test
+# logged PATTERN: succeeds if a line that the kernel logged during the last test matches
 logged() {
 	grep -q "$1" "$log"
 }
 
-# say_time: print how many seconds passed since the last result, if at least 2
-say_time() {
+# print_elapsed: print the number of seconds since the last result, if at least 2
+print_elapsed() {
 	read -r now _ </proc/uptime
 	waited=$((${now%.*} - since))
 	[ $waited -lt 2 ] || echo "# took $waited s"
@@ -60,10 +61,11 @@ say_time() {
 }
 since=0
 
-# result CODE NAME: one KTAP line
+# result CODE NAME: print the result of a test as a KTAP line; it passes if CODE is 0 and the kernel
+# logged no fault
 result() {
 	number=$((number + 1))
-	say_time
+	print_elapsed
 	if log_is_clean && [ "$1" -eq 0 ]; then
 		echo "ok $number $2"
 	else
@@ -72,13 +74,13 @@ result() {
 	fi
 }
 
-# skip NAME REASON
+# skip NAME REASON: print the result of a skipped test
 skip() {
 	number=$((number + 1))
 	echo "ok $number $1 # SKIP $2"
 }
 
-# try NAME COMMAND...: passes if the command succeeds
+# try NAME COMMAND...: a test that passes if the command succeeds
 try() {
 	name=$1
 	shift
@@ -86,7 +88,7 @@ try() {
 	result $? "$name"
 }
 
-# fails_with ERROR COMMAND...: succeeds if the command fails and prints that error
+# fails_with ERROR COMMAND...: succeeds if the command fails and its output matches ERROR
 fails_with() {
 	error=$1
 	shift
@@ -99,21 +101,23 @@ fails_with() {
 	return 1
 }
 
-# must COMMAND...: runs a step that the suite needs; prints a failed result if the command fails
+# must COMMAND...: run a step without which the suite cannot continue; a failure is a failed result
 must() {
 	"$@" && return
 	result 1 "the suite cannot run: $*"
 	return 1
 }
 
-# can_record NAME: succeeds if the compiler of this kernel can record functions; else skips the test
+# can_record NAME: succeeds if the compiler of this kernel can record functions; else skips test
+# NAME
 can_record() {
 	grep -q "clang version" /proc/version || return 0
 	skip "$1" "clang, which built this kernel, records no functions"
 	return 1
 }
 
-# refused NAME ERROR COMMAND...: passes if the command fails and prints that error
+# refused NAME ERROR COMMAND...: a test that passes if the command fails and its output matches
+# ERROR
 refused() {
 	name=$1
 	shift
@@ -131,16 +135,16 @@ put() {
 	echo "$1" >"$2"
 }
 
-# put_raw FORMAT FILE: write the output of printf for FORMAT and the number 0, in a single write
+# put_raw FORMAT FILE: write the output of "printf FORMAT 0" to a file in a single write
 put_raw() {
-	# shellcheck disable=SC2059 # it is a format
+	# shellcheck disable=SC2059 # the argument is a format
 	printf "$1" 0 >/tmp/raw
 	dd if=/tmp/raw of="$2" bs=1M conv=notrunc 2>/tmp/said && return
 	cat /tmp/said
 	return 1
 }
 
-# same NAME GOT WANTED: passes if both texts are the same
+# same NAME GOT WANTED: a test that passes if both texts are equal
 same() {
 	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
@@ -158,13 +162,13 @@ within() {
 	done
 }
 
-# stat_of NAME: print a number from patcher/stats
+# stat_of NAME: print the number with that name in patcher/stats
 stat_of() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
-# expedite 0/1: 1 makes grace periods of RCU short, 0 ends that. A kernel with PREEMPT_RT has set
-# rcu_normal at boot, which forbids it.
+# expedite 0/1: with 1, expedite RCU grace periods; with 0, stop that. A kernel with PREEMPT_RT sets
+# rcu_normal at boot, which has to be cleared first.
 expedite() {
 	[ "$1" = 0 ] || put 0 /sys/kernel/rcu_normal
 	put "$1" /sys/kernel/rcu_expedited
@@ -175,7 +179,7 @@ loaded() {
 	grep -q "^$1 " /proc/modules
 }
 
-# uses_of MODULE: print how many references there are to it
+# uses_of MODULE: print the reference count of the module
 uses_of() {
 	sed -n "s/^$1 [0-9]* \([0-9]*\) .*/\1/p" /proc/modules
 }
@@ -185,19 +189,18 @@ ticked() {
 	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
-# no_area_of MODULE: succeeds if the module is loaded, the list of memory areas names the functions
-# that asked for them, and none of these functions is in the module
+# no_area_of MODULE: succeeds if the module is loaded and no area in /proc/vmallocinfo was allocated
+# by one of its functions; fails if that file does not show the callers
 no_area_of() {
 	loaded "$1" && grep -q "+0x[0-9a-f]*/0x[0-9a-f]* " /proc/vmallocinfo &&
 		! grep -q "\[$1\]" /proc/vmallocinfo
 }
 
-# gives_way COMMAND: succeeds if a busy task on the same CPU runs several times while a shell carries
-# out COMMAND
-gives_way() {
+# is_preempted COMMAND: succeeds if a busy task on the same CPU preempts COMMAND at least 8 times
+is_preempted() {
 	taskset 1 sh -c 'while :; do :; done' &
 	busy=$!
-	cat >/tmp/gives_way <<-'END'
+	cat >/tmp/preempted <<-'END'
 		preempted() { sed -n 's/^nonvoluntary_ctxt_switches:[^0-9]*//p' /proc/$$/status; }
 		before=$(preempted)
 		eval "$1"
@@ -205,11 +208,11 @@ gives_way() {
 		echo "# preempted $times times"
 		[ "$times" -ge 8 ]
 	END
-	taskset 1 sh /tmp/gives_way "$1"
-	gave=$?
+	taskset 1 sh /tmp/preempted "$1"
+	code=$?
 	kill "$busy"
 	wait "$busy" 2>/dev/null
-	return "$gave"
+	return "$code"
 }
 
 load_core() {
@@ -254,10 +257,10 @@ run_case() {
 batches=${KMARKERS_BATCHES:-1000}
 # shellcheck disable=SC2034
 cycles=${KMARKERS_CYCLES:-100}
-# The number of loads and unloads of a module in tests where each turn waits for grace periods: 20,
-# and fewer under a very slow emulator.
+# The number of loads and unloads of a module in tests in which each cycle waits for RCU grace
+# periods: 20, or fewer under a very slow emulator.
 # shellcheck disable=SC2034
 comings=$((cycles < 10 ? 2 * cycles : 20))
 
 suite boot
-result 0 "the kernel's log of the boot has no fault"
+result 0 "the kernel logged no fault during boot"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs the cases of kmarkers_test, which is loaded.
+# Runs all test cases of the module kmarkers_test, which is loaded.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 run_cases() {
-	# A missing wait for a grace period causes a fault sooner if grace periods are short.
+	# If grace periods are short, a missing wait for one is more likely to cause a fault.
 	expedite 1
 	ran=0
 	# shellcheck disable=SC2013 # a name is one word
@@ -20,6 +20,6 @@ run_cases() {
 		fi
 		result "$code" "$case"
 	done
-	same "as many cases ran as the module has" "$ran" "$(sed -n 's/^1\.\.//p' "$cases/results")"
+	same "the number of cases that ran is that of the module" "$ran" "$(sed -n 's/^1\.\.//p' "$cases/results")"
 	expedite 0
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests of core text: commands of kmarkers_test_core, symbols, kprobes.
+# Functions for tests that patch the text of the kernel itself, through kmarkers_test_core.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -11,16 +11,17 @@ getppid=__x64_sys_getppid
 getpid=__x64_sys_getpid
 callee=__task_pid_nr_ns
 
-# command_core WORDS...: give a command to kmarkers_test_core
+# command_core WORDS...: write a command to kmarkers_test_core
 command_core() {
 	put "$*" "$core_test"/command
 }
 
-# ask WORDS...: give a command and print its answer
-ask() {
+# ask_core WORDS...: write a command to kmarkers_test_core and print its answer
+ask_core() {
 	command_core "$@" && cat "$core_test"/answer
 }
 
+# read_symbols: write the symbols of the kernel itself to /tmp/symbols
 read_symbols() {
 	grep -v '\[' /proc/kallsyms >/tmp/symbols
 }
@@ -30,8 +31,8 @@ address() {
 	sed -n "/ $1\$/{s/ .*//p;q}" /tmp/symbols
 }
 
-# in_kernel SYMBOL; in_module SYMBOL MODULE: succeed if the symbol exists. A refused request proves
-# nothing if the symbol does not exist.
+# in_kernel SYMBOL; in_module SYMBOL MODULE: succeed if the symbol exists. This is checked before
+# tests of refused requests, which would also be refused if the symbol did not exist.
 in_kernel() {
 	[ "$(address "$1")" ]
 }
@@ -40,23 +41,24 @@ in_module() {
 	grep -q " $1[[:space:]]\[$2\]" /proc/kallsyms
 }
 
-# add ADDRESS NUMBER: print the sum. Shells count with signed numbers, whose hexadecimal digits are
-# those of the address.
-add() {
+# add_hex ADDRESS NUMBER: print the sum in hexadecimal. The shell's arithmetic is signed, but the
+# hexadecimal digits are the same.
+add_hex() {
 	printf "%x" $((0x$1 + $2))
 }
 
-# extent FUNCTION: print its size
-extent() {
-	ask symbol "$(address "$1")" | sed 's/.*\///;s/[^0-9a-fx].*//'
+# size_of FUNCTION: print the size of the function in bytes
+size_of() {
+	ask_core symbol "$(address "$1")" | sed 's/.*\///;s/[^0-9a-fx].*//'
 }
 
-# times_logged PATTERN: print how many lines that match the kernel logged during the last test
+# times_logged PATTERN: print the number of matching lines that the kernel logged during the last
+# test
 times_logged() {
 	grep -c "$1" "$log"
 }
 
-# parent_pid: print what getppid returns
+# parent_pid: print the number that getppid(2) returns
 parent_pid() {
 	sh -c 'echo $PPID'
 }
@@ -67,20 +69,20 @@ find_call() {
 	command_core redirect "$1" "$callee" || return
 	call=$(sed -n "s/^redirect [^ ]*+\(0x[0-9a-f]*\).*/\1/p" "$debugfs"/patcher/sites)
 	command_core restore
-	call_addr=$(add "$(address "$1")" "$call")
+	call_addr=$(add_hex "$(address "$1")" "$call")
 }
 
-# call_bytes: print the call's bytes, and those around it
+# call_bytes: print 24 bytes of text, from 8 bytes before the call on
 call_bytes() {
-	ask bytes "$(add "$call_addr" -8)" 24
+	ask_core bytes "$(add_hex "$call_addr" -8)" 24
 }
 
-# add_probe NAME FUNCTION OFFSET: register a kprobe, which is disabled
+# add_probe NAME FUNCTION OFFSET: register a disabled kprobe event
 add_probe() {
 	echo "p:kmarkers/$1 $2+$3" >>"$tracing"/kprobe_events
 }
 
-# enable_probe NAME; disable_probe NAME
+# enable_probe NAME; disable_probe NAME: arm or disarm the kprobe
 enable_probe() {
 	put 1 "$tracing/events/kmarkers/$1/enable"
 }
@@ -93,7 +95,7 @@ remove_probe() {
 	echo "-:kmarkers/$1" >>"$tracing"/kprobe_events
 }
 
-# probe_hits NAME: print how often the kprobe was hit
+# probe_hits NAME: print the number of hits of the kprobe
 probe_hits() {
 	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" "$tracing"/kprobe_profile
 }
@@ -103,9 +105,10 @@ called_since() {
 	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }
 
-# stays_until_drained UNDO COMMAND...: give COMMAND, and give UNDO while a task is in the
-# replacement. When UNDO returns, no task is in it. Only a grace period of RCU tasks waits for such
-# a task, because getpid makes its call outside of read-side sections of RCU.
+# stays_until_drained UNDO COMMAND...: run COMMAND, which redirects a call of getpid to a
+# replacement, and run UNDO while a task is in the replacement. UNDO must not return before the task
+# has left it. Only an RCU Tasks grace period waits for the task, which is in no RCU read-side
+# section.
 stays_until_drained() {
 	undo=$1
 	shift

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests of the trace event with the markers of kmarkers_test_events.
+# Functions for tests of the common trace event, with the markers of kmarkers_test_events.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 markers=$debugfs/markers
 events=/sys/kernel/debug/kmarkers_test_events
 
-# hit COMMAND: have kmarkers_test_events pass one of its markers
+# hit COMMAND: make kmarkers_test_events execute one of its markers
 hit() {
 	put "$1" "$events"/hit
 }
@@ -16,12 +16,12 @@ clear_trace() {
 	echo >"$tracing"/trace
 }
 
-# traced: print the text of each trace event, one line each
+# traced: print the text of each record of the trace event, one line each
 traced() {
 	sed -n 's/.*: marker: //p' "$tracing"/trace
 }
 
-# trace_on NAME: connect the trace probe to a marker
+# trace_on NAME: connect the built-in probe "trace" to a marker
 trace_on() {
 	put trace "$markers/$1/probe"
 }

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for the suites that test names of markers as trace events.
+# Functions for tests of the trace events of single markers.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 own=$tracing/events/kmarkers
-# The parameter that takes the commands of markers/control, also where debugfs is locked down.
+# The parameter that accepts the commands of markers/control, also where debugfs is locked down.
 # shellcheck disable=SC2034
 control_outside=/sys/module/kmarkers_markers/parameters/control
 cpus=$(nproc)
 
-# hit_fields WHAT: hit markers on every CPU, in the first module or in the one that $again selects
+# hit_fields WHAT: hit markers on every CPU, in kmarkers_test_fields or, if $again is _again, in
+# kmarkers_test_fields_again
 hit_fields() {
 	put "$1" "/sys/module/kmarkers_test_fields$again/parameters/hit"
 }
@@ -21,18 +22,20 @@ records() {
 	sed -n "s/.*: $1: //p" "$tracing/${2:+instances/$2/}trace"
 }
 
-# recorded NAME EVENT HIT WANTED: hit, and pass if the event has that many records
+# recorded NAME EVENT HIT WANTED: hit markers; a test that passes if the event has WANTED records
 recorded() {
 	echo >"$tracing"/trace
 	hit_fields "$3"
 	same "$1" "$(records "$2" | wc -l)" "$4"
 }
 
+# is_on NAME: succeeds if a marker whose name begins like that is on
 is_on() {
 	grep -q "^$1 on" "$debugfs"/markers/list
 }
 
-# bpftrace_reads_events NAME: succeeds if bpftrace can read an event of the kernel's own
+# bpftrace_reads_events NAME: succeeds if bpftrace can read a tracepoint of the kernel; else skips
+# test NAME
 bpftrace_reads_events() {
 	command -v bpftrace >/dev/null && bpftrace \
 		-e 'tracepoint:sched:sched_process_exec { printf("pid %d\n", args->pid); }' \
@@ -41,18 +44,18 @@ bpftrace_reads_events() {
 	return 1
 }
 
-# The beginning of commands that trace-cmd runs: a recorder that is stopped before it has begun
-# records nothing.
+# Put in front of commands that trace-cmd runs: it records nothing if the command ends before its
+# recorder has started.
 # shellcheck disable=SC2034
 begun="sleep 1; "
 
-# has_ended PID: succeeds if the process has ended, even if nobody has waited for it
+# has_ended PID: succeeds if the process has ended or is a zombie
 has_ended() {
 	! grep -q "^State:[[:space:]]*[^Z[:space:]]" "/proc/$1/status" 2>/dev/null
 }
 
-# end_tracer PID: interrupt bpftrace until it ends: it loses an interrupt that arrives while it is
-# not waiting for events
+# end_tracer PID: send SIGINT to bpftrace until it ends: it may miss a signal that arrives while it
+# is not waiting for events
 end_tracer() {
 	for _ in 1 2 3; do
 		kill -INT "$1"
@@ -68,64 +71,64 @@ bpftrace_version() {
 }
 
 test_own_records() {
-	same "off at first" "$(cat "$own"/fd_request/enable)" 0
-	recorded "no record while it is off" fd_request request 0
-	try "on" put 1 "$own"/fd_request/enable
+	same "the event is off before it is enabled" "$(cat "$own"/fd_request/enable)" 0
+	recorded "a hit has no record while the event is off" fd_request request 0
+	try "the event is enabled" put 1 "$own"/fd_request/enable
 	is_on fd_request
-	result $? "sites of an event are on"
-	recorded "a record of each hit" fd_request "request 100" $((100 * cpus))
-	recorded "a record of one more hit" fd_request request "$cpus"
-	same "what a record says" "$(records fd_request | sort -u)" "sector 0 bytes 512 name even"
+	result $? "the sites of an enabled event are on"
+	recorded "each of 100 hits on each CPU has a record" fd_request "request 100" $((100 * cpus))
+	recorded "one more hit on each CPU has a record" fd_request request "$cpus"
+	same "a record has the fields of its hit" "$(records fd_request | sort -u)" "sector 0 bytes 512 name even"
 	put 1 "$own"/fd_typed/enable
-	recorded "a record of each hit of a typed marker" fd_typed "typed 10" $((10 * cpus))
-	same "what records of a typed marker say" "$(records fd_typed | sort -u | head -n 1)" \
+	recorded "each hit of a typed marker has a record" fd_typed "typed 10" $((10 * cpus))
+	same "a record of a typed marker has the fields of its hit" "$(records fd_typed | sort -u | head -n 1)" \
 		"sector 0 bytes 512"
 	put 1 "$own"/fd_bad/enable
 	echo >"$tracing"/trace
 	hit_fields bad
-	same "strings that cannot be read" "$(records fd_bad | sort -u)" \
+	same "a string that cannot be read is recorded as (fault)" "$(records fd_bad | sort -u)" \
 		"string (fault) and ab then 0"
 	put 1 "$own"/fd_array/enable
 	echo >"$tracing"/trace
 	hit_fields array
-	same "arrays of bytes" "$(records fd_array | sort -u)" \
+	same "arrays of bytes are recorded" "$(records fd_array | sort -u)" \
 		"mac 00:1f:a0:ff:05:60 key 00 1f a0 ff bad 0000 nr 0"
 	put 0 "$own"/fd_array/enable
 	put 1 "$own"/fd_changing/enable
-	recorded "a record of each hit whose string changes" fd_changing "changing 500" $((500 * cpus))
-	same "no record of a string that ends elsewhere" "$(records fd_changing | grep -vc '^string [ab]*$')" 0
+	recorded "each hit has a record while its string changes" fd_changing "changing 500" $((500 * cpus))
+	same "no record has more than its string" "$(records fd_changing | grep -vc '^string [ab]*$')" 0
 	put 0 "$own"/fd_changing/enable
-	try "off" put 0 "$own"/fd_request/enable
+	try "the event is disabled" put 0 "$own"/fd_request/enable
 	put 0 "$own"/fd_typed/enable
 	put 0 "$own"/fd_bad/enable
 	! is_on fd_request
-	result $? "sites of an event are off"
-	recorded "no record after it was switched off" fd_request request 0
-	try "all of them on" put 1 "$own"/enable
-	recorded "a record with all on" fd_request request "$cpus"
-	try "all of them off" put 0 "$own"/enable
+	result $? "the sites of a disabled event are off"
+	recorded "a hit has no record after the event was disabled" fd_request request 0
+	try "all events are enabled at once" put 1 "$own"/enable
+	recorded "a hit has a record while all events are enabled" fd_request request "$cpus"
+	try "all events are disabled at once" put 0 "$own"/enable
 	! is_on fd_
-	result $? "all sites are off"
+	result $? "all sites are off when all events are disabled"
 }
 
 test_own_filters() {
 	put 1 "$own"/fd_request/enable
-	try "filter of a number" put "sector >= 3" "$own"/fd_request/filter
-	recorded "what passes it" fd_request "request 10" $((7 * cpus))
-	try "filter of a string" put 'name == "odd" && bytes == 512' "$own"/fd_request/filter
-	recorded "what passes that" fd_request "request 10" $((5 * cpus))
-	refused "filter of a field that is not there" "Invalid argument" \
+	try "a filter on a number is accepted" put "sector >= 3" "$own"/fd_request/filter
+	recorded "only hits that pass the filter on a number have records" fd_request "request 10" $((7 * cpus))
+	try "a filter on a string is accepted" put 'name == "odd" && bytes == 512' "$own"/fd_request/filter
+	recorded "only hits that pass the filter on a string have records" fd_request "request 10" $((5 * cpus))
+	refused "a filter on an unknown field is refused" "Invalid argument" \
 		put "nothing == 1" "$own"/fd_request/filter
 	put 0 "$own"/fd_request/filter
-	recorded "all without a filter" fd_request "request 10" $((10 * cpus))
+	recorded "each hit has a record after the filter is removed" fd_request "request 10" $((10 * cpus))
 	if [ -e "$own"/fd_request/hist ]; then
-		try "histogram" put "hist:keys=name:vals=sector" "$own"/fd_request/trigger
+		try "a histogram trigger is accepted" put "hist:keys=name:vals=sector" "$own"/fd_request/trigger
 		hit_fields "request 10"
 		grep -q "name: odd .*hitcount: *$((5 * cpus))  sector: *$((25 * cpus))\$" "$own"/fd_request/hist
-		result $? "hits and sums in it"
+		result $? "the histogram has the hits and the sums"
 		put "!hist:keys=name:vals=sector" "$own"/fd_request/trigger
 	else
-		skip "histogram" "this kernel has none"
+		skip "a histogram trigger is accepted" "this kernel has none"
 	fi
 	put 0 "$own"/fd_request/enable
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests of the notes of kmarkers_test_notes, and the hits that every tracer must show.
+# Functions for tests of the notes of kmarkers_test_notes, and the hits that each tracer must show.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -10,7 +10,7 @@ notes=$debugfs/sdt/notes
 # shellcheck disable=SC2034 # for the scripts that source this
 levels="o1 o2 o3 fp"
 
-# Hits of two notes at one address may come in any order, so the lines are sorted.
+# Notes at the same address may be hit in any order, so the lines are sorted.
 sort >/tmp/wanted <<'EOF'
 none
 registers -1 2 3 4 5 1099511627776 -2
@@ -30,34 +30,35 @@ loop 1
 loop 2
 EOF
 
-# alike FILE WANTED: succeeds if the lines are the same, in any order
-alike() {
+# same_lines FILE WANTED: succeeds if the lines are the same, in any order
+same_lines() {
 	sort "$1" >/tmp/sorted
 	cmp -s /tmp/sorted "$2" && return
 	diff "$2" /tmp/sorted | sed 's/^/# /'
 	return 1
 }
 
-# note_lines LEVEL BEGIN: print the lines of the file notes with that beginning, for functions of
-# the level
+# note_lines LEVEL BEGIN: print the lines of sdt/notes that begin with BEGIN, for functions compiled
+# at that optimisation level
 note_lines() {
 	grep "^$2.*kmarkers_test_notes.*[:=]$1_" "$notes"
 }
 
 all_kprobes=/sys/kernel/debug/kprobes/list
 
-# note_is TEXT: succeeds if a line about a note in the list begins with the text
+# note_is TEXT: succeeds if a line of sdt/list about a note of the module begins with the text
 note_is() {
 	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
 }
 
+# note_kprobes: print the number of kprobes in the module
 note_kprobes() {
 	grep -c " kmarkers_test_notes " "$all_kprobes"
 }
 
-# Once the module is unloaded, its kprobes and its lines are gone.
+# Checks that an unloaded module leaves no kprobe and no line in the list.
 test_notes_left() {
-	same "no kprobe is left of a module" "$(note_kprobes)" 0
+	same "an unloaded module leaves no kprobe" "$(note_kprobes)" 0
 	lacks "^tnotes:" "$debugfs/sdt/list"
-	result $? "no note of the module is left"
+	result $? "the list has no note of an unloaded module"
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests beside other owners of text: kprobes, ftrace, live patches.
+# Functions for tests beside other code that patches text: kprobes, ftrace and live patches.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
-# pid_is WANTED: succeeds if getppid returns WANTED; "real" stands for any number of a process
+# pid_is WANTED: succeeds if getppid returns WANTED; "real" stands for any valid process ID
 pid_is() {
 	pid=$(parent_pid)
 	case $1 in
@@ -16,7 +16,7 @@ pid_is() {
 	}
 }
 
-# new_hits: succeeds if the probe "site" was hit since the last call
+# new_hits: succeeds if the kprobe "site" was hit since the last call
 new_hits() {
 	hits=$(probe_hits site)
 	old_hits=${last_hits:-0}
@@ -24,15 +24,15 @@ new_hits() {
 	[ "${hits:-0}" -gt "$old_hits" ]
 }
 
-# make_owner KIND: put a kprobe on the call, or another owner on the function. No kernel optimises a
-# kprobe on a call.
+# make_owner KIND: register a disabled or armed kprobe on the call, or attach ftrace or a live patch
+# to the function. The kernel does not optimise a kprobe on a call.
 make_owner() {
 	last_hits=0
 	case $1 in
 	disabled) add_probe site "$getppid" "$call" ;;
 	armed) add_probe site "$getppid" "$call" && enable_probe site ;;
 	ftrace)
-		# The function has several names, one of which is enough.
+		# Several symbols have the address of the function; one of them is enough.
 		put "$(grep -m 1 getppid "$tracing"/available_filter_functions)" \
 			"$tracing"/set_ftrace_filter && put function "$tracing"/current_tracer
 		;;

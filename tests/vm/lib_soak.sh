@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Activities of a soak, and checks between its rounds.
+# Functions of the suite soak: the activities that run in parallel, and the checks between rounds.
 # shellcheck source=tests/vm/lib_togglers.sh
 . /tests/lib_togglers.sh
 # shellcheck source=tests/vm/lib_storms.sh
@@ -13,19 +13,19 @@
 soak_sdt=/sys/module/kmarkers_test_sdt/parameters
 hundred=/sys/module/kmarkers_test_hundred/parameters
 recorder=$tracing/instances/soak
-# Modules that stay loaded, and modules that are loaded and unloaded in turn.
+# Modules that stay loaded for the whole test, and modules that are loaded and unloaded in turn.
 residents="kmarkers_test kmarkers_test_core kmarkers_test_entry kmarkers_test_sdt kmarkers_test_hundred"
 visitors="example_typed kmarkers_test_fields kmarkers_test_sdt_more kmarkers_test_notes kmarkers_test_events"
-# Cases that can share the counters of the patcher, and restore all values.
+# Cases of kmarkers_test that can run beside other changes of text, and restore all values.
 storm_cases="patcher_storm_of_jumps patcher_storm_of_kinds patcher_storm_of_traps markers_storm
 	markers_storm_exactly_once typed_storm_exactly_once sdt_storm_exactly_once core_text_storm"
-# The growth of the kernel's memory that a soak may cause between its second round and its end.
+# The limit for the growth of kernel memory from the second round to the end, in kB.
 most_growth_kb=1024
-# The number of hits in each turn.
+# The number of hits of each function and probe in a turn of toggle_hits or toggle_others.
 hits_each=20
 
-# Arms all functions and SDT probes of the test modules and a hundred markers; toggle_parts arms
-# some of the same in a second process.
+# Enable and disable all functions and SDT probes of the test modules and a hundred markers;
+# toggle_parts, in a second process, does so with some of them.
 toggle_arms() {
 	put "kmarkers_test_entry count" "$entry/control"
 	put "tsdt:::* event" "$debugfs/sdt/control"
@@ -53,8 +53,8 @@ hit_all() {
 	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
-# Every busy loop sleeps in between. If one thread of the emulator runs all CPUs, a CPU that waits
-# for another CPU waits until the turn of that one ends, and a busy CPU has a long turn.
+# The loops that hit sites sleep in each turn. If one thread emulates all CPUs, a CPU that waits for
+# another CPU has to wait for the end of its time slice, which is long if that CPU is busy.
 toggle_hits() {
 	hit_all && sleep 0.3
 }
@@ -63,7 +63,7 @@ toggle_others() {
 	hit_all && sleep 0.3
 }
 
-# A call in the kernel's own getppid is redirected, and restored.
+# Redirect a call in the kernel's getppid, and restore it.
 toggle_redirect() {
 	command_core redirect "$getppid" "$callee" || return
 	until command_core restore; do
@@ -77,7 +77,7 @@ toggle_visitors() {
 	done
 }
 
-# Runs the storm cases in turn, one at a time.
+# Run the next of the storm cases.
 toggle_storms() {
 	[ "$storms_left" ] || storms_left=$storm_cases
 	# shellcheck disable=SC2086 # they are words
@@ -91,12 +91,12 @@ toggle_storms() {
 }
 storms_left=
 
-# meminfo NAME: print a line of /proc/meminfo in kB
+# meminfo NAME: print the value of that line of /proc/meminfo, in kB
 meminfo() {
 	sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo
 }
 
-# Fills the available memory except 32 MB, so that the kernel has to reclaim.
+# Fill the available memory except 32 MB, so that the kernel has to reclaim memory.
 toggle_memory() {
 	dd if=/dev/zero of=/pressure/file bs=1M count=$(($(meminfo MemAvailable) / 1024 - 32)) 2>/dev/null
 	now=$(meminfo MemFree)
@@ -105,7 +105,7 @@ toggle_memory() {
 	sleep 3
 }
 
-# Arms the counters of a round, and notes the counts so far.
+# arm_counters: switch on the counting of a round, and store the counts so far in $before
 arm_counters() {
 	put "kmarkers_test_entry:te_leaf count" "$entry/control"
 	put "tsdt:::io-start count" "$debugfs/sdt/control"
@@ -122,49 +122,51 @@ disarm_counters() {
 	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
 }
 
-# records_written: print how many records were written to the instance, including overwritten ones
+# records_written: print the number of records written to the trace instance, with those overwritten
 records_written() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$recorder/trace"
 }
 
-# hits_so_far: print the hits of entries, of exits, of an SDT probe's two sites, and the records
+# hits_so_far: print the numbers of entries and exits of te_leaf, of hits of an SDT probe, and of
+# records in the trace instance
 hits_so_far() {
 	echo "$(entry_hits entry te_leaf) $(entry_hits exit te_leaf)" \
 		"$(awk '/^tsdt:.*:io-start / { sum += $5 } END { print sum + 0 }' "$debugfs/sdt/list")" \
 		"$(records_written)"
 }
 
-# counted_since COUNTED: print the differences between the present hits and those in COUNTED
+# counted_since COUNTED: print the differences between what hits_so_far prints now and COUNTED
 counted_since() {
 	# shellcheck disable=SC2046,SC2086 # they are numbers
 	set -- $1 $(hits_so_far)
 	echo "$(($5 - $1)) $(($6 - $2)) $(($7 - $3)) $(($8 - $4))"
 }
 
-# marker_counts: print the counts of the ten markers, each number once
+# marker_counts: print the hit counts of the ten counted markers, each distinct number once
 marker_counts() {
 	cat "$markers_dir"/many_00?/stats | sed -n 's/^hits //p' | sort -u
 }
 
-# text_now: print the bytes of every site, and of the kernel's two functions that are changed. Of a
-# typed marker's stub only the entry is printed: the code that the entry jumps over still holds the
-# last probe.
+# text_now: print the bytes of every site, and of the two functions of the kernel that are changed.
+# Of a typed marker's stub only the first instruction is printed, because the bytes behind it are
+# unused while the marker is off, and still hold the address of the last probe.
 text_now() {
 	awk '$2 ~ /^__marker_stub_/ { split($2, part, "+"); if (part[1] == stub) next; stub = part[1] }
 		{ print }' "$debugfs/patcher/sites"
 	for function in "$getppid" "$getpid"; do
-		ask bytes "$(add "$(address "$function")" 0)" 64
+		ask_core bytes "$(add_hex "$(address "$function")" 0)" 64
 	done
 }
 
-# owners_now: print all else that changes text: modules, probes, traced functions; and the CPUs
+# owners_now: print the state of all other code that changes text: modules, kprobes, uprobes and
+# ftrace; and the CPUs that are online
 owners_now() {
 	cut -d" " -f1 /proc/modules | sort
 	cat /sys/kernel/debug/kprobes/list "$tracing/enabled_functions" "$tracing/uprobe_events" \
 		"$tracing/kprobe_events" "$tracing/current_tracer" /sys/devices/system/cpu/online
 }
 
-# unchanged WHAT: succeeds if WHAT_now prints what it printed at the beginning
+# unchanged WHAT: succeeds if the function WHAT_now prints the same as before the first round
 unchanged() {
 	"${1}_now" >"/tmp/$1.now"
 	cmp -s "/tmp/$1.now" "/tmp/$1.first" && return
@@ -172,7 +174,7 @@ unchanged() {
 	return 1
 }
 
-# used_kb: print how much memory the kernel itself uses, after it dropped its caches
+# used_kb: drop caches, and print how much memory the kernel itself uses, in kB
 used_kb() {
 	cat "$debugfs/markers/list" >/dev/null
 	echo 3 >/proc/sys/vm/drop_caches
@@ -183,7 +185,7 @@ used_kb() {
 		/proc/meminfo
 }
 
-# memory_parts: print the parts of that memory, and each cache of the slab allocator, in kB
+# memory_parts: print the parts of the kernel's memory, and the size of each slab cache, in kB
 memory_parts() {
 	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { print $1, $2 }' /proc/meminfo
 	awk 'NR > 2 { print $1, $15 * $6 * 4 }' /proc/slabinfo
@@ -196,7 +198,8 @@ grown_parts() {
 		$2 - first[$1] >= 16 { printf " %s %d kB", $1, $2 - first[$1] }' /tmp/parts.first /tmp/parts.now
 }
 
-# grew_little: succeeds if the kernel uses little more memory than after the second round
+# grew_little: succeeds if the kernel's memory grew by at most $most_growth_kb since the second
+# round
 grew_little() {
 	used=$(used_kb)
 	[ "$((used - first_kb))" -le "$most_growth_kb" ]

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Activities that change text, repeated in the background: kprobes, ftrace, live patches, static keys,
-# and CPUs and modules that come and go.
+# Activities that change text, repeated in the background: kprobes, ftrace, live patches, static
+# keys, CPU hotplug, and the loading and unloading of modules.
 # shellcheck source=tests/vm/lib_owners.sh
 . /tests/lib_owners.sh
 
 cpu1=/sys/devices/system/cpu/cpu1/online
 
 # in_background NAME COMMAND: repeat the command in the background until /tmp/background is removed.
-# /tmp/turns.NAME counts the turns that worked, /tmp/vain.NAME those that failed, and /tmp/why.NAME
-# holds the last error.
+# /tmp/turns.NAME has the number of turns that succeeded, /tmp/vain.NAME the number of those that
+# failed, and /tmp/why.NAME the last error.
 in_background() {
 	name=$1
 	shift
@@ -31,15 +31,16 @@ in_background() {
 	) &
 }
 
-# went_on NAME...: each command of in_background must have worked in more than half of its turns
+# went_on NAME...: a test for each command of in_background: it succeeded in more than half of its
+# turns
 went_on() {
 	for name in "$@"; do
 		turns=$(cat "/tmp/turns.$name")
 		vain=$(cat "/tmp/vain.$name")
-		echo "# $name: $turns turns worked, $vain failed"
+		echo "# $name: $turns turns succeeded, $vain failed"
 		[ "$vain" -eq 0 ] || sed 's/^/# /' "/tmp/why.$name"
 		[ "$turns" -gt "$vain" ]
-		result $? "$name worked in more than half of its turns"
+		result $? "$name in the background: more than half of its turns succeeded"
 	done
 }
 
@@ -57,13 +58,13 @@ toggle_keys() {
 		put 0 /proc/sys/kernel/sched_schedstats
 }
 
-# One of the two CPUs goes offline and comes back.
+# Take CPU 1 offline and online.
 toggle_cpu() {
 	put 0 "$cpu1" && [ "$(cat "$cpu1")" = 0 ] && sleep 0.2 && put 1 "$cpu1" && sleep 0.3
 }
 
-# The module with the marker and the module with its probe are loaded and unloaded in separate
-# loops, so that either is loaded or unloaded at any moment of a change of the marker's sites.
+# Load and unload the module with the marker, and the module with its probe. Each is repeated in a
+# loop of its own, so that either may be loaded or unloaded during a change of the marker's sites.
 toggle_client() {
 	insmod /modules/example_client.ko && rmmod example_client
 }
@@ -72,14 +73,14 @@ toggle_marker() {
 	insmod /modules/example_probe.ko && rmmod example_probe
 }
 
-# A module without sites.
+# Load and unload a module without sites.
 toggle_stranger() {
 	insmod /modules/kmarkers_test_stranger.ko && rmmod kmarkers_test_stranger
 }
 
-# While a storm keeps tasks busy, the kernel may take longer to disable a live patch than
-# remove_owner waits. Until it has, the module stays loaded and insmod fails. Writing to "force" is
-# no remedy: the kernel never unloads a patch whose disabling was forced.
+# remove_late_livepatch: remove a live patch that the last turn left. While a storm keeps tasks
+# busy, the kernel may take longer to disable a live patch than remove_owner waits. Writing to
+# "force" would not help: the kernel never unloads a live patch that was forced.
 remove_late_livepatch() {
 	remove_owner livepatch && echo >>/tmp/late_livepatches
 }
@@ -90,7 +91,7 @@ toggle_livepatch() {
 	remove_owner livepatch || remove_late_livepatch
 }
 
-# A kprobe in the kernel and a uprobe in a program: breakpoints that are not the patcher's.
+# Use a kprobe in the kernel and a uprobe in a program, which set breakpoints of their own.
 toggle_probes() {
 	add_probe noise "$getpid" "$call" &&
 		echo "p:kmarkers/user /bin/busybox:$busybox_entry" >>"$tracing"/uprobe_events &&
@@ -119,8 +120,8 @@ has_toggler() {
 	esac
 }
 
-# prepare_togglers: find what toggle_probes puts its probes on: the call in getpid, and the program's
-# entry as an offset in its file, whether the program is linked to 4 MiB or to 0.
+# prepare_togglers: find the places of the probes of toggle_probes: the call in getpid, and the
+# entry point of the program as an offset in its file, whether it is linked at 4 MiB or at 0
 prepare_togglers() {
 	busybox_entry=$(($(od -A n -t u8 -j 24 -N 8 /bin/busybox) & 0x3fffff))
 	: >/tmp/late_livepatches
@@ -128,14 +129,14 @@ prepare_togglers() {
 	find_call "$getpid"
 }
 
-# find_togglers: set $togglers to the names of those that have something to toggle in this kernel
+# find_togglers: set $togglers to the names of the activities that this kernel supports
 find_togglers() {
 	togglers=
 	for each in tracer keys cpu client marker stranger livepatch probes; do
 		if has_toggler $each; then
 			togglers="$togglers $each"
 		else
-			skip "$each worked in more than half of its turns" "this kernel has none"
+			skip "$each in the background: more than half of its turns succeeded" "this kernel lacks it"
 		fi
 	done
 }

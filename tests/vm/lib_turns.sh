@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests that measure several methods in turns. Each name has a file with its
-# measurements in microseconds.
+# Functions for tests that measure several methods alternately. Each method has a name, and a file
+# with its measurements in microseconds.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# microseconds: set $now to the time since boot, without a process, which takes longer than some of
-# what is measured
+# microseconds: set $now to the time since boot in microseconds. This starts no process, which would
+# take longer than some of the measured commands.
 microseconds() {
 	{
 		read -r _
@@ -16,20 +16,21 @@ microseconds() {
 	now=$((now / 1000))
 }
 
-# note NAME MICROSECONDS: add a measurement
-note() {
+# add_measurement NAME MICROSECONDS: add a measurement of the method
+add_measurement() {
 	echo "$2" >>"/tmp/turns-$1"
 }
 
-# timed_turn NAME COMMAND...: note how long a command takes that starts no process
+# timed_turn NAME COMMAND...: run a command that starts no process, and add its duration as a
+# measurement
 timed_turn() {
 	turn=$1
 	shift
 	microseconds
 	began=$now
-	"$@" || result 1 "measured for $turn: $*"
+	"$@" || result 1 "the command measured for $turn succeeds: $*"
 	microseconds
-	note "$turn" $((now - began))
+	add_measurement "$turn" $((now - began))
 }
 
 # median_of NAME: print the median of the measurements

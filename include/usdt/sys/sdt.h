@@ -4,16 +4,16 @@
  *
  * OVERVIEW
  *
- * A program that has such probes compiles with this header unchanged: put its directory
- * include/usdt in front of others.  Each probe is one nop, and a note in the program's file says
- * where it is and where its arguments are.  readelf -n, gdb, perf, bpftrace and SystemTap read it.
+ * A program with such probes compiles with this header unchanged: put the directory include/usdt
+ * before other include directories.  Each probe is one nop, and an ELF note holds its address and
+ * the locations of its arguments.  readelf -n, gdb, perf, bpftrace and SystemTap read the notes.
  *
  *	#include <sys/sdt.h>
  *
  *	DTRACE_PROBE2(server, request__start, id, text);
  *
  * Arguments are integers, pointers, arrays, enums and floating-point numbers, twelve at most.
- * They are computed whether a tracer listens or not, unless the program checks that first:
+ * They are computed even if no tracer is attached, unless the program checks a semaphore first:
  *
  * SEMAPHORES
  *
@@ -27,19 +27,19 @@
  *	if (server_request__start_semaphore)
  *		DTRACE_PROBE2(server, request__start, id, describe(request));
  *
- * The note has its address, and tracers add one to it while they listen.  Headers written by
- * "dtrace -h" do the same.
+ * The note holds the counter's address, and each tracer increments the counter while it is
+ * attached.  Headers written by "dtrace -h" contain the same check.
  *
  * SITES
  *
  * With USDT_SITES the same probes are also sites of <kmarkers/sdt.h>, of the flavour jump: a
  * handler in the process may be attached to them, sdt_attach("server:::request-start", ...).  The
- * program is then compiled and linked as Documentation/native.md says.  A handler gets the first
- * seven arguments, and a floating-point number among these is refused.  Tracers of another
- * process do not reach a program that has called kmarkers_start(): it executes moved text.
+ * program is then compiled and linked as described in Documentation/native.md.  A handler gets the
+ * first seven arguments; a floating-point number among these does not compile.  Tracers in other
+ * processes get no hits of a program that has called kmarkers_start(), because its text was moved.
  *
  * LANGUAGES: C from C99 on and C++ from C++98 on, by gcc and clang; USDT_SITES needs C in the
- * GNU dialect.  Assembler has no macro here.
+ * GNU dialect.  There is no macro for assembler files.
  *
  * Source of the format:
  * https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3 of the notes.
@@ -59,7 +59,7 @@
 #define __USDT_SITE(provider, name, n, args...)
 #endif
 
-/* 1 to 4 are integers of all kinds, 5 is a pointer or an array, 8 a floating-point number. */
+/* __builtin_classify_type() is 1 to 4 for integers, 5 for pointers, 8 for floating-point types. */
 #define __USDT_IS_REAL(a)	(__builtin_classify_type(a) == 8)
 
 #ifdef __cplusplus
@@ -86,7 +86,7 @@ template <> struct __usdt_type<long double> { enum { is_signed = 0, size = sizeo
 
 /*
  * The value that is passed for an argument: a pointer for an array, a double for a long double,
- * and an int for a byte, because gdb does not know registers of a byte.
+ * and an int for a byte, because gdb does not know registers %r8b to %r15b.
  */
 #define __USDT_INLINE	static inline __attribute__((__always_inline__, __unused__))
 template <typename T> __USDT_INLINE T __usdt_value(T a) { return a; }
@@ -109,7 +109,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 	(__builtin_classify_type(a) == 5 ? (int)sizeof(void *) :	\
 	 __USDT_IS_LONG(a) ? (int)sizeof(double) : (int)sizeof(a))
 #define __USDT_IS_SIGNED(a)	((__USDT_INTEGER(a))-1 < (__USDT_INTEGER(a))1)
-/* gdb does not know registers of a byte: a byte is passed as an int.  A long double is a double. */
+/* A byte is passed as an int: gdb does not know %r8b to %r15b.  A long double is a double. */
 #define __USDT_IS_LONG(a)	(__USDT_IS_REAL(a) && sizeof(a) > 8)
 #define __USDT_IS_BYTE(a)	(__USDT_IS_INTEGER(a) && sizeof(a) == 1)
 #define __USDT_VALUE(a)							\
@@ -119,14 +119,14 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 						    (a)))
 #endif
 
-/* The size has the sign of the type, and a 1 in front of it for a floating-point number. */
+/* Size in bytes: negative for a signed integer, plus 100 for a floating-point number. */
 #define __USDT_CODE(a)							\
 	(__USDT_IS_REAL(a) ? 100 + __USDT_SIZE(a) :			\
 	 __USDT_IS_SIGNED(a) ? -__USDT_SIZE(a) : __USDT_SIZE(a))
 
 /*
- * Up to six arguments are in registers or constants: not every tracer finds a static or a
- * thread-local variable in memory.  There are not enough registers for more.
+ * Up to six arguments are in registers or constants, because not every tracer finds a static or a
+ * thread-local variable in memory.  More arguments may be in memory: registers do not suffice.
  */
 #define __USDT_IN(operand, a)	"n" (__USDT_CODE(a)), operand (__USDT_VALUE(a))
 #define __USDT_ALL_1(operand, a)		__USDT_IN(operand, a)
@@ -155,7 +155,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 #define __USDT_IN_11(args...)	__USDT_ALL_11("nor", args)
 #define __USDT_IN_12(args...)	__USDT_ALL_12("nor", args)
 
-/* One argument: its size and operand, which are two operands of the statement. */
+/* Text of one argument, SIZE@OPERAND; @code and @value are numbers of asm operands. */
 #define __USDT_TEXT(code, value)					\
 	"	.if %c" #code " > 100\n"				\
 	"	.ifc %c" #code ",104\n	.ascii \"4f@\"\n	.endif\n"\
@@ -183,7 +183,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 #define __USDT_SEMAPHORE(provider, name)	"0"
 #endif
 
-/* Linkers that collect garbage keep the base because the code of the probe refers to it. */
+/* The .reloc makes the code refer to .stapsdt.base: a linker with --gc-sections keeps it. */
 #define __USDT_PROBE(provider, name, n, args...)			\
 	__USDT_PROBE_OF(provider, name, n, ## args)
 #define __USDT_PROBE_OF(provider, name, n, args...)			\
@@ -244,7 +244,7 @@ do {									\
 	__SDT_SITE_OF_ITS_OWN(jump, provider, name, 7, "", a1, a2, a3, a4, a5, a6, a7);
 #endif
 
-/* <kmarkers/sdt.h> has other macros of these names, for code of kernels. */
+/* <kmarkers/sdt.h> defines other macros of these names, for kernel code. */
 #undef DTRACE_PROBE
 #undef DTRACE_PROBE1
 #undef DTRACE_PROBE2
@@ -253,79 +253,79 @@ do {									\
 #undef DTRACE_PROBE5
 
 /**
- * STAP_PROBE0() - a probe without arguments
+ * STAP_PROBE0() - place a probe without arguments
  * @provider: its provider
  * @name: its name
  */
 #define STAP_PROBE0(provider, name)					\
 	__USDT_PROBE(provider, name, 0)
 /**
- * STAP_PROBE() - a probe without arguments, as STAP_PROBE0()
+ * STAP_PROBE() - place a probe without arguments, as STAP_PROBE0()
  */
 #define STAP_PROBE(provider, name)					\
 	__USDT_PROBE(provider, name, 0)
 /**
- * STAP_PROBE1() - a probe with one argument
+ * STAP_PROBE1() - place a probe with one argument
  */
 #define STAP_PROBE1(provider, name, a1)					\
 	__USDT_PROBE(provider, name, 1, a1)
 /**
- * STAP_PROBE2() - a probe with two arguments
+ * STAP_PROBE2() - place a probe with two arguments
  */
 #define STAP_PROBE2(provider, name, a1, a2)				\
 	__USDT_PROBE(provider, name, 2, a1, a2)
 /**
- * STAP_PROBE3() - a probe with three arguments
+ * STAP_PROBE3() - place a probe with three arguments
  */
 #define STAP_PROBE3(provider, name, a1, a2, a3)				\
 	__USDT_PROBE(provider, name, 3, a1, a2, a3)
 /**
- * STAP_PROBE4() - a probe with four arguments
+ * STAP_PROBE4() - place a probe with four arguments
  */
 #define STAP_PROBE4(provider, name, a1, a2, a3, a4)			\
 	__USDT_PROBE(provider, name, 4, a1, a2, a3, a4)
 /**
- * STAP_PROBE5() - a probe with five arguments
+ * STAP_PROBE5() - place a probe with five arguments
  */
 #define STAP_PROBE5(provider, name, a1, a2, a3, a4, a5)			\
 	__USDT_PROBE(provider, name, 5, a1, a2, a3, a4, a5)
 /**
- * STAP_PROBE6() - a probe with six arguments
+ * STAP_PROBE6() - place a probe with six arguments
  */
 #define STAP_PROBE6(provider, name, a1, a2, a3, a4, a5, a6)		\
 	__USDT_PROBE(provider, name, 6, a1, a2, a3, a4, a5, a6)
 /**
- * STAP_PROBE7() - a probe with seven arguments
+ * STAP_PROBE7() - place a probe with seven arguments
  */
 #define STAP_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7)		\
 	__USDT_PROBE(provider, name, 7, a1, a2, a3, a4, a5, a6, a7)
 /**
- * STAP_PROBE8() - a probe with eight arguments
+ * STAP_PROBE8() - place a probe with eight arguments
  */
 #define STAP_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8)	\
 	__USDT_PROBE(provider, name, 8, a1, a2, a3, a4, a5, a6, a7, a8)
 /**
- * STAP_PROBE9() - a probe with nine arguments
+ * STAP_PROBE9() - place a probe with nine arguments
  */
 #define STAP_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9)	\
 	__USDT_PROBE(provider, name, 9, a1, a2, a3, a4, a5, a6, a7, a8, a9)
 /**
- * STAP_PROBE10() - a probe with ten arguments
+ * STAP_PROBE10() - place a probe with ten arguments
  */
 #define STAP_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)\
 	__USDT_PROBE(provider, name, 10, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
 /**
- * STAP_PROBE11() - a probe with eleven arguments
+ * STAP_PROBE11() - place a probe with eleven arguments
  */
 #define STAP_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)\
 	__USDT_PROBE(provider, name, 11, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
 /**
- * STAP_PROBE12() - a probe with twelve arguments
+ * STAP_PROBE12() - place a probe with twelve arguments
  */
 #define STAP_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)\
 	__USDT_PROBE(provider, name, 12, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
 /**
- * STAP_PROBEV() - a probe with zero to twelve arguments
+ * STAP_PROBEV() - place a probe with zero to twelve arguments
  */
 #define STAP_PROBEV(provider, name, args...)				\
 	__USDT_PROBEV(provider, name, __USDT_COUNT(name, ## args), ## args)

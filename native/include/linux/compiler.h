@@ -4,7 +4,7 @@
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #ifdef NATIVE_BUILD
-/* Spelt with underscores so that a program may write __attribute__((noinline)). */
+/* Defined only in builds of this tree: other programs may write __attribute__((noinline)). */
 #define noinline		__attribute__((__noinline__))
 #endif
 #define __rcu
@@ -25,7 +25,7 @@
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value)	(*(volatile __typeof__(x) *)&(x) = (value))
 #endif
-/* x86 keeps reads in order, and writes: only the compiler has to be stopped. */
+/* x86 reorders neither loads with loads nor stores with stores: a compiler barrier is enough. */
 #define smp_rmb()		barrier()
 #define smp_wmb()		barrier()
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* FNV-1a in place of jhash(): the callers work with any hash. */
+/* FNV-1a instead of jhash(): callers work with any hash function. */
 #ifndef NATIVE_JHASH_H
 #define NATIVE_JHASH_H
 #include <linux/types.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <linux/mutex.h>
 
-/* Checks that the mutex is held, by any thread; only in programs built to look for faults. */
+/* Abort if no thread holds the mutex.  Only builds with a sanitizer check this. */
 static inline void lockdep_assert_held(struct mutex *m)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Disabled preemption is an RCU read-side section, which is what its users need. */
+/* Disabled preemption is emulated by an RCU read-side section, which is all that callers need. */
 #ifndef NATIVE_PREEMPT_H
 #define NATIVE_PREEMPT_H
 #include <linux/rcupdate.h>

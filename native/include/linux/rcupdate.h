@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RCU for the threads of a program: native/rcu.c.  Readers are inlined, which costs less
- * than calls: stores and compiler barriers, because writers use membarrier(2).
+ * RCU for the threads of a program, implemented in native/rcu.c.  The functions for readers are
+ * inline and consist of stores and compiler barriers, because writers use membarrier(2).
  */
 #ifndef NATIVE_RCUPDATE_H
 #define NATIVE_RCUPDATE_H
 #include <stdbool.h>
 #include <linux/compiler.h>
 
-/* Member of an object to be freed: link in the queue of such objects, and period to wait for. */
+/*
+ * Member of an object that is freed after a grace period: link in the queue of such objects,
+ * address of the object, and the period before which all readers must have ended.
+ */
 struct rcu_head {
 	struct rcu_head *next;
 	void *object;
@@ -27,12 +30,12 @@ unsigned long *kmarkers_rcu_join(void);
 
 void native_rcu_synchronize(void);
 bool native_rcu_wait_briefly(unsigned long state);
-unsigned long native_rcu_begin(void);
+unsigned long native_rcu_begin_period(void);
 void native_rcu_free(struct rcu_head *head, void *object);
 
 /*
- * ThreadSanitizer does not see what orders readers before the end of a grace
- * period: operations on this variable show it the order.
+ * ThreadSanitizer does not recognise that membarrier(2) orders readers before the end of a grace
+ * period.  Atomic operations on this variable express that order.
  */
 #ifdef __SANITIZE_THREAD__
 extern unsigned long native_rcu_order;
@@ -41,10 +44,13 @@ extern unsigned long native_rcu_order;
 #define NATIVE_RCU_RELEASE()	((void)0)
 #endif
 
-/* RCU watches everywhere in a program. */
+/* RCU is always watching in a program, so there is nothing to warn of. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
-/* A signal handler may enter sections at any point of this: it leaves the depth as it was. */
+/*
+ * Enter a read-side section.  Signal handlers may do so at any point of this function, since they
+ * restore the nesting depth.
+ */
 static __always_inline void rcu_read_lock(void)
 {
 	unsigned long *reader = kmarkers_rcu_reader, inside;
@@ -68,11 +74,11 @@ static __always_inline void rcu_read_unlock(void)
 }
 
 #define synchronize_rcu()		native_rcu_synchronize()
-#define get_state_synchronize_rcu()	native_rcu_begin()
-/* Wait for a limited time: the caller holds locks, for which a reader may be waiting. */
+#define get_state_synchronize_rcu()	native_rcu_begin_period()
+/* Wait for a limited time only, because the caller holds locks that a reader may be waiting for. */
 #define cond_synchronize_rcu(state)	((void)native_rcu_wait_briefly(state))
 #define rcu_wait_succeeded(state)	native_rcu_wait_briefly(state)
-/* Free an object without waiting: a later call frees it after the grace period. */
+/* Free an object after a grace period without waiting for it: this call or a later one frees it. */
 #define kfree_rcu(ptr, member)		native_rcu_free(&(ptr)->member, ptr)
 #define kvfree_rcu(ptr, member)		kfree_rcu(ptr, member)
 

@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Let the kernel read the memory, so that a bad address is an error. */
+/* Read the memory by a system call, so that an invalid address is an error and not a fault. */
 static inline long copy_from_kernel_nofault(void *to, const void *from, size_t size)
 {
 	struct iovec here = { to, size }, there = { (void *)from, size };

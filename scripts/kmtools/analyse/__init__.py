@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From samples to results: statistics, verdicts, published numbers."""
+"""Computes results from samples: statistics, verdicts, comparison with published numbers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares times of a command between kernels, with boots as clusters."""
+"""Compares the times of a command under several kernels, with boots as clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from kmtools.analyse.student import cautious
+from kmtools.analyse.student import capped_t_quantile
 from kmtools.measure.macro import Time
 
 FEWEST = 2
@@ -17,7 +17,9 @@ OUTSIDE = 0.05
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of a label's time to the first label's; no interval where boots are too few."""
+    """The time under the kernel `label` in seconds, and its ratio to the time under the first
+    kernel. `low` and `high` are the 95 % interval, None if either kernel has fewer than FEWEST
+    boots."""
 
     label: str
     boots: int
@@ -28,28 +30,29 @@ class Ratio:
     high: float | None = None
 
 
-def by_label(times: Sequence[Time]) -> dict[str, list[float]]:
-    """For each label, in order of appearance, the mean logarithm of the times of each boot."""
+def group_logs(times: Sequence[Time]) -> dict[str, list[float]]:
+    """Return, for each label in order of appearance, the mean logarithm of the times of each
+    boot."""
     found: dict[str, dict[str, list[float]]] = {}
     for one in times:
         found.setdefault(one.label, {}).setdefault(one.boot, []).append(math.log(one.seconds))
     return {label: [fmean(logs) for logs in boots.values()] for label, boots in found.items()}
 
 
-def half_width(base: Sequence[float], other: Sequence[float]) -> float:
-    """The half-width of the confidence interval of the difference of two means (Welch)."""
+def welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
+    """Return the half-width of the confidence interval of the difference of two means (Welch)."""
     parts = [variance(logs) / len(logs) for logs in (base, other)]
     if not sum(parts):
         return 0.0
     freedom = sum(parts) ** 2 / sum(
         part**2 / (len(logs) - 1) for part, logs in zip(parts, (base, other), strict=True)
     )
-    return cautious(OUTSIDE, freedom) * math.sqrt(sum(parts))
+    return capped_t_quantile(OUTSIDE, freedom) * math.sqrt(sum(parts))
 
 
-def ratios(times: Sequence[Time]) -> list[Ratio]:
-    """The ratio of every label to the first."""
-    logs = by_label(times)
+def compute_ratios(times: Sequence[Time]) -> list[Ratio]:
+    """Return the ratio of each label to the first."""
+    logs = group_logs(times)
     found = []
     for label, own in logs.items():
         runs = sum(one.label == label for one in times)
@@ -59,17 +62,17 @@ def ratios(times: Sequence[Time]) -> list[Ratio]:
             apart = fmean(own) - fmean(base)
             row = Ratio(row.label, row.boots, row.runs, row.seconds, math.exp(apart))
             if min(len(own), len(base)) >= FEWEST:
-                half = half_width(base, own)
+                half = welch_half_width(base, own)
                 ends = math.exp(apart - half), math.exp(apart + half)
                 row = Ratio(row.label, row.boots, row.runs, row.seconds, row.ratio, *ends)
         found.append(row)
     return found
 
 
-def text(times: Sequence[Time]) -> list[list[str]]:
-    """The table of all labels."""
+def make_table(times: Sequence[Time]) -> list[list[str]]:
+    """Return the table of all labels as rows of cells."""
     lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]
-    for row in ratios(times):
+    for row in compute_ratios(times):
         ratio = "-" if row.ratio is None else f"{row.ratio:.4f}"
         span = "two boots of each are needed" if row.ratio else "-"
         if row.low is not None and row.high is not None:

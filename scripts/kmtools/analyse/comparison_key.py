@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Comparison keys: the code layouts at which rows were measured. Joins the rows of many runs.
+"""Compares the code layouts at which rows of many runs were measured, by a comparison key; merges
+the rows of many runs.
 
-The cost of a loop depends on where it lies, and another version of kmarkers lays it elsewhere. So a
-row that one run measured at four layouts and another at eight is not compared.
+The cost of a loop depends on its offset in a cache line, which differs between versions of
+kmarkers. So a row is not compared if one run measured it at four layouts and the other at eight.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ import numpy as np
 from kmtools.analyse.layouts import EIGHTHS
 from kmtools.analyse.rows import EXACT, Row
 
-# A row of a run, with the name of the run.
+# The name of a run, and a row of it.
 Entry = tuple[str, Row]
 Key = tuple[Any, ...]
 
 
-def said(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
-    """Two different sets of layouts as texts that show the difference."""
+def describe_difference(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
+    """Return two different sets of layouts as texts that show the difference."""
     if len(places) != len(others):
         return f"{len(places)} code layouts", str(len(others))
     words = [", ".join(map(str, sorted(one))) for one in (places, others)]
     return f"code layouts {words[0]}", words[1]
 
 
-def kind(bits: int) -> int:
-    """Comparison key of a set of layouts, given as bits. A process with few blocks has a random
-    subset of the 32 layouts, so a set with layouts beyond the first eight is reduced to its eighths
-    of a cache line."""
+def layouts_key(bits: int) -> int:
+    """Return the comparison key of a set of layouts, given as a bit mask. A process with few blocks
+    has a random subset of the 32 layouts, so a set with layouts beyond the first eight is reduced
+    to its eighths of a cache line."""
     eighths = (1 << EIGHTHS) - 1
     if bits <= eighths:
         return bits
@@ -44,39 +45,43 @@ def kind(bits: int) -> int:
     return folded | 1 << EIGHTHS
 
 
-def bits_of(places: Collection[int]) -> int:
-    """The layouts as a bit mask."""
+def layouts_mask(places: Collection[int]) -> int:
+    """Return the layouts as a bit mask."""
     return sum(1 << place for place in set(places))
 
 
-def differ(places: Collection[int], others: Collection[int]) -> bool:
-    """Whether rows at these layouts cannot be compared; counts have no layouts."""
-    return bool(places and others) and kind(bits_of(places)) != kind(bits_of(others))
+def layouts_differ(places: Collection[int], others: Collection[int]) -> bool:
+    """Return True if rows at these two sets of layouts cannot be compared. Exact counts have no
+    layouts."""
+    return bool(places and others) and layouts_key(layouts_mask(places)) != layouts_key(
+        layouts_mask(others)
+    )
 
 
-def key_of(entry: Entry) -> Key:
-    """The identity of a row: its tier, unit, benchmark and variant."""
+def row_key(entry: Entry) -> Key:
+    """Return the identity of a row: its tier, unit, benchmark and variant."""
     row = entry[1]
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 
 
-def where(row: Row) -> tuple[int, bool]:
-    """The layouts of a row as a comparison key, and whether its blocks are too few to tell them
-    apart. Rows can be compared if both are equal."""
-    return kind(bits_of(row.places)), row.crowded
+def measurement_key(row: Row) -> tuple[int, bool]:
+    """Return the comparison key of the layouts of a row, and True if its blocks are too few to tell
+    the layouts apart. Rows can be compared if both values are equal."""
+    return layouts_key(layouts_mask(row.places)), row.crowded
 
 
-def timed(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries of timed rows, without exact counts."""
+def select_timed(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries of timed rows, without exact counts."""
     return [entry for entry in entries if entry[1].kind != EXACT]
 
 
-def usual(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """For each row one that was measured as in most runs; of these the one at the most layouts."""
+def most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
+    """Return, for each row identity, a row with the measurement key that most runs have; of several
+    such rows, the one at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
-    for entry in timed(entries):
-        key, own = key_of(entry), where(entry[1])
+    for entry in select_timed(entries):
+        key, own = row_key(entry), measurement_key(entry[1])
         counts[key][own] += 1
         known = there.setdefault((key, own), entry[1])
         there[key, own] = max(known, entry[1], key=lambda row: len(row.places))
@@ -86,19 +91,22 @@ def usual(entries: Iterable[Entry]) -> dict[Key, Row]:
     }
 
 
-def newest(entries: Sequence[Entry]) -> dict[Key, Row]:
-    """The row of the last run that has it; entries are in the order of runs."""
-    return {key_of(entry): entry[1] for entry in timed(entries)}
+def newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
+    """Return, for each row identity, the row of the last run that has it; entries are in the order
+    of runs."""
+    return {row_key(entry): entry[1] for entry in select_timed(entries)}
 
 
-def others(entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str) -> dict[str, str]:
-    """The runs with a row that cannot be compared with the wanted one, each with the reason in
-    words; `whose` names the source of the wanted rows in them."""
+def incomparable_runs(
+    entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str
+) -> dict[str, str]:
+    """Return the runs with a row that cannot be compared with the wanted row of the same identity,
+    each with the reason in words. `whose` names the source of the wanted rows in the reason."""
     found: dict[str, str] = {}
-    for run, row in timed(entries):
-        like = wanted[key_of((run, row))]
-        if kind(bits_of(row.places)) != kind(bits_of(like.places)):
-            own, other = said(row.places, like.places)
+    for run, row in select_timed(entries):
+        like = wanted[row_key((run, row))]
+        if layouts_key(layouts_mask(row.places)) != layouts_key(layouts_mask(like.places)):
+            own, other = describe_difference(row.places, like.places)
             found.setdefault(run, f"it was measured at {own}, {whose} at {other}")
         elif row.crowded != like.crowded:
             few = "too few blocks" if row.crowded else "enough blocks"
@@ -106,17 +114,17 @@ def others(entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str) -> d
     return found
 
 
-def merged(entries: Sequence[Entry]) -> list[Row]:
-    """The rows of several runs merged into those of one run, in which each run counts as a process.
+def merge_rows(entries: Sequence[Entry]) -> list[Row]:
+    """Merge the rows of several runs into those of one run, in which each run counts as a process.
     If a run has a row in several kernels, the rows of each kernel are merged separately."""
-    apart = len({(entry[0], *key_of(entry)) for entry in entries}) < len(entries)
+    apart = len({(entry[0], *row_key(entry)) for entry in entries}) < len(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
         kernel = row.kernel if apart else ""
-        groups[*key_of((run, row)), row.kind, row.baseline, kernel].append(row)
+        groups[*row_key((run, row)), row.kind, row.baseline, kernel].append(row)
     rows = []
     for key, several in groups.items():
-        values = np.array([value_of(row) for row in several], dtype=np.float64)
+        values = np.array([row_value(row) for row in several], dtype=np.float64)
         first = several[0]
         rows.append(
             replace(
@@ -136,6 +144,6 @@ def merged(entries: Sequence[Entry]) -> list[Row]:
     return sorted(rows, key=lambda row: (row.name.order, row.kernel))
 
 
-def value_of(row: Row) -> float:
-    """The value of a row of one run: a count, or the mean over its clusters."""
+def row_value(row: Row) -> float:
+    """Return the value of a row of one run: a count, or the mean over its clusters."""
     return row.cost if row.kind == EXACT else float(np.mean(row.values))

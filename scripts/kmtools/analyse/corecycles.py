@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Core cycles beside TSC cycles: the two clocks of a core run at different frequencies.
+"""Converts between TSC cycles and core cycles, which have different frequencies.
 
-Each window has both. A frequency that changes from block to block changes the ticks of a core
-cycle, so each block is converted by its own ratio, before costs are located: slopes are fitted to
-core cycles. One ratio for each benchmark, that of the usual frequency, turns them into TSC cycles
-again, and TSC cycles into core cycles wherever those are shown. The output states whether they were
-counted or estimated.
+Each window is measured in both. The frequency of a core may change from block to block, so slopes
+are fitted to core cycles. One ratio for each benchmark, the median over its windows, converts the
+slopes to TSC cycles, and TSC cycles to core cycles wherever these are shown. The output states
+whether core cycles were counted or estimated.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
 SOURCES = ("estimated", "counted")
-# The share of the blocks that is trimmed at either end for the spread of their ratios.
+# Share of the blocks that is cut off at either end for the spread of their ratios.
 TAIL = 0.05
-# A ratio is a quotient of whole numbers that are no larger than this, so that slopes stay exact.
+# The largest denominator of a ratio. Ratios are fractions, so that slopes stay exact.
 LARGEST = 1_000_000
 
 
@@ -37,26 +36,27 @@ class CoreCycles:
     spread: float = 0.0
 
     def of(self, ticks: float | None) -> float | None:
-        """A cost in core cycles."""
+        """Convert a cost from TSC cycles to core cycles."""
         return None if ticks is None else ticks * self.per_tick
 
     def words(self) -> str:
-        """The ratio and its source in words, for a heading."""
+        """Return the ratio and its source in words, for a heading."""
         apart = f", +-{50 * self.spread:.2g} % from block to block" if self.spread else ""
         return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source}{apart})"
 
     @property
     def ratio(self) -> Fraction:
-        """The number of core cycles in one TSC cycle, as a quotient."""
+        """The number of core cycles in one TSC cycle, as a fraction."""
         return Fraction(self.per_tick).limit_denominator(LARGEST)
 
     def cycles_of(self, sample: Sample) -> int:
-        """The core cycles of a window; if they are not known, those at the usual frequency."""
+        """Return the core cycles of a window; if they were not measured, convert its TSC cycles."""
         return sample.core_cycles or round(sample.value * self.per_tick)
 
 
-def ratio_of(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
-    """The median ratio of a benchmark's windows; None if no core cycles are known."""
+def measure_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
+    """Return the median of the windows' ratios of core cycles to TSC cycles in a benchmark; None if
+    no core cycles are known."""
     source = tier.env.get("cycles", "")
     if source not in SOURCES or tier.emulated or tier.exact:
         return None
@@ -65,11 +65,12 @@ def ratio_of(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
         return None
     ratios = [(s.core_cycles or 0) / s.value for s in known]
     usual = Fraction(statistics.median(ratios)).limit_denominator(LARGEST)
-    return CoreCycles(source, float(usual), spread_of(known, float(usual)))
+    return CoreCycles(source, float(usual), ratio_spread(known, float(usual)))
 
 
-def spread_of(samples: Sequence[Sample], usual: float) -> float:
-    """The range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of `usual`."""
+def ratio_spread(samples: Sequence[Sample], usual: float) -> float:
+    """Return the range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of
+    `usual`."""
     ticks: dict[int, int] = {}
     cycles: dict[int, int] = {}
     for s in samples:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The estimates of a run: its rows by layout and process, and the grades of its tiers.
+"""Computes the estimates of a run, which are its rows by layout and process and the grades of its
+tiers, and stores them.
 
-They are made once, when the run is measured or first read, and kept beside its samples in
-estimates.json. Comparisons of runs read that file alone. It holds the hashes of the samples and of
-env.json, so a run in which either has changed is read again; so is one whose file is malformed.
+They are computed once, when the run is measured or first read, and stored beside its samples in
+estimates.json, so that comparisons of runs need not parse samples. The file holds the hashes of the
+samples and of env.json. If either has changed, or the file is malformed, they are computed again.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from kmtools.analyse import grade, verdicts
-from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row, rows_of
+from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row, make_rows
 from kmtools.analyse.verdicts import Result
 from kmtools.base.errors import FailedError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import check_shape
-from kmtools.measure.rundir import TIERS, RunError, Tier, read_env, require_run, tiers_of
+from kmtools.measure.rundir import TIERS, RunError, Tier, make_tiers, read_env, require_run
 from kmtools.measure.samples import MEASURED, Sample, read_samples
 
 NAME = "estimates.json"
@@ -61,7 +62,7 @@ class Graded:
 
     @property
     def words(self) -> str:
-        """The grade and the first of its reasons, in a line."""
+        """The grade and the first of its reasons, in one line."""
         why = [words for level, words in self.reasons if level == self.grade]
         others = f" ({len(why) - 1} more reasons in its report)" if len(why) > 1 else ""
         more = f": {why[0]}{others}" if why else ""
@@ -76,19 +77,19 @@ class Estimates:
     grades: Sequence[Graded] = ()
 
 
-def make(
+def make_estimates(
     samples: Sequence[Sample],
     tiers: Sequence[Tier],
     env: Mapping[str, Any],
     judged: Sequence[Result] | None = None,
 ) -> Estimates:
-    """The estimates of samples. `judged` are their results before verdicts were withheld because of
-    a grade, if they are known."""
-    results = verdicts.analyse(samples, tiers) if judged is None else judged
-    poor = grade.poor(env, tiers, results)
+    """Compute the estimates of samples. `judged` are their results before verdicts were withheld
+    because of a grade; None computes them."""
+    results = verdicts.analyse_samples(samples, tiers) if judged is None else judged
+    poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [
         replace(row, poor=poor.get((row.name.tier, row.kernel, row.name.benchmark), ""))
-        for row in rows_of(samples, tiers, results)
+        for row in make_rows(samples, tiers, results)
     ]
     grades = [
         Graded(
@@ -97,13 +98,13 @@ def make(
             found.word,
             tuple((reason.level.word, reason.words) for reason in found.reasons),
         )
-        for tier, found in grade.grades(env, tiers, results)
+        for tier, found in grade.grade_tiers(env, tiers, results)
     ]
     return Estimates(rows, grades)
 
 
-def samples_of(run: Path) -> Path:
-    """The file with the samples of a run."""
+def find_samples(run: Path) -> Path:
+    """Return the file with the samples of a run; RunError if there is none."""
     require_run(run)
     for name in SAMPLES:
         if (run / name).exists():
@@ -111,8 +112,8 @@ def samples_of(run: Path) -> Path:
     raise RunError(f"{run / 'samples.csv'}: there are no samples; kmarkers collect makes them")
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -120,27 +121,40 @@ def digest(path: Path) -> str:
         raise RunError(f"{path}: {error.strerror}") from error
 
 
-def number(value: float) -> float:
-    """A number, rounded to DIGITS significant digits."""
+def round_digits(value: float) -> float:
+    """Round a number to DIGITS significant digits."""
     return float(f"{value:.{DIGITS}g}") + 0.0
 
 
-def as_entry(row: Row) -> dict[str, Any]:
-    """The entry of a row in estimates.json."""
+def make_row_entry(row: Row) -> dict[str, Any]:
+    """Return the entry of a row in estimates.json."""
     name = row.name
     return {
-        "tier": name.tier, "kernel": row.kernel, "benchmark": name.benchmark,
-        "variant": name.variant, "measured": name.measured, "sites": name.sites, "unit": row.unit,
-        "kind": row.kind, "baseline": row.baseline, "cost": number(row.cost), "blocks": row.blocks,
-        "processes": row.processes, "values": [number(float(value)) for value in row.values],
-        "by_layout": {str(place): number(value) for place, value in row.layouts.items()},
-        "resolution": number(row.resolution), "lo": number(row.lo), "hi": number(row.hi),
-        "layouts": sorted(row.places), "crowded": row.crowded, "poor": row.poor,
-    }  # fmt: skip
+        "tier": name.tier,
+        "kernel": row.kernel,
+        "benchmark": name.benchmark,
+        "variant": name.variant,
+        "measured": name.measured,
+        "sites": name.sites,
+        "unit": row.unit,
+        "kind": row.kind,
+        "baseline": row.baseline,
+        "cost": round_digits(row.cost),
+        "blocks": row.blocks,
+        "processes": row.processes,
+        "values": [round_digits(float(value)) for value in row.values],
+        "by_layout": {str(place): round_digits(value) for place, value in row.layouts.items()},
+        "resolution": round_digits(row.resolution),
+        "lo": round_digits(row.lo),
+        "hi": round_digits(row.hi),
+        "layouts": sorted(row.places),
+        "crowded": row.crowded,
+        "poor": row.poor,
+    }
 
 
-def as_row(entry: Mapping[str, Any]) -> Row:
-    """The row of an entry."""
+def parse_row_entry(entry: Mapping[str, Any]) -> Row:
+    """Return the row of an entry in estimates.json."""
     name = Name(*(entry[key] for key in ("tier", "benchmark", "variant", "measured", "sites")))
     return Row(
         name, entry["kernel"], entry["unit"], entry["kind"], entry["baseline"], entry["cost"],
@@ -150,13 +164,13 @@ def as_row(entry: Mapping[str, Any]) -> Row:
     )  # fmt: skip
 
 
-def write(run: Path, found: Estimates) -> None:
+def write_estimates(run: Path, found: Estimates) -> None:
     """Write estimates.json of a run, one row per line."""
     head = {
         "schema": SCHEMA,
         "estimator": ESTIMATOR,
-        "samples": digest(samples_of(run)),
-        "env": digest(run / "env.json"),
+        "samples": hash_file(find_samples(run)),
+        "env": hash_file(run / "env.json"),
         "grades": [
             {
                 "tier": one.tier,
@@ -167,22 +181,22 @@ def write(run: Path, found: Estimates) -> None:
             for one in found.grades
         ],
     }
-    rows = ",\n".join(json.dumps(as_entry(row), separators=(",", ":")) for row in found.rows)
+    rows = ",\n".join(json.dumps(make_row_entry(row), separators=(",", ":")) for row in found.rows)
     text = json.dumps(head)[:-1]
-    write_whole(run / NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
+    write_atomically(run / NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
 
 
-def kept(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
-    """The stored estimates, if they are of these samples; None if they must be made."""
+def read_stored(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
+    """Return the stored estimates; None if they are missing, malformed or of other samples."""
     try:
         known = json.loads((run / NAME).read_text(encoding="utf-8"))
         check_shape(known, SHAPE, "")
         same = (known["schema"], known["estimator"]) == (SCHEMA, ESTIMATOR)
-        if not same or known["env"] != digest(run / "env.json"):
+        if not same or known["env"] != hash_file(run / "env.json"):
             return None
-        if known["samples"] != digest(samples):
+        if known["samples"] != hash_file(samples):
             return None
-        rows = [as_row(entry) for entry in known["rows"]]
+        rows = [parse_row_entry(entry) for entry in known["rows"]]
     except (OSError, ValueError, FailedError):
         return None
     units = {(tier.tier, tier.kernel) for tier in tiers}
@@ -202,22 +216,22 @@ def kept(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
     return Estimates(rows, grades)
 
 
-def of_run(run: Path) -> Estimates:
-    """The estimates of a run; they are kept in its folder, if that can be written to. RunError
-    names file and line of what is wrong in its samples."""
-    path = samples_of(run)
+def load_estimates(run: Path) -> Estimates:
+    """Return the estimates of a run. If they have to be computed, they are stored in its folder, if
+    that is writable. RunError names file and line of an error in its samples."""
+    path = find_samples(run)
     env = read_env(run / "env.json")
-    tiers = tiers_of(env)
-    found = kept(run, path, tiers)
+    tiers = make_tiers(env)
+    found = read_stored(run, path, tiers)
     if found is not None:
         return found
     if path.suffix == ".parquet":
         from kmtools.analyse import parquet  # noqa: PLC0415  the others need no duckdb
 
-        samples = parquet.read(path, tiers)
+        samples = parquet.load_parquet(path, tiers)
     else:
         samples = read_samples(path, tiers)
-    found = make(samples, tiers, env)
+    found = make_estimates(samples, tiers, env)
     with suppress(OSError):
-        write(run, found)
+        write_estimates(run, found)
     return found

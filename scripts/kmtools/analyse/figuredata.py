@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds data of figures that need samples to the results, so that figures can be drawn from
-summary.json alone: the distribution of paired differences, and costs over the reference variants of
-published costs."""
+"""Adds to results the data that figures need from samples: the distribution of paired differences,
+and costs over the reference variants of published costs. Figures can then be drawn from
+summary.json alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kmtools.analyse import stats
 from kmtools.analyse.published import read_published, successors
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import Result, difference
+from kmtools.analyse.verdicts import Result, locate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
 # The number of points of a distribution, and its reach beyond the quartiles in interquartile
@@ -29,9 +29,10 @@ PAIRED = "getppid-"
 Bases = dict[tuple[str, str], set[str]]
 
 
-def spread(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
-    """The kernel density estimate of a distribution (Gaussian, Silverman's bandwidth), scaled to a
-    maximum of 1; empty if there are fewer than FEWEST values or their spread is zero."""
+def density_estimate(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Return the kernel density estimate of a distribution (Gaussian, Silverman's bandwidth),
+    scaled to a maximum of 1; empty if there are fewer than FEWEST values or their spread is
+    zero."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) < FEWEST:
         return []
@@ -46,8 +47,8 @@ def spread(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, f
     return [(float(place), float(share)) for place, share in zip(grid, height, strict=True)]
 
 
-def bases() -> Bases:
-    """The reference variants of published costs, by our benchmark and variant."""
+def reference_variants() -> Bases:
+    """Return the reference variants of published costs, by our benchmark and variant."""
     names = successors()
     found: Bases = defaultdict(set)
     for then in read_published():
@@ -60,19 +61,19 @@ def bases() -> Bases:
 
 
 def costs_over(result: Result, others: Sequence[Result]) -> dict[str, tuple[float, Interval]]:
-    """The costs of a result over other variants, by their names."""
+    """Return the costs of a result over other variants, by the names of these variants."""
     found = {}
     for other in others:
         if result.slopes and other.slopes:
-            cost = difference(result.slopes, other.slopes, exact=False)
+            cost = locate_difference(result.slopes, other.slopes, exact=False)
             if math.isfinite(cost.delta):
                 found[other.variant] = (cost.delta, cost.wide)
     return found
 
 
-def completed(results: Sequence[Result]) -> list[Result]:
-    """The results with their distributions and their costs over other variants."""
-    known, found = bases(), []
+def add_figure_data(results: Sequence[Result]) -> list[Result]:
+    """Return the results with their distributions and their costs over other variants."""
+    known, found = reference_variants(), []
     by_key = {result.key: result for result in results}
     for result in results:
         names = known.get((result.benchmark, result.variant), set()) - {result.baseline}
@@ -81,6 +82,6 @@ def completed(results: Sequence[Result]) -> list[Result]:
         if result.unit not in (UNIT_TSC, UNIT_GUEST):
             others = []
         paired = result.benchmark.startswith(PAIRED) and result.delta is not None
-        shape = spread(stats.values(result.deltas)) if paired else []
+        shape = density_estimate(stats.float_values(result.deltas)) if paired else []
         found.append(replace(result, distribution=shape, also_over=costs_over(result, others)))
     return found

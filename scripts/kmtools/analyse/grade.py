@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Grades how far the numbers of a run can be trusted, with reasons.
 
-Each check looks at the evidence and gives a reason, or None. The worst reason is the grade. Where
-it is poor, the rows of a benchmark get the reason and the next step in place of a verdict. To add a
-check, write a function and name it in CHECKS. `grade_of` works on a whole tier, and on a single
-benchmark if the evidence holds its results alone.
+Each check returns a reason for a lower grade, or None. The worst reason decides the grade. If the
+grade of a benchmark is poor, its rows get the reason and a remedy instead of a verdict. To add a
+check, write a function and add it to CHECKS or TIMED. grade_evidence() grades a whole tier, or a
+single benchmark if the evidence holds the results of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SAID, SLOWER, UNMEASURE
 from kmtools.measure import disturbance, rundir
 from kmtools.measure.rundir import Tier
 
-# Shares of the timed windows with a flag.
+# Shares of the timed windows with a flag, above which the grade is fair or poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# Shares of the windows without a flag that are late; of the time of measuring that a hypervisor
-# took, and that other programs used on the same CPU.
+# The same limits for late windows, as a share of the windows without a flag; for steal time and for
+# the time of other programs on the same CPU, as shares of the time of measuring.
 MANY_LATE, TOO_MANY_LATE = 0.01, 0.1
 MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
 MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
-# Share of the benchmarks whose A/A clone may be beyond the margin.
+# Share of the benchmarks with more noise than the margin allows, above which the grade is poor.
 FEW_CLONES = 1 / 3
-# Largest difference of the clock's rate between processes, as a share. It is measured within a few
-# parts in a million.
+# Largest difference of the clock's rate between processes, as a share. The rate is measured to a
+# few parts per million.
 STEADY = 0.01
 # Largest range of the core's frequency over blocks (5 % to 95 % quantile), as a share.
 STEADY_CORE = 0.05
@@ -38,8 +38,8 @@ SLOW_KERNEL = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
 
 class Level(IntEnum):
-    """Grades. FAIR numbers hold with their intervals, on this machine in this state; POOR ones only
-    show that the benchmarks work, and must not be quoted."""
+    """Grades. FAIR numbers are valid with their intervals, for this machine in this state; POOR
+    ones only show that the benchmarks work, and must not be quoted."""
 
     GOOD = 0
     FAIR = 1
@@ -53,8 +53,8 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason for a lower grade and its remedy; both are clauses without a full stop. `judged`:
-    the rule of verdicts.py already allows for it."""
+    """A reason for a lower grade and its remedy; both are clauses without a full stop. `judged` is
+    True if the rule of verdicts.py already accounts for the reason, so that verdicts are kept."""
 
     level: Level
     words: str
@@ -64,7 +64,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence about one tier of a run: its description, env.json, and its results."""
+    """The data that the checks use: a tier of a run, env.json, and the results of the tier."""
 
     tier: Tier
     env: Mapping[str, Any]
@@ -97,32 +97,32 @@ class Grade:
 Check = Callable[[Evidence], Reason | None]
 
 
-def quick(known: Evidence) -> Reason | None:
-    """Few blocks."""
+def check_quick_run(known: Evidence) -> Reason | None:
+    """Return a reason if the run is a quick one, of few blocks."""
     if not rundir.is_quick(known.env):
         return None
     return Reason(Level.POOR, "a quick run of few blocks", "make bench without QUICK=1")
 
 
-def emulated(known: Evidence) -> Reason | None:
-    """Ticks of an emulator."""
+def check_emulation(known: Evidence) -> Reason | None:
+    """Return a reason if the CPU, and so its clock, is emulated."""
     if not known.tier.emulated:
         return None
     words = "an emulated CPU, whose ticks are fit for ratios of whole operations only"
     return Reason(Level.POOR, words, "make bench-host measures in the kernel of a real machine")
 
 
-def clock(known: Evidence) -> Reason | None:
-    """A time stamp counter whose rate changes."""
+def check_invariant_tsc(known: Evidence) -> Reason | None:
+    """Return a reason if the rate of the time stamp counter changes with the CPU frequency."""
     if known.tier.emulated or known.tier.env.get("invariant_tsc", "1") != "0":
         return None
     words = "a time stamp counter that is not invariant, so cycles differ in length"
     return Reason(Level.POOR, words, "another machine")
 
 
-def rate(known: Evidence) -> Reason | None:
-    """A time stamp counter whose rate differed between processes: the machine was moved, or its
-    clock was set."""
+def check_clock_rate(known: Evidence) -> Reason | None:
+    """Return a reason if the rate of the time stamp counter differed between processes, as after
+    the migration of a virtual machine or a change of its clock."""
     try:
         spread = float(known.tier.env[disturbance.RATE_SPREAD])
     except (KeyError, ValueError):
@@ -133,8 +133,8 @@ def rate(known: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 
-def unmeasured(known: Evidence) -> Reason | None:
-    """A clock or loops without effect."""
+def check_unmeasured(known: Evidence) -> Reason | None:
+    """Return a reason if longer loops took no longer than short ones."""
     found = {result.benchmark for result in known.results if UNMEASURED in result.note}
     if not found:
         return None
@@ -142,8 +142,9 @@ def unmeasured(known: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "kmbench env, to see what clock this machine has")
 
 
-def frequency(known: Evidence) -> Reason | None:
-    """A core whose frequency changes from block to block. Costs in core cycles allow for it."""
+def check_core_frequency(known: Evidence) -> Reason | None:
+    """Return a reason if the frequency of the core changed from block to block. Costs in core
+    cycles account for the change."""
     spreads = {r.benchmark: r.core.spread for r in known.results if r.core}
     found = [name for name, spread in spreads.items() if spread > STEADY_CORE]
     if not found:
@@ -155,20 +156,20 @@ def frequency(known: Evidence) -> Reason | None:
 
 
 def is_virtual(tier: Tier) -> bool:
-    """Whether a hypervisor is below a tier."""
+    """Return True if a tier ran under a hypervisor."""
     return tier.env.get("hypervisor", "").strip().lower() not in NO_HYPERVISOR
 
 
-def hypervisor(known: Evidence) -> Reason | None:
-    """A machine shared with others."""
+def check_hypervisor(known: Evidence) -> Reason | None:
+    """Return a reason if the machine is virtual and may share its CPU with others."""
     if known.tier.emulated or not is_virtual(known.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
     return Reason(Level.FAIR, words, "a machine of your own")
 
 
-def governor(known: Evidence) -> Reason | None:
-    """A frequency that follows the load."""
+def check_governor(known: Evidence) -> Reason | None:
+    """Return a reason if the frequency governor changes the frequency with the load."""
     name = (known.env.get("machine") or {}).get("governor")
     if known.tier.emulated or name in (None, "", "performance"):
         return None
@@ -176,8 +177,8 @@ def governor(known: Evidence) -> Reason | None:
     return Reason(Level.FAIR, words, "cpupower frequency-set -g performance")
 
 
-def debug_kernel(known: Evidence) -> Reason | None:
-    """A kernel with debugging checks that slow down all code."""
+def check_debug_kernel(known: Evidence) -> Reason | None:
+    """Return a reason if the kernel has debugging checks that slow down all code."""
     kernel = known.env.get("kernel") or {}
     options = (kernel.get("config") or {}).get("options") or {}
     found = [name for name in SLOW_KERNEL if options.get(name) == "y"]
@@ -186,8 +187,8 @@ def debug_kernel(known: Evidence) -> Reason | None:
     return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without them")
 
 
-def disturbed(known: Evidence) -> Reason | None:
-    """Windows in which the loop was interrupted."""
+def check_flagged_windows(known: Evidence) -> Reason | None:
+    """Return a reason if the loop was preempted or migrated in many timed windows."""
     windows = sum(result.windows for result in known.results)
     flagged = sum(result.flagged for result in known.results)
     if not windows or flagged <= MANY_FLAGS * windows:
@@ -197,8 +198,9 @@ def disturbed(known: Evidence) -> Reason | None:
     return Reason(level, words, "a quieter machine")
 
 
-def late(known: Evidence) -> Reason | None:
-    """Windows in which an interrupt came, or the CPU was taken away."""
+def check_late_windows(known: Evidence) -> Reason | None:
+    """Return a reason if many timed windows are late, because of an interrupt or because a
+    hypervisor ran something else."""
     windows = sum(result.windows - result.flagged for result in known.results)
     found = sum(result.late for result in known.results)
     if not windows or found <= MANY_LATE * windows:
@@ -208,11 +210,11 @@ def late(known: Evidence) -> Reason | None:
     return Reason(level, words, "a quieter machine")
 
 
-def taken(
+def grade_time_share(
     known: Evidence, counter: str, much: float, too_much: float
 ) -> tuple[Level, float] | None:
-    """The level and the share of the time in a counter of measure/disturbance.py; None if the share
-    is small."""
+    """Return the level and the share of the time in a counter of measure/disturbance.py; None if
+    the share is small."""
     try:
         share = float(known.tier.env[counter]) / float(known.tier.env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):
@@ -222,26 +224,26 @@ def taken(
     return Level.POOR if share > too_much else Level.FAIR, share
 
 
-def steal(known: Evidence) -> Reason | None:
-    """A hypervisor that ran something else."""
-    found = taken(known, "steal_seconds", MUCH_STEAL, TOO_MUCH_STEAL)
+def check_steal_time(known: Evidence) -> Reason | None:
+    """Return a reason if a hypervisor took the CPU away for much of the time."""
+    found = grade_time_share(known, "steal_seconds", MUCH_STEAL, TOO_MUCH_STEAL)
     if found is None:
         return None
     words = f"a hypervisor that took the CPU away for {100 * found[1]:.1f} % of the time"
     return Reason(found[0], words, "a machine of your own")
 
 
-def others(known: Evidence) -> Reason | None:
-    """Other programs on the same CPU."""
-    found = taken(known, "others_seconds", MUCH_OTHER, TOO_MUCH_OTHER)
+def check_other_programs(known: Evidence) -> Reason | None:
+    """Return a reason if other programs used the same CPU for much of the time."""
+    found = grade_time_share(known, "others_seconds", MUCH_OTHER, TOO_MUCH_OTHER)
     if found is None:
         return None
     words = f"other programs on the same CPU for {100 * found[1]:.0f} % of the time"
     return Reason(found[0], words, "end the other programs, or choose a CPU that they leave alone")
 
 
-def unequal_clones(known: Evidence) -> Reason | None:
-    """Two copies of the same code that come out different."""
+def check_clones(known: Evidence) -> Reason | None:
+    """Return a reason if two copies of the same code have different costs."""
     found = [clone.benchmark for clone in known.clones if clone.verdict in (SLOWER, FASTER)]
     if not found:
         return None
@@ -249,8 +251,8 @@ def unequal_clones(known: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "run it again on a quieter machine")
 
 
-def noise_floor(known: Evidence) -> Reason | None:
-    """A noise floor beyond the equivalence margin."""
+def check_noise_floor(known: Evidence) -> Reason | None:
+    """Return a reason if the noise of A/A clones exceeds the equivalence margin."""
     clones = known.clones
     found = [clone for clone in clones if clone.verdict not in (EQUIVALENT, SLOWER, FASTER)]
     if known.tier.exact or not found:
@@ -263,62 +265,75 @@ def noise_floor(known: Evidence) -> Reason | None:
 
 
 TIMED: tuple[Check, ...] = (
-    emulated, unmeasured, clock, rate, frequency, disturbed, late, steal, others, unequal_clones,
-    noise_floor, debug_kernel, governor, hypervisor,
-)  # fmt: skip
-# The checks of exact counts, which time cannot disturb.
+    check_emulation,
+    check_unmeasured,
+    check_invariant_tsc,
+    check_clock_rate,
+    check_core_frequency,
+    check_flagged_windows,
+    check_late_windows,
+    check_steal_time,
+    check_other_programs,
+    check_clones,
+    check_noise_floor,
+    check_debug_kernel,
+    check_governor,
+    check_hypervisor,
+)
+# The checks of exact counts: none, because disturbances do not change counts.
 EXACT: tuple[Check, ...] = ()
-CHECKS: tuple[Check, ...] = (quick, *TIMED)
+CHECKS: tuple[Check, ...] = (check_quick_run, *TIMED)
 
 
-def grade_of(known: Evidence) -> Grade:
-    """The grade of a tier, or of a benchmark of it."""
+def grade_evidence(known: Evidence) -> Grade:
+    """Return the grade of a tier, or of one of its benchmarks."""
     checks = EXACT if known.tier.exact else CHECKS
     found = [reason for check in checks if (reason := check(known)) is not None]
     reasons = tuple(sorted(found, key=lambda reason: -reason.level))
     return Grade(reasons[0].level if reasons else Level.GOOD, reasons)
 
 
-def grades(
+def grade_tiers(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[tuple[Tier, Grade]]:
-    """The grade of each tier of a run."""
+    """Return the grade of each tier of a run."""
     found = []
     for tier in tiers:
         own = [r for r in results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
-        found.append((tier, grade_of(Evidence(tier, env, own))))
+        found.append((tier, grade_evidence(Evidence(tier, env, own))))
     return found
 
 
-def poor(
+def find_poor_benchmarks(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> dict[tuple[str, str, str], str]:
-    """The benchmarks whose numbers are poor, each with the reason and the next step."""
+    """Return the benchmarks with a reason of level POOR that withholds verdicts, each with the
+    reason and the remedy."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     rows: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:
         rows[result.tier, result.kernel, result.benchmark].append(result)
     notes = {}
     for key, own in rows.items():
-        reasons = grade_of(Evidence(known[key[:2]], env, own)).reasons
+        reasons = grade_evidence(Evidence(known[key[:2]], env, own)).reasons
         found = [one for one in reasons if one.level == Level.POOR and not one.judged]
         if found:
             notes[key] = f"{found[0].words}; next: {found[0].remedy}"
     return notes
 
 
-def withheld(
+def withhold_verdicts(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Result]:
-    """The results, without verdicts in benchmarks whose numbers are poor. The A/A clones keep
-    theirs, which are evidence."""
-    notes = poor(env, tiers, results)
-    return [without_verdict(result, notes.get(result.key[:3], "")) for result in results]
+    """Return the results, in which the verdicts of benchmarks with a poor grade are withheld. A/A
+    clones keep their verdicts, which are evidence of the noise."""
+    notes = find_poor_benchmarks(env, tiers, results)
+    return [withhold_verdict(result, notes.get(result.key[:3], "")) for result in results]
 
 
-def without_verdict(result: Result, note: str) -> Result:
-    """The result with this note and a withheld verdict; unchanged without a note, or if it is an
-    A/A clone or has no verdict to withhold."""
+def withhold_verdict(result: Result, note: str) -> Result:
+    """Return the result with this note and a withheld verdict; unchanged without a note, or if it
+    is an A/A clone or has no verdict to withhold."""
     if not note or result.is_clone or result.verdict not in SAID:
         return result
     return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Code layouts: the places in a cache line at which the loops of a variant begin (bench_window.h).
+"""Code layouts: the offsets in a cache line at which the loops of a variant begin
+(bench_window.h).
 
-A module has the first eight layouts, which begin an eighth of a line apart. A program has three
-more in each eighth, two bytes apart.
+Modules have the first eight layouts, an eighth of a cache line apart. Programs have three more in
+each eighth, two bytes apart.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from kmtools.measure.samples import LAYOUTS
 
 EIGHTHS = 8
 LINE_BYTES = 64
-# With fewer blocks of each layout, those in one eighth of a line count as one.
+# The fewest blocks of each layout. If there are fewer, the layouts in one eighth of a line are
+# merged.
 FEWEST = 3
 
 
-def place_of(layout: Any) -> Any:
-    """The offset of a layout in a cache line, in bytes; of a number, or of an array of numbers."""
+def offset_in_line(layout: Any) -> Any:
+    """Return the offset of a layout in a cache line, in bytes; `layout` is a number or an array of
+    numbers."""
     return layout % EIGHTHS * 8 + layout // EIGHTHS * 2
 
 
-def of_codes(layout: int, codes: int) -> int:
-    """The layout of the code that ran at `layout`, for a variant with only `codes` pieces of code.
-    Each piece serves equally many successive layouts, and the pieces are evenly spaced in a cache
-    line."""
+def layout_of_code(layout: int, codes: int) -> int:
+    """Return the layout of the piece of code that ran at `layout`, for a variant with only `codes`
+    pieces of code. Each piece serves equally many successive layouts, and the pieces are evenly
+    spaced in a cache line."""
     return layout * codes // LAYOUTS * (EIGHTHS // codes)
 
 
 def are_crowded(blocks: int, layouts: int) -> bool:
-    """Whether this number of blocks is too small to tell this number of layouts apart."""
+    """Return True if there are too few blocks to tell this number of layouts apart."""
     return layouts > EIGHTHS and blocks < FEWEST * layouts

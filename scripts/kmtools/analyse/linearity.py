@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests whether the windows of a variant lie on a straight line over their loop counts.
 
-A slope is the cost of an operation only if they are. In each block with three windows, the bend is
+Only then is the slope the cost of an operation. In each block with three windows, the bend is
 the slope over the two larger counts minus that over the two smaller ones. A variant is bent if the
 whole interval of its bends (location.py) lies beyond the margin and beyond SHARE of its cost.
 """
@@ -15,12 +15,13 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# Largest permitted bend as a share of the cost of an operation; the margin holds if it is larger.
+# Largest permitted bend, as a share of the cost of an operation; if the margin is larger, it is the
+# limit.
 SHARE = 0.01
 
 
-def bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
-    """The bends of every variant of one benchmark, divided by `per` and ordered by block."""
+def compute_bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
+    """Return the bends of every variant of one benchmark, divided by `per` and ordered by block."""
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(place for place, windows in points.items() if len(windows) == 3):
         variant, block, layout, process = place
@@ -33,26 +34,26 @@ def bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
     return dict(found)
 
 
-def bend_of(
+def significant_bend(
     series: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
-    """The extra cost of an operation in long windows over short ones, in the unit of `cost`; None
-    if the windows may be on a line. `resolution` is that of a slope."""
+    """Return the extra cost of an operation in long windows over short ones, in the unit of `cost`;
+    None if the windows may be on a line. `resolution` is the clock's resolution of a slope."""
     if not series:
         return None
     # Each of the two slopes spans about half of the loop counts that a whole slope spans.
-    found = location.of_series(series, 2 * resolution, outside)
+    found = location.locate_series(series, 2 * resolution, outside)
     most = max(margin, SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
     return found.value if beyond else None
 
 
-def exact_bend(series: Sequence[Slope]) -> float | None:
-    """The largest bend of exact counts; None if all are on a line."""
+def largest_exact_bend(series: Sequence[Slope]) -> float | None:
+    """Return the largest bend of exact counts; None if all are on a line."""
     worst = max(series, key=lambda bend: abs(bend.value), default=None)
     return float(worst.value) if worst is not None and worst.top else None
 
 
-def note(bend: float) -> str:
-    """The note on a bent variant."""
+def note_bent(bend: float) -> str:
+    """Return the note on a variant whose windows are not on a line."""
     return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"

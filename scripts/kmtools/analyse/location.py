@@ -15,15 +15,16 @@ The variance of that location is the sum of two parts:
   a first-order autoregression, whose bias is corrected in part (Kendall 1954);
 - over layouts, as far as they differ by more than blocks do: the measured layouts are a sample of
   all places in a cache line, where a loop costs one more cycle in some stretch of neighbouring
-  places. Many layouts stand at even distances, and the variance of the mean of such a sample is
+  places. Many layouts are evenly spaced, and the variance of the mean of such a sample is
   found from differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941; Wolter
   2007, "Introduction to variance estimation", systematic samples). It is too large, if anything,
   where neighbours are alike. Fewer than MANY_LAYOUTS are taken as a simple random sample.
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
-No estimated variance covers a state of the machine that was seen once. If batches are in one of two
-states and change between them a few times only, the interval holds both states. A state that was
-there for less than a fiftieth of the time is a disturbance, which hardly moves the mean.
+The variance cannot be estimated if the machine changed its state only a few times. If batches are
+in one of two states and change between them a few times only, the interval holds both states. A
+state that lasted for less than a fiftieth of the time is a disturbance, which hardly moves the
+mean.
 
 Values are in the tier's unit per operation.
 """
@@ -39,9 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import student
-from kmtools.analyse.layouts import EIGHTHS, are_crowded, place_of
+from kmtools.analyse.layouts import EIGHTHS, are_crowded, offset_in_line
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, values
+from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, float_values
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -61,18 +62,18 @@ TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
 STEPS = "wider by a step of the clock"
-# The number of layouts from which on neighbouring ones resemble each other.
+# The fewest layouts at which neighbouring ones are taken to resemble each other.
 MANY_LAYOUTS = 16
-# The variance over layouts is taken as known above this multiple of the variance of noise.
+# The variance over layouts counts as measured if it exceeds this multiple of the variance of noise.
 PLAIN = 10
 
 
 @dataclass(frozen=True)
 class Location:
     """A location and its interval; `over_time` and `over_layouts` are the intervals that either
-    part alone would give, the latter None for a single layout. `endless` is the limit of the
-    interval for an endless run, from layouts alone; None where the noise of blocks hides the
-    variance over layouts."""
+    part of the variance alone would give, the latter None for a single layout. `endless` is the
+    limit of the interval for an endless run, from layouts alone; None if the noise of blocks hides
+    the variance over layouts. `spread` is the interquartile range of the residuals."""
 
     value: float
     interval: Interval
@@ -84,7 +85,7 @@ class Location:
 
 
 def midmean(x: Floats) -> float:
-    """The midmean (25 % trimmed mean); the median of fewer than four values, NaN of none."""
+    """Return the midmean (25 % trimmed mean); the median of fewer than four values, NaN of none."""
     n = len(x)
     if n < 4:
         return float(np.median(x)) if n else math.nan
@@ -92,24 +93,24 @@ def midmean(x: Floats) -> float:
     return float(np.partition(x, (cut, n - cut - 1))[cut : n - cut].mean())
 
 
-def grouped(layout: Whole) -> Whole:
-    """The layouts of blocks; those in one eighth of a cache line count as one if there are too few
-    blocks of each."""
+def merge_layouts(layout: Whole) -> Whole:
+    """Return the layout of each block; layouts in one eighth of a cache line count as one if there
+    are too few blocks of each."""
     return layout % EIGHTHS if are_crowded(len(layout), len(np.unique(layout))) else layout
 
 
 def layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
-    """The effect of each layout in the order of places, with a mean of zero; and the effect in
-    each block."""
-    which = np.unique(place_of(layout), return_inverse=True)[1]
+    """Return the effect of each layout, ordered by the offset in a cache line, with a mean of zero;
+    and the effect in each block."""
+    which = np.unique(offset_in_line(layout), return_inverse=True)[1]
     effects = np.array([midmean(x[which == i]) for i in range(which.max() + 1)])
     effects -= effects.mean()
     return effects, effects[which]
 
 
 def layout_variance(effects: Floats) -> tuple[float, float]:
-    """The variance of the mean over two or more layouts, which are in the order of places; and its
-    degrees of freedom."""
+    """Return the variance of the mean over two or more layouts, ordered by the offset in a cache
+    line, and its degrees of freedom."""
     count = len(effects)
     if count < MANY_LAYOUTS:
         return float(np.var(effects, ddof=1)) / count, count - 1
@@ -117,9 +118,9 @@ def layout_variance(effects: Floats) -> tuple[float, float]:
     return float(np.mean(apart**2)) / 2 / count, 2 * count / 3
 
 
-def split(process: Whole, wanted: int = BATCHES) -> list[slice]:
-    """The blocks of each batch; a batch has blocks of one process, which are neighbours. There are
-    about `wanted` batches, and no fewer than processes."""
+def split_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
+    """Split blocks into batches; a batch has neighbouring blocks of one process. There are about
+    `wanted` batches, and at least one for each process."""
     starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
     ends = [*starts[1:], len(process)]
     share = max(1, round(wanted / len(starts)))
@@ -132,7 +133,8 @@ def split(process: Whole, wanted: int = BATCHES) -> list[slice]:
 
 
 def slow_variance(batches: Floats) -> tuple[float, int]:
-    """The variance of the mean of a series of batches, and its degrees of freedom."""
+    """Return the variance of the mean of a series of batches, which includes slow changes, and its
+    degrees of freedom."""
     n = len(batches)
     away = batches - batches.mean()
     energy = float(away @ away)
@@ -150,14 +152,14 @@ def slow_variance(batches: Floats) -> tuple[float, int]:
 
 
 def noise_variance(rest: Floats) -> float:
-    """The variance of the midmean of independent values, by Winsor's variance."""
+    """Return the variance of the midmean of independent values, by Winsor's variance."""
     low, high = np.quantile(rest, (TRIMMED, 1 - TRIMMED))
     return float(np.var(np.clip(rest, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(rest)
 
 
-def states(x: Floats, process: Whole) -> Interval | None:
-    """The two states between which the machine changed a few times; None if there are none.
-    States that change at starts of processes alone belong to the processes."""
+def find_two_states(x: Floats, process: Whole) -> Interval | None:
+    """Return the two states between which the machine changed a few times; None if there are none.
+    Changes at the start of a process are differences between processes, and do not count."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]
@@ -185,46 +187,49 @@ def states(x: Floats, process: Whole) -> Interval | None:
     return Interval(float(seen[~upper].mean()), float(seen[upper].mean()))
 
 
-def around(value: float, variance: float, freedom: float, outside: float) -> Interval:
-    """The confidence interval of a mean with error probability `outside`."""
-    half = student.cautious(outside, freedom) * math.sqrt(variance)
+def mean_interval(value: float, variance: float, freedom: float, outside: float) -> Interval:
+    """Return the confidence interval of a mean with error probability `outside`."""
+    half = student.capped_t_quantile(outside, freedom) * math.sqrt(variance)
     return Interval(value - half, value + half)
 
 
-def over_processes(batches: Floats, owners: Whole, value: float, outside: float) -> Interval:
-    """The interval of the processes' means, each taken as one observation."""
+def process_interval(batches: Floats, owners: Whole, value: float, outside: float) -> Interval:
+    """Return the interval of the mean of the processes' means, each of which is one observation."""
     means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
     variance = float(np.var(means, ddof=1)) / len(means)
-    return around(value, variance, len(means) - 1, outside)
+    return mean_interval(value, variance, len(means) - 1, outside)
 
 
-def without_layouts(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
-    """The effects of the layouts, and the values without them."""
-    effects, in_block = layout_effects(x, grouped(layout))
+def remove_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
+    """Return the effects of the layouts, and the values without these effects."""
+    effects, in_block = layout_effects(x, merge_layouts(layout))
     return effects, x - in_block
 
 
 def residuals(level: Floats, batches: Floats, parts: Sequence[slice]) -> tuple[Floats, float]:
-    """The residuals of the blocks from their batches, and their interquartile range."""
+    """Return the residuals of the blocks from their batches, and the interquartile range of the
+    residuals."""
     rest = level - np.repeat(batches, [part.stop - part.start for part in parts])
     return rest, float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
 
 
-def batched(x: Floats, layout: Whole, parts: Sequence[slice]) -> tuple[Floats, Floats, float]:
-    """The effects of the layouts, the estimate of each batch, and the interquartile range of the
-    residuals."""
-    effects, level = without_layouts(x, layout)
+def estimate_batches(
+    x: Floats, layout: Whole, parts: Sequence[slice]
+) -> tuple[Floats, Floats, float]:
+    """Return the effects of the layouts, the estimate of each batch, and the interquartile range of
+    the residuals."""
+    effects, level = remove_layout_effects(x, layout)
     batches = np.array([midmean(level[part]) for part in parts], dtype=np.float64)
     return effects, batches, residuals(level, batches, parts)[1]
 
 
 def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -> Location:
-    """The location of values in block order, with the process and the layout of each, and its
-    interval with error probability `outside`."""
+    """Return the location of values in block order, with the process and the layout of each, and
+    its interval with error probability `outside`."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
-    effects, level = without_layouts(x, layout)
-    slices = split(process)
+    effects, level = remove_layout_effects(x, layout)
+    slices = split_batches(process)
     batches = np.array([midmean(level[part]) for part in slices])
     owners = np.array([process[part.start] for part in slices])
     value = float(batches.mean())
@@ -232,53 +237,54 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
     if len(batches) < FEWEST_BATCHES:
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
     variance, freedom = slow_variance(batches)
-    over_time = whole = around(value, variance, freedom, outside)
+    over_time = whole = mean_interval(value, variance, freedom, outside)
     over_layouts, more, noise = None, 0.0, noise_variance(rest)
     endless = None
     if len(effects) > 1:
         placed, free = layout_variance(effects)
-        over_layouts = around(value, placed, free, outside)
+        over_layouts = mean_interval(value, placed, free, outside)
         more = max(0.0, placed - noise)
         if more > PLAIN * noise:
-            endless = around(value, more, free, outside)
+            endless = mean_interval(value, more, free, outside)
         both = variance + more
         parts = variance**2 / freedom + more**2 / free
-        whole = around(value, both, both**2 / parts if parts else freedom, outside)
+        whole = mean_interval(value, both, both**2 / parts if parts else freedom, outside)
     notes = []
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
-        whole = whole.hull(over_processes(batches, owners, value, outside))
+        whole = whole.hull(process_interval(batches, owners, value, outside))
         notes.append(FEW_PROCESSES)
-    if found := states(level, process):
-        half = student.cautious(outside, freedom) * math.sqrt(noise + more)
+    if found := find_two_states(level, process):
+        half = student.capped_t_quantile(outside, freedom) * math.sqrt(noise + more)
         whole = found.widened(half).hull(Interval(value, value))
         notes.append(TWO_STATES)
     return Location(value, whole, over_time, over_layouts, spread, tuple(notes), endless)
 
 
-def spread_out(x: Floats, step: float) -> Floats:
-    """Dithered values of a clock that advances in steps: each is moved by a part of the step,
+def dither(x: Floats, step: float) -> Floats:
+    """Return the values of a clock that advances in steps, each moved by a part of the step,
     because midmeans of a few distinct values would jump. Multiples of the golden ratio fill the
     step evenly."""
     turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
     return np.asarray(x + step * (turns % 1 - 0.5))
 
 
-def stepped(
+def locate_stepped(
     x: Floats, process: Whole, layout: Whole, step: float, outside: float = OUTSIDE
 ) -> Location:
-    """The location of values of a clock that resolves `step`. If the interquartile range of the
-    residuals is below one step, all values may be rounded in the same way, and the interval is
-    widened by one step."""
+    """Return the location of values of a clock that advances in steps of `step`. If the
+    interquartile range of the residuals is below one step, all values may be rounded in the same
+    way, and the interval is widened by one step."""
     found = locate(x, process, layout, outside)
     if step <= 0 or math.isnan(found.spread):
         return found
     if found.spread >= step:
-        return locate(spread_out(x, step), process, layout, outside)
+        return locate(dither(x, step), process, layout, outside)
     return replace(found, interval=found.interval.widened(step), notes=(*found.notes, STEPS))
 
 
-def of_series(series: Sequence[Slope], step: float = 0.0, outside: float = OUTSIDE) -> Location:
-    """The location of paired differences, of a clock that resolves `step`."""
+def locate_series(series: Sequence[Slope], step: float = 0.0, outside: float = OUTSIDE) -> Location:
+    """Return the location of paired differences, measured by a clock that advances in steps of
+    `step`."""
     process = np.array([slope.process for slope in series], dtype=np.int64)
     layout = np.array([slope.layout for slope in series], dtype=np.int64)
-    return stepped(values(series), process, layout, step, outside)
+    return locate_stepped(float_values(series), process, layout, step, outside)

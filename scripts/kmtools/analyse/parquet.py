@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples as Parquet, with the columns of samples.csv. DuckDB reads and writes it."""
+"""Reads and writes samples as Parquet, with the columns of samples.csv, by DuckDB."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ COLUMNS = {
 }
 
 
-def literal(text: str) -> str:
-    """A text as a string literal of SQL."""
+def sql_literal(text: str) -> str:
+    """Return a text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def write(taken: Iterable[samples.Sample], path: Path) -> None:
-    """Write samples."""
-    kinds = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in COLUMNS.items())
+def write_parquet(taken: Iterable[samples.Sample], path: Path) -> None:
+    """Write samples to a Parquet file."""
+    kinds = ", ".join(f"{sql_literal(name)}: {sql_literal(kind)}" for name, kind in COLUMNS.items())
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         plain = Path(scratch) / "samples.csv"
         samples.write_samples(plain, taken)
         engine.execute(
-            f"COPY (SELECT * FROM read_csv({literal(str(plain))}, auto_detect=false, skip=1,"
+            f"COPY (SELECT * FROM read_csv({sql_literal(str(plain))}, auto_detect=false, skip=1,"
             f" header=true, delim=',', quote='\"', columns={{{kinds}}}))"
-            f" TO {literal(str(path))} (FORMAT parquet)"
+            f" TO {sql_literal(str(path))} (FORMAT parquet)"
         )
 
 
-def read(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
-    """The samples in a file, checked like those of samples.csv. DuckDB expands patterns in file
-    names and accepts UTF-8 alone, so it reads through a link."""
+def load_parquet(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
+    """Return the samples in a Parquet file, checked like those of samples.csv. They are read
+    through a symbolic link, because DuckDB expands patterns in file names and accepts UTF-8
+    alone."""
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         link, plain = Path(scratch) / "0.parquet", Path(scratch) / "samples.csv"
         link.symlink_to(path.absolute())
-        source = f"read_parquet({literal(str(link))})"
+        source = f"read_parquet({sql_literal(str(link))})"
         try:
             heads = engine.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             if {name: kind for name, kind, *_ in heads} != COLUMNS:
                 raise RunError(f"{path}: its columns are not {', '.join(COLUMNS)}")
             columns = ", ".join(COLUMNS)
             engine.execute(
-                f"COPY (SELECT {columns} FROM {source}) TO {literal(str(plain))}"
+                f"COPY (SELECT {columns} FROM {source}) TO {sql_literal(str(plain))}"
                 " (FORMAT csv, HEADER true, NULLSTR '')"
             )
         except duckdb.Error as error:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The numbers published in 2006-2015, and the benchmarks here that continue them.
+"""Reads the numbers published in 2006-2015, and the names of the benchmarks here that continue
+them.
 
-aliases.csv joins each published (source, benchmark, variant) to one of ours, or says why none can
-continue it. Its column `over` names the published reference of the cost, as benchmark:variant; the
-cost is computed again from the published totals. Its column `apart` names a tier in which the
-successor measures something else: where markers of 2006 counted preemption, a program enters an RCU
-section. Its column `found` is the place of the successor: "" in user space and perhaps in kernels,
-`kernel` in kernels alone, `objects` in what objects.py reads.
+aliases.csv joins each published (source, benchmark, variant) to one of ours, its successor, or has
+the reason why there is none. The column `over` names the published variant over which a cost was
+given, as benchmark:variant; the cost is computed again from the published totals. The column
+`apart` names a tier in which the successor measures something else: markers of 2006 disabled
+preemption, but in user space they enter an RCU read-side section. The column `found` is the place
+of the successor: "" in user space and perhaps in kernels, `kernel` in kernels alone, `objects` in
+object files, see objects.py.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Published:
-    """One published number: value, its standard deviation and deltas in `unit`, deltas over another
-    published row."""
+    """One published number: the value, its standard deviation and deltas, all in `unit`. A delta is
+    the difference from another published row, `over`."""
 
     source: str
     date: str
@@ -52,13 +54,13 @@ class Published:
 
     @property
     def whole(self) -> bool:
-        """Whether this is a time or a rate of a whole program, which is not compared with
+        """True if the number is a time or a rate of a whole program, which is not compared with
         cycles."""
         return self.unit in ("s", "packets/s")
 
     @property
     def differs(self) -> bool:
-        """Whether the stated delta differs from the one computed again, at the stated precision."""
+        """True if the stated delta differs from the one computed again, at the stated precision."""
         if self.delta_stated is None or self.delta is None:
             return False
         recomputed = Decimal(repr(round(self.delta, 9)))
@@ -81,31 +83,33 @@ class Published:
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file with a header."""
+    """Return the rows of a CSV file with a header."""
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
-def value_of(row: dict[str, str]) -> tuple[float, str]:
-    """A published value and its unit; totals are divided by their loops."""
+def published_value(row: dict[str, str]) -> tuple[float, str]:
+    """Return a published value and its unit; totals are divided by their loops."""
     if row["total_cycles"] and row["loops"]:
         return int(row["total_cycles"]) / int(row["loops"]), row["unit"].split("/")[0] + "/loop"
     return float(row["published"]), row["unit"]
 
 
 def read_published() -> list[Published]:
-    """Every published number, with its delta computed again on its own machine."""
+    """Return every published number, with its delta computed again from rows of the same
+    machine."""
     aliases = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a
         for a in read_table(ALIASES)
     }
     rows = read_table(PUBLISHED)
     found = {
-        (r["source"], r["machine"], f"{r['benchmark']}:{r['variant']}"): value_of(r) for r in rows
+        (r["source"], r["machine"], f"{r['benchmark']}:{r['variant']}"): published_value(r)
+        for r in rows
     }
     numbers = []
     for row in rows:
-        value, unit = value_of(row)
+        value, unit = published_value(row)
         name: Name = (row["source"], row["benchmark"], row["variant"])
         alias = aliases.get(name, {})
         reference = alias.get("over") or None
@@ -129,8 +133,9 @@ def read_published() -> list[Published]:
     return numbers
 
 
-def unknown(names: Collection[tuple[str, str]], found: str) -> list[str]:
-    """The aliases whose place is `found` and whose benchmark and variant are not in `names`."""
+def missing_successors(names: Collection[tuple[str, str]], found: str) -> list[str]:
+    """Return the successors in aliases.csv whose place is `found` and whose benchmark and variant
+    are not in `names`."""
     return [
         f"{row['benchmark']}:{row['variant']}"
         for row in read_table(ALIASES)
@@ -140,8 +145,8 @@ def unknown(names: Collection[tuple[str, str]], found: str) -> list[str]:
     ]
 
 
-def continued() -> tuple[int, int]:
-    """The number of published rows that have a successor, and of all."""
+def count_continued() -> tuple[int, int]:
+    """Return the number of published rows that have a successor, and of all published rows."""
     table = read_table(PUBLISHED)
     rows = [(row["source"], f"{row['benchmark']}:{row['variant']}") for row in table]
     names = successors()
@@ -149,7 +154,7 @@ def continued() -> tuple[int, int]:
 
 
 def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """(source, published benchmark:variant) -> our (benchmark, variant) names."""
+    """Return our (benchmark, variant) names for each (source, published benchmark:variant)."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for row in read_table(ALIASES):
         if row["benchmark"] and row["variant"]:
@@ -159,7 +164,8 @@ def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
 
 
 def ancestors() -> dict[tuple[str, str], list[Published]]:
-    """For each of our (benchmark, variant) the published numbers it continues, in file order."""
+    """Return the published numbers that each of our (benchmark, variant) continues, in file
+    order."""
     names = successors()
     joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for number in read_published():

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kinds of results: dormant sites, cold code, enabled probes, and all others.
+"""Sorts results into kinds: dormant sites, cold code, enabled probes, and all others.
 
-A dormant site and an enabled probe answer different questions, so no count and no figure holds
-both.
+Dormant sites and enabled probes answer different questions, so no count and no figure mixes them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from kmtools.analyse.verdicts import BASELINE, NO_BASELINE, Result
 
 DORMANT, COLD, ENABLED, OTHER = KINDS = ("dormant", "cold", "enabled", "other")
 
-# Patterns of benchmark and variant; the first row that matches holds.
+# Pattern of the benchmark, pattern of the variant, and kind; the first row that matches is used.
 PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("*", "*-on", ENABLED),
     ("peer-*", "*-off", DORMANT),
@@ -39,33 +38,34 @@ PATTERNS: tuple[tuple[str, str, str], ...] = (
 
 
 def kind_of(benchmark: str, variant: str) -> str:
-    """The kind of a variant. OTHER if no pattern matches."""
+    """Return the kind of a variant; OTHER if no pattern matches."""
     for of_benchmark, of_variant, kind in PATTERNS:
         if fnmatchcase(benchmark, of_benchmark) and fnmatchcase(variant, of_variant):
             return kind
     return OTHER
 
 
-def reference(result: Result) -> bool:
-    """Whether a result is a baseline or its A/A clone, which belong to every kind."""
+def is_reference(result: Result) -> bool:
+    """Return True if a result is a baseline or its A/A clone, which belong to every kind."""
     return result.is_clone or result.verdict == BASELINE
 
 
-def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
-    """The results of one kind, with the baselines and A/A clones of their benchmarks."""
+def select_kind(results: Iterable[Result], kind: str) -> list[Result]:
+    """Return the results of one kind, with the baselines and A/A clones of their benchmarks."""
     several = list(results)
-    own = {r.key for r in several if not reference(r) and kind_of(*r.key[2:]) == kind}
+    own = {r.key for r in several if not is_reference(r) and kind_of(*r.key[2:]) == kind}
     benchmarks = {key[:3] for key in own}
-    return [r for r in several if r.key in own or (reference(r) and r.key[:3] in benchmarks)]
+    return [r for r in several if r.key in own or (is_reference(r) and r.key[:3] in benchmarks)]
 
 
-def judged(results: Iterable[Result]) -> list[Result]:
-    """The results with a verdict: no baselines, no A/A clones, and none without a baseline."""
-    return [r for r in results if not reference(r) and r.verdict != NO_BASELINE]
+def select_judged(results: Iterable[Result]) -> list[Result]:
+    """Return the results with a verdict: no baselines, no A/A clones, and none without a
+    baseline."""
+    return [r for r in results if not is_reference(r) and r.verdict != NO_BASELINE]
 
 
-def groups(results: Sequence[Result]) -> list[list[Result]]:
-    """Results of one tier, split by benchmark in their order."""
+def group_by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
+    """Split the results of one tier by benchmark, in the order of their first appearance."""
     found: dict[str, list[Result]] = {}
     for result in results:
         found.setdefault(result.benchmark, []).append(result)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rows of a run that can be compared with those of another run.
+"""Makes the rows of a run that can be compared with those of another run.
 
-A row is a variant of a benchmark in a tier. Its number is the cost of the variant divided by that
-of the baseline in the same block, because clocks and machines differ: a *share*. The baseline
-itself, and a switch of sites, have no such share; they are *whole* and in the unit of the tier.
-Counts of instructions are *exact*.
+A row is a variant of a benchmark in a tier. Because clocks and machines differ, its number is a
+share: the cost of the variant divided by that of the baseline in the same block. The baseline
+itself, and switches of sites, are whole rows, in the unit of the tier. Counts of instructions are
+exact rows.
 
-A number is estimated once for each cluster, as location.py does it: the effect of each code layout
-is taken out, and the estimate is the midmean of the blocks of the cluster. Clusters are the
-processes of a run; with a single process they are stretches of neighbouring blocks. Where a run has
-too few blocks to tell its layouts apart, an eighth of a cache line is taken in place of a layout;
-such a row is not compared with one that has enough.
+A number is estimated once for each cluster, by the method of location.py: the effect of each code
+layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the
+processes of a run; with a single process they are stretches of neighbouring blocks. If a run has
+too few blocks to tell its layouts apart, the layouts in an eighth of a cache line are merged; such
+a row is not compared with one that has enough blocks.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import location, stats
-from kmtools.analyse.layouts import are_crowded, place_of
+from kmtools.analyse.layouts import are_crowded, offset_in_line
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline
 from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import Tier, tier_order
 from kmtools.measure.samples import LOOP, Sample
 
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
-# The largest number of stretches of a run with one process.
+# The largest number of clusters of a run with one process.
 STRETCHES = 8
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class Name:
-    """The identity of a row, which two runs must have in common to compare it, beside the unit."""
+    """The identity of a row. Two runs compare rows of the same name and unit."""
 
     tier: str
     benchmark: str
@@ -48,7 +48,7 @@ class Name:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """The position in a table."""
+        """The sort key of the row in tables."""
         return (tier_order(self.tier), self.benchmark, self.variant, self.measured, self.sites)
 
     def __str__(self) -> str:
@@ -58,8 +58,8 @@ class Name:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of one run. `cost` is its median in `unit`, of an operation or a switch; `values` are
-    the estimates of the clusters, and `layouts` those of the layouts: shares without a unit, or in
+    """A row of one run. `cost` is its median, per operation or per switch, in `unit`. `values` are
+    the estimates of the clusters, and `layouts` the estimates of the layouts, both as shares or in
     `unit`."""
 
     name: Name
@@ -75,21 +75,21 @@ class Row:
     resolution: float = 0.0
     lo: float = 0.0
     hi: float = 0.0
-    # The code layouts it was measured at; none for counts.
+    # The code layouts at which the row was measured; empty for exact counts.
     places: frozenset[int] = frozenset()
-    # Whether there were too few blocks to tell the layouts apart.
+    # True if there were too few blocks to tell the layouts apart.
     crowded: bool = False
-    # The reason why it has no verdict, if the grade of its benchmark is poor; else empty.
+    # The reason why the row has no verdict, if the grade of its benchmark is poor; else empty.
     poor: str = ""
 
     @property
     def is_clone(self) -> bool:
-        """Whether it is the second copy of its baseline."""
+        """True if the row is the A/A clone, the second copy of its baseline."""
         return bool(self.baseline) and self.name.variant == self.baseline + CLONE_SUFFIX
 
     @property
     def is_baseline(self) -> bool:
-        """Whether other rows are shares of this one."""
+        """True if the row is the baseline, by which the costs of others are divided."""
         return self.name.variant == self.baseline
 
 
@@ -97,21 +97,21 @@ def make_row(
     name: Name, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """A row of timed numbers, of which `series` has one for each block, in their order."""
-    x = stats.values(series)
+    """Make a row of timed numbers; `series` has one for each block, in block order."""
+    x = stats.float_values(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)
     layout = np.array([one.layout for one in series], dtype=np.int64)
     processes = len(np.unique(process))
-    parts = location.split(process, processes if processes > 1 else STRETCHES)
-    effects, values, spread = location.batched(x, layout, parts)
+    parts = location.split_batches(process, processes if processes > 1 else STRETCHES)
+    effects, values, spread = location.estimate_batches(x, layout, parts)
     if 0 < step <= spread:
         # The blocks vary by more than a step of the clock, which then does not limit the mean.
-        effects, values, _ = location.batched(location.spread_out(x, step), layout, parts)
+        effects, values, _ = location.estimate_batches(location.dither(x, step), layout, parts)
         resolution = 0.0
     places = np.unique(layout)
     crowded = are_crowded(len(series), len(places))
-    known = np.unique(place_of(location.grouped(layout)))
+    known = np.unique(offset_in_line(location.merge_layouts(layout)))
     means = dict(zip(known.tolist(), (effects + values.mean()).tolist(), strict=True))
     return Row(
         name, tier.kernel, tier.unit, kind, baseline, cost, len(series), processes, values, means,
@@ -119,8 +119,8 @@ def make_row(
     )  # fmt: skip
 
 
-def shares(series: Sequence[Slope], base: Mapping[int, Slope]) -> list[Slope]:
-    """The cost of a variant divided by that of the baseline, in each block that has both."""
+def divide_by_baseline(series: Sequence[Slope], base: Mapping[int, Slope]) -> list[Slope]:
+    """Return the cost of a variant divided by that of the baseline, in each block that has both."""
     found = []
     for one in series:
         own = base.get(one.block)
@@ -130,9 +130,9 @@ def shares(series: Sequence[Slope], base: Mapping[int, Slope]) -> list[Slope]:
     return found
 
 
-def exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
-    """A row of counts, with their smallest and largest value over blocks."""
-    found, cost = stats.exact_interval(series), stats.middle(series)
+def make_exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
+    """Make a row of exact counts, with their smallest and largest value over blocks."""
+    found, cost = stats.exact_interval(series), stats.median_of_series(series)
     none: Floats = np.array([], dtype=np.float64)
     return Row(
         name, tier.kernel, tier.unit, EXACT, baseline, cost, len(series), 1, none, {}, 0.0,
@@ -140,22 +140,22 @@ def exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) ->
     )  # fmt: skip
 
 
-def loop_rows(
+def make_loop_rows(
     tier: Tier, benchmark: str, fitted: Mapping[str, Sequence[Slope]], steps: Mapping[str, float]
 ) -> list[Row]:
-    """The rows of one benchmark whose passes were timed or counted, from the slopes of its variants
-    and the steps of the clock."""
+    """Make the rows of one benchmark whose loop passes were timed or counted, from the slopes of
+    its variants and the steps of the clock."""
     baseline = find_baseline(fitted) or ""
     base = {slope.block: slope for slope in fitted.get(baseline, [])}
     rows = []
     for variant, series in sorted(fitted.items()):
         name = Name(tier.tier, benchmark, variant)
-        cost = stats.middle(series)
+        cost = stats.median_of_series(series)
         if tier.exact:
-            rows.append(exact_row(name, tier, baseline, series))
+            rows.append(make_exact_row(name, tier, baseline, series))
             continue
         whole = variant == baseline or not baseline
-        blocks = series if whole else shares(series, base)
+        blocks = series if whole else divide_by_baseline(series, base)
         if blocks:
             kind = WHOLE if whole else SHARE
             step = steps.get(variant, 0.0) / abs(cost or 1)
@@ -163,17 +163,17 @@ def loop_rows(
     return rows
 
 
-def switch_row(tier: Tier, name: Name, samples: Sequence[Sample]) -> Row:
-    """A row of switches of one number of sites. A block may hold several."""
+def make_switch_row(tier: Tier, name: Name, samples: Sequence[Sample]) -> Row:
+    """Make the row of the switches of one number of sites. A block may hold several switches."""
     ordered = sorted(samples, key=lambda one: (one.process, one.block))
     series = [Slope(s.block, s.layout, s.value, 1, s.process) for s in ordered]
-    return make_row(name, tier, WHOLE, "", stats.middle(series), series)
+    return make_row(name, tier, WHOLE, "", stats.median_of_series(series), series)
 
 
-def rows_of(
+def make_rows(
     samples: Iterable[Sample], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Row]:
-    """All rows of a run, in the order of tables, from its samples and their results."""
+    """Make all rows of a run, in the order of tables, from its samples and their results."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     loops: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:
@@ -188,7 +188,7 @@ def rows_of(
     for (tier, kernel, benchmark), several in loops.items():
         fitted = {result.variant: result.slopes for result in several}
         steps = {result.variant: result.step for result in several}
-        rows += loop_rows(known[tier, kernel], benchmark, fitted, steps)
+        rows += make_loop_rows(known[tier, kernel], benchmark, fitted, steps)
     for (kernel, name), switched in switches.items():
-        rows.append(switch_row(known[name.tier, kernel], name, switched))
+        rows.append(make_switch_row(known[name.tier, kernel], name, switched))
     return sorted(rows, key=lambda row: (row.name.order, row.kernel))

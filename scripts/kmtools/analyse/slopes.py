@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slopes over loop counts, which do not contain the fixed cost of starting and stopping the clock.
+"""Fits slopes of time over loop counts, which exclude the fixed cost of starting and stopping the
+clock.
 
 A slope is in the tier's unit per operation. This file uses the standard library alone.
 """
@@ -19,8 +20,8 @@ ONE = Fraction(1)
 
 
 class Slope(NamedTuple):
-    """One variant in one block: cost per operation, signed, as a quotient of whole numbers. It is
-    exact, and not reduced: a report holds a million."""
+    """The cost per operation of one variant in one block, as a signed quotient of whole numbers.
+    The quotient is exact, and not reduced, because a report holds a million slopes."""
 
     block: int
     layout: int
@@ -30,7 +31,7 @@ class Slope(NamedTuple):
 
     @classmethod
     def of(cls, block: int, layout: int, value: Fraction, process: int = 1) -> Slope:
-        """The slope with this value."""
+        """Return the slope with this value."""
         return cls(block, layout, value.numerator, value.denominator, process)
 
     @property
@@ -39,15 +40,15 @@ class Slope(NamedTuple):
         return Fraction(self.top, self.bottom)
 
 
-# The windows without a flag of each variant, block, layout and process: passes and value.
+# Windows without a flag, as pairs of loop count and value, by variant, block, layout and process.
 Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 
 
-def points_of(
+def select_points(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> Points:
-    """The windows of a benchmark from which slopes are made: size, and value by `value_of`. Flagged
-    windows are left out."""
+    """Return the windows of a benchmark without a flag, as pairs of loop count and the value that
+    `value_of` returns."""
     points: dict[tuple[str, int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:
@@ -56,9 +57,9 @@ def points_of(
     return points
 
 
-def line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The least-squares slope as a numerator and a denominator, which is 0 for fewer than two
-    different x."""
+def fit_line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the least-squares slope of points as a numerator and a denominator. The denominator is
+    0 for fewer than two different x."""
     if len(points) == 2:
         (x, y), (last_x, last_y) = points
         return (last_y - y, last_x - x) if last_x >= x else (y - last_y, x - last_x)
@@ -72,34 +73,34 @@ def line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return n * sum_xy - sum_x * sum_y, n * sum_xx - sum_x * sum_x
 
 
-def fitted(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
-    """Slopes of every variant of one benchmark, divided by `per` and ordered by block; a block with
-    fewer than two loop counts left for a variant has no slope of it."""
+def fit_slopes(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
+    """Fit the slopes of every variant of one benchmark, divided by `per` and ordered by block. A
+    block has no slope of a variant with fewer than two loop counts there."""
     top_by, bottom_by = per.denominator, per.numerator
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(points):
         variant, block, layout, process = place
-        top, bottom = line(points[place])
+        top, bottom = fit_line(points[place])
         if bottom:
             found[variant].append(Slope(block, layout, top * top_by, bottom * bottom_by, process))
     return dict(found)
 
 
-def slopes(
+def slopes_of_samples(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> dict[str, list[Slope]]:
-    """Slopes of every variant of one benchmark, ordered by block."""
-    return fitted(points_of(samples, value_of))
+    """Fit the slopes of every variant of one benchmark, ordered by block."""
+    return fit_slopes(select_points(samples, value_of))
 
 
 def find_baseline(variants: Iterable[str]) -> str | None:
-    """The variant that has an A/A clone; None when there is no such pair."""
+    """Return the variant that has an A/A clone; None if there is no such pair."""
     names = set(variants)
     return min((name for name in names if name + CLONE_SUFFIX in names), default=None)
 
 
-def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
-    """Variant minus baseline in every block that has both."""
+def subtract_baseline(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
+    """Return the difference of variant and baseline in every block that has both."""
     reference = {(slope.block, slope.layout): slope for slope in baseline}
     deltas = []
     for block, layout, top, bottom, process in variant:

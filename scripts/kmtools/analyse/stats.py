@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Estimators: medians and intervals that hold for timing data.
+"""Medians and intervals that are valid for timing data, and the counts of disturbed windows.
 
 Slopes, differences, intervals and medians are in the tier's unit per operation: TSC ticks or
 instructions divided by loop iterations.
@@ -22,14 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kmtools.analyse.clock import clock_step
+from kmtools.analyse.clock import find_clock_step
 from kmtools.analyse.slopes import Slope
 from kmtools.measure.samples import Sample
 
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# A window is late if it is longer than usual by at least this share.
+# A late window is longer than the median by more than this share; see count_late().
 LATE = 0.1
 
 
@@ -41,11 +41,11 @@ class Interval:
     hi: float
 
     def widened(self, by: float) -> Interval:
-        """The same interval with both ends moved outwards."""
+        """Return the interval with both ends moved outwards by `by`."""
         return Interval(self.lo - by, self.hi + by)
 
     def hull(self, other: Interval) -> Interval:
-        """The smallest interval that holds both."""
+        """Return the smallest interval that contains both."""
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
 
     @property
@@ -61,27 +61,27 @@ class Interval:
 UNBOUNDED = Interval(-math.inf, math.inf)
 
 
-def values(series: Sequence[Slope]) -> Floats:
-    """The values of a series as floats, in block order."""
+def float_values(series: Sequence[Slope]) -> Floats:
+    """Return the values of a series as floats, in block order."""
     return np.array([slope.top / slope.bottom for slope in series], dtype=np.float64)
 
 
-def middle(series: Sequence[Slope]) -> float:
-    """The median of a series; NaN when it is empty."""
-    return float(np.median(values(series))) if series else math.nan
+def median_of_series(series: Sequence[Slope]) -> float:
+    """Return the median of a series; NaN if it is empty."""
+    return float(np.median(float_values(series))) if series else math.nan
 
 
 def layout_medians(series: Sequence[Slope]) -> dict[int, float]:
-    """Median of a series in each layout."""
+    """Return the median of a series in each layout."""
     groups: dict[int, list[Slope]] = defaultdict(list)
     for slope in series:
         groups[slope.layout].append(slope)
-    return {layout: middle(groups[layout]) for layout in sorted(groups)}
+    return {layout: median_of_series(groups[layout]) for layout in sorted(groups)}
 
 
 def sign_rank(n: int) -> int:
-    """Largest k such that the k-th smallest and k-th largest of n independent values enclose
-    the median with at least 95 %; 0 when n is too small (below 6)."""
+    """Return the largest k such that the k-th smallest and k-th largest of n independent values
+    enclose the median with at least 95 %; 0 if n is below 6."""
     tail, cumulative = (1 - CONFIDENCE) / 2, 0.0
     for k in range(n // 2 + 1):
         log_p = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
@@ -92,11 +92,12 @@ def sign_rank(n: int) -> int:
 
 
 def correlation_time(series: Sequence[Slope]) -> float:
-    """The autocorrelation time of signs around each layout's median: the variance of their sum as a
-    multiple of that of independent blocks without ties. It is 1 for independent blocks, more if
-    neighbours resemble each other, and never below 1, though many ties would allow that."""
+    """Return the autocorrelation time, in blocks, of the signs around each layout's median: the
+    variance of the sum of the signs as a multiple of that of independent blocks without ties. It is
+    1 for independent blocks, more if neighbours resemble each other, and never below 1, though many
+    ties would allow that."""
     medians = layout_medians(series)
-    signs = np.sign(values(series) - np.array([medians[slope.layout] for slope in series]))
+    signs = np.sign(float_values(series) - np.array([medians[slope.layout] for slope in series]))
     n = len(signs)
     energy = float(np.dot(signs, signs))
     if n < 8 or energy == 0:
@@ -112,25 +113,25 @@ def correlation_time(series: Sequence[Slope]) -> float:
 
 
 def sign_interval(series: Sequence[Slope]) -> Interval:
-    """Sign-test interval of the median at 95 %, widened for correlated blocks: ranks are computed
-    for n / tau observations and scaled to all n. It is the whole range if correlation leaves too
-    few observations, and unbounded below 6 blocks."""
+    """Return the sign-test interval of the median at 95 %, widened for correlated blocks: ranks are
+    computed for n / tau observations and scaled to all n. It is the whole range if correlation
+    leaves too few observations, and unbounded below 6 blocks."""
     n = len(series)
     if sign_rank(n) == 0:
         return UNBOUNDED
     effective = int(n / correlation_time(series))
     index = max(1, int(sign_rank(effective) * (n + 1) / (effective + 1)))
-    ordered = np.sort(values(series))
+    ordered = np.sort(float_values(series))
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
 
 
 def clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
-    """One step of the clock, as a cost per operation of each variant of a benchmark.
+    """Return one step of the clock as a cost per operation, for each variant of a benchmark.
 
     A TSC that software scales or emulates advances in steps of many ticks. Two windows then resolve
     costs only to a step divided by the difference of their loop counts; if processes have different
-    counts, the least difference is used. 0 if there are too few windows to find the step. Flagged
-    windows are left out."""
+    counts, the smallest difference is used. Flagged windows are left out. The result is empty if
+    there are too few windows to find the step."""
     kept = [sample for sample in samples if not sample.flags]
     loops: dict[tuple[str, int], set[int]] = defaultdict(set)
     for sample in kept:
@@ -142,20 +143,21 @@ def clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
             spans[variant] = min(span, spans.get(variant, span))
     if len(kept) < 20 or not spans:
         return {}
-    step = clock_step([sample.value for sample in kept])
+    step = find_clock_step([sample.value for sample in kept])
     return {variant: step / span for variant, span in spans.items()}
 
 
 def exact_interval(series: Sequence[Slope]) -> Interval:
-    """Smallest and largest value; of zero width if all blocks agree."""
+    """Return the smallest and the largest value; the width is zero if all blocks agree."""
     low, high = min(s.value for s in series), max(s.value for s in series)
     return Interval(float(low), float(high))
 
 
 def count_late(samples: Iterable[Sample], khz: float | None) -> int:
-    """The number of late windows without a flag: longer by more than a microsecond and by more than
-    a tenth than the median of the same loop count, layout and process. An interrupt takes longer
-    than that. Late windows are used like all others; 0 if the rate of the clock is not known."""
+    """Return the number of late windows without a flag: longer by more than a microsecond and by
+    more than a tenth than the median of the same loop count, layout and process. An interrupt takes
+    longer than that. Late windows are used like all others. `khz` is the rate of the clock; if it
+    is not known, the number is 0."""
     if khz is None:
         return 0
     rows = np.array(
@@ -173,5 +175,5 @@ def count_late(samples: Iterable[Sample], khz: float | None) -> int:
 
 
 def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
-    """The number of windows with each flag word."""
+    """Return the number of windows with each flag word."""
     return dict(sorted(Counter(word for sample in samples for word in sample.flags).items()))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Decides at interim analyses of a run in user space which benchmarks are measured further.
 
-A benchmark goes on until more time would resolve no row of it, or until the time is out.
-stopping.py defines these looks by the number of processes. Benchmarks without verdicts, which time
-switches of sites, end with the first look.
+A benchmark is measured until more time would resolve none of its rows, or until the time limit.
+stopping.py defines these analyses (looks) by the number of processes. Benchmarks without verdicts,
+which time switches of sites, end with the first look.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ class Look:
     rows: int
 
 
-def results_of(cache: RunCache, raw: Path, processes: int) -> list[Result]:
-    """The results of the first processes of a folder."""
+def judge_processes(cache: RunCache, raw: Path, processes: int) -> list[Result]:
+    """Return the results of the first `processes` processes in a raw folder."""
     data = cache.reader.load("native", raw, processes)
-    return cache.results(data.rows, data.tier, verdicts.analyse)
+    return cache.results(data.rows, data.tier, verdicts.analyse_samples)
 
 
-def look_at(results: Sequence[Result]) -> Look:
-    """The interim analysis of results; benchmarks with rows that more time may resolve go on."""
+def analyse_interim(results: Sequence[Result]) -> Look:
+    """Return the interim analysis of results: benchmarks with rows that more time may resolve are
+    measured further."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
     still = [r for r in judged if r.verdict == UNRESOLVED]
     more = [r for r in still if PLACED not in r.note]
@@ -48,24 +49,25 @@ def look_at(results: Sequence[Result]) -> Look:
     return Look(names, len(still), len(still) - len(more), len(judged))
 
 
-def foreseen(clone: Result, processes: int) -> float | None:
-    """The smallest difference that this number of processes can detect with the usual power, if
-    they are as noisy as those of the pilot; None if the pilot is too short. The part of the
-    interval over layouts does not shrink with more processes."""
+def forecast_detectable(clone: Result, processes: int) -> float | None:
+    """Return the smallest difference that this number of processes can detect with a probability of
+    verdicts.POWER, if they are as noisy as those of the pilot; None if the pilot is too short. The
+    part of the interval over layouts does not shrink with more processes."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
     over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT / processes)
     half = math.hypot(over_time, over_layouts)
-    outside = stopping.outside_after(processes)
-    return verdicts.smallest(Interval(-half, half), clone.margin, outside)
+    outside = stopping.error_of_look(processes)
+    return verdicts.smallest_detectable(Interval(-half, half), clone.margin, outside)
 
 
-def say_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) -> None:
-    """Report the smallest differences that the run can detect."""
+def report_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) -> None:
+    """Report the smallest differences that the run can detect: write an event with `tell`, and
+    print a line with `say`."""
     found: dict[str, float] = {}
     for clone in (r for r in results if r.is_clone):
-        smallest = foreseen(clone, processes)
+        smallest = forecast_detectable(clone, processes)
         if smallest is not None:
             found[clone.benchmark] = round(smallest, 3)
     tell("pilot", processes=processes, detectable=found)
@@ -87,22 +89,22 @@ class Steering:
     def __init__(
         self, planned: int, cache: RunCache, tell: Tell, say: Callable[[str], Any]
     ) -> None:
-        """`planned` is the planned number of processes, `cache` the run's samples and results;
-        `tell` takes events, `say` lines."""
+        """Store the planned number of processes and the cache of the run's samples and results;
+        `tell` writes events, `say` prints lines."""
         self._planned = planned
         self._cache = cache
         self._tell = tell
         self._say = say
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """The benchmarks of the next process; None if they stay the same, an empty list if more
-        time would resolve no row."""
+        """Return the benchmarks of the next process; None if they stay the same, an empty list if
+        more time would resolve no row."""
         if processes == stopping.PILOT:
-            found = results_of(self._cache, raw, processes)
-            say_pilot(found, self._planned, self._tell, self._say)
+            found = judge_processes(self._cache, raw, processes)
+            report_pilot(found, self._planned, self._tell, self._say)
         if processes not in stopping.LOOKS:
             return None
-        look = look_at(results_of(self._cache, raw, processes))
+        look = analyse_interim(judge_processes(self._cache, raw, processes))
         resolved = look.rows - look.open_rows
         self._tell(
             "look",

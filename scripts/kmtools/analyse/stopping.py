@@ -20,25 +20,26 @@ from collections.abc import Iterable, Mapping
 from kmtools.measure.samples import Sample
 
 # The number of processes of a benchmark at each look, and the error probability that the look
-# spends. No look is earlier, so that disturbances have time to come and go.
+# spends. There is no earlier look, so that short disturbances are over before the first.
 LOOKS = {16: 0.03, 32: 0.01, 64: 0.01}
 PILOT = 2
 MOST = max(LOOKS)
-# The line in the env of a process that was measured with looks.
+# The key in the env file of a process that was measured with looks.
 LINE = "looks"
 
 
-def outside_after(processes: int) -> float:
-    """The error probability of the intervals of a benchmark with this number of processes."""
+def error_of_look(processes: int) -> float:
+    """Return the error probability of the intervals of a benchmark with this number of
+    processes."""
     for look, part in LOOKS.items():
         if processes <= look:
             return part
     return LOOKS[MOST]
 
 
-def outside_of(env: Mapping[str, str], samples: Iterable[Sample], usual: float) -> float:
-    """The error probability of the intervals of a benchmark's samples; `usual` for a run of fixed
-    length."""
+def error_of_samples(env: Mapping[str, str], samples: Iterable[Sample], usual: float) -> float:
+    """Return the error probability of the intervals of a benchmark's samples; `usual` for a run
+    without looks, whose length is fixed."""
     if LINE not in env:
         return usual
-    return outside_after(len({sample.process for sample in samples}))
+    return error_of_look(len({sample.process for sample in samples}))

@@ -18,7 +18,7 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import VERDICTS, Result
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import check_shape, read_json
 from kmtools.measure.rundir import (
     TIERS,
@@ -89,49 +89,54 @@ SUMMARY = {
 }  # fmt: skip
 
 
-def number(value: float | None) -> float | None:
-    """A value for JSON: rounded to 1e-6 of the unit; None if it is infinite or missing."""
+def json_number(value: float | None) -> float | None:
+    """Return a value for JSON: rounded to 1e-6 of the unit; None if it is infinite or missing."""
     if value is None or not math.isfinite(value):
         return None
     return round(value, 6) + 0.0
 
 
-def ends(name: str, interval: Interval | None, scale: float = 1.0) -> dict[str, float | None]:
-    """name_lo and name_hi of an interval, each multiplied by `scale`."""
+def interval_fields(
+    name: str, interval: Interval | None, scale: float = 1.0
+) -> dict[str, float | None]:
+    """Return the fields name_lo and name_hi of an interval, each multiplied by `scale`."""
     lo, hi = (interval.lo * scale, interval.hi * scale) if interval else (None, None)
-    return {f"{name}_lo": number(lo), f"{name}_hi": number(hi)}
+    return {f"{name}_lo": json_number(lo), f"{name}_hi": json_number(hi)}
 
 
-def in_core_cycles(
+def core_cycle_fields(
     core: CoreCycles, median: float, delta: float | None, interval: Interval | None
 ) -> dict[str, Any]:
-    """core_cycles: a result in core cycles; None where something is not finite."""
+    """Return the field core_cycles, a result in core cycles; None for values that are not
+    finite."""
     return {
         "source": core.source,
-        "per_tick": number(core.per_tick),
-        "spread": number(core.spread),
-        "median": number(core.of(median)),
-        "delta": number(core.of(delta)),
-        **ends("delta_ci", interval, core.per_tick),
+        "per_tick": json_number(core.per_tick),
+        "spread": json_number(core.spread),
+        "median": json_number(core.of(median)),
+        "delta": json_number(core.of(delta)),
+        **interval_fields("delta_ci", interval, core.per_tick),
     }
 
 
 def figure_data(result: Result) -> dict[str, Any]:
-    """The fields of an entry that only figures need, if the result has them."""
+    """Return the fields of an entry that only figures use, if the result has them."""
     found: dict[str, Any] = {}
     if result.distribution:
-        found["distribution"] = [[number(at), number(high)] for at, high in result.distribution]
+        found["distribution"] = [
+            [json_number(at), json_number(high)] for at, high in result.distribution
+        ]
     if result.also_over:
         found["also_over"] = {
-            name: {"delta": number(delta), **ends("delta_ci", interval)}
+            name: {"delta": json_number(delta), **interval_fields("delta_ci", interval)}
             for name, (delta, interval) in result.also_over.items()
         }
     return found
 
 
-def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
-    """One entry of summary.json. published and published_delta are those of the first machine in
-    published.csv, computed again; published_rows has all machines."""
+def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
+    """Return the entry of a result in summary.json. published and published_delta are those of the
+    first machine in published.csv, computed again; published_rows has all machines."""
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
@@ -140,37 +145,38 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     core: dict[str, Any] = {}
     if result.core is not None:
         whole = (result.median, result.delta, result.delta_ci)
-        core = {"core_cycles": in_core_cycles(result.core, *whole)}
+        core = {"core_cycles": core_cycle_fields(result.core, *whole)}
     return {
         **{name: getattr(result, name) for name in NAMES},
-        "median": number(result.median),
-        **ends("ci", result.ci),
+        "median": json_number(result.median),
+        **interval_fields("ci", result.ci),
         "baseline": result.baseline,
-        "delta": number(result.delta),
-        **ends("delta_ci", result.delta_ci),
-        **ends("delta_sign", result.time_ci),
-        **ends("delta_cluster", result.layout_ci),
-        "delta_by_layout": {str(layout): number(value) for layout, value in layouts.items()},
-        "noise_floor": number(result.noise_floor),
-        "margin": number(result.margin),
-        "detectable": number(result.detectable),
+        "delta": json_number(result.delta),
+        **interval_fields("delta_ci", result.delta_ci),
+        **interval_fields("delta_sign", result.time_ci),
+        **interval_fields("delta_cluster", result.layout_ci),
+        "delta_by_layout": {str(layout): json_number(value) for layout, value in layouts.items()},
+        "noise_floor": json_number(result.noise_floor),
+        "margin": json_number(result.margin),
+        "detectable": json_number(result.detectable),
         **core,
         **figure_data(result),
         "verdict": result.verdict,
         "note": result.note,
-        "correlation_blocks": number(result.correlation),
+        "correlation_blocks": json_number(result.correlation),
         "windows": result.windows,
         "windows_flagged": result.flagged,
         "windows_late": result.late,
         "flags": dict(result.flags),
-        "published": number(rows[0].value) if rows else None,
-        "published_delta": number(rows[0].delta) if rows else None,
+        "published": json_number(rows[0].value) if rows else None,
+        "published_delta": json_number(rows[0].delta) if rows else None,
         "published_rows": [row.as_json() for row in rows],
     }
 
 
-def provenance(run: Path, env: dict[str, Any]) -> dict[str, Any]:
-    """The run and the sources that the results come from."""
+def describe_provenance(run: Path, env: dict[str, Any]) -> dict[str, Any]:
+    """Return the origin of the results: the run, its date, the version of the sources, and the
+    tiers."""
     source = env.get("source") or {}
     names = ("tier", "kernel", "unit", "emulated", "seed", "processes", "windows")
     return {
@@ -182,7 +188,7 @@ def provenance(run: Path, env: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def write(
+def write_summary(
     run: Path,
     env: dict[str, Any],
     results: Sequence[Result],
@@ -194,24 +200,25 @@ def write(
     used = {result.unit for result in results} | {point.unit for point in switches}
     summary = {
         "schema": SCHEMA,
-        "provenance": provenance(run, env),
+        "provenance": describe_provenance(run, env),
         "units": {unit: words for unit, words in UNITS.items() if unit in used},
-        "results": [as_json(result, ancestors) for result in results],
+        "results": [make_result_entry(result, ancestors) for result in results],
         "switching": [point.as_json() for point in switches],
         "sites": [cost.as_json() for cost in sites],
     }
-    write_whole(run / "summary.json", json.dumps(summary, indent=1) + "\n")
+    write_atomically(run / "summary.json", json.dumps(summary, indent=1) + "\n")
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """A run's summary.json, as schema 2. Schema 1 was a list of both kinds of entries, without
-    provenance and units."""
+    """Return the checked summary.json of a run: an object of schema 2, or of schema 1 for an old
+    file. A file of schema 1 is a list of both kinds of entries, without provenance and units; it is
+    returned as an object with the fields schema, results and switching."""
     require_run(run)
     path = run / "summary.json"
     if not path.is_file():
         read_env(run / "env.json")
         raise UnableError(
-            f"{run}: nothing is judged yet: call scripts/kmarkers report {shlex.quote(str(run))}"
+            f"{run}: there are no results yet: call scripts/kmarkers report {shlex.quote(str(run))}"
         )
     summary = read_json(path)
     if isinstance(summary, list):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Switching many sites: time, its parts, rounds and gaps, by number of sites and by method.
+"""Computes results of switching many sites: time, its parts, rounds of synchronisation and gaps, by
+number of sites and by method.
 
 The numbers are those of whole switches, which take milliseconds: they are not divided by the number
 of sites, and no baseline is subtracted.
@@ -42,7 +43,8 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Point:
-    """Switches of some sites by one method: median and 95 % interval, in `unit` per switch."""
+    """The switches of `sites` sites by one method: median and 95 % interval, in `unit` per
+    switch."""
 
     tier: str
     kernel: str
@@ -62,108 +64,118 @@ class Point:
 
     @property
     def is_time(self) -> bool:
-        """True for the time of whole switches."""
+        """True for the time of whole switches; False for parts, rounds and gaps."""
         return self.measured == SWITCH
 
     def as_json(self) -> dict[str, Any]:
-        """An entry of summary.json."""
+        """Return the entry in summary.json."""
         entry = asdict(self)
         ci = entry.pop("ci")
         bounded = self.ci != stats.UNBOUNDED
         return entry | {f"ci_{end}": value if bounded else None for end, value in ci.items()}
 
 
-def point_of(series: Sequence[Sample]) -> Point:
-    """The median of switches of one kind."""
+def make_point(series: Sequence[Sample]) -> Point:
+    """Return the median and its interval of switches of one kind."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return Point(
         one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
-        len(series), stats.middle(values), stats.sign_interval(values),
+        len(series), stats.median_of_series(values), stats.sign_interval(values),
     )  # fmt: skip
 
 
-def analyse(samples: Iterable[Sample]) -> list[Point]:
-    """Medians of every method and number of sites, ordered by tier, kernel and benchmark."""
+def analyse_switches(samples: Iterable[Sample]) -> list[Point]:
+    """Return the medians of every method and number of sites, ordered by tier, kernel and
+    benchmark."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     for s in samples:
         if s.measured != LOOP:
             groups[s.tier, s.kernel, s.benchmark, s.variant, s.size].append(s)
-    return [point_of(groups[key]) for key in sorted(groups, key=lambda k: (tier_order(k[0]), k))]
+    return [make_point(groups[key]) for key in sorted(groups, key=lambda k: (tier_order(k[0]), k))]
 
 
-def find(points: Iterable[Point], benchmark: str, variant: str, sites: int) -> Point | None:
-    """One point, or None."""
+def find_point(points: Iterable[Point], benchmark: str, variant: str, sites: int) -> Point | None:
+    """Return the point of a benchmark, variant and number of sites; None if there is none."""
     wanted = (benchmark, variant, sites)
     return next((p for p in points if (p.benchmark, p.variant, p.sites) == wanted), None)
 
 
-def of_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:
-    """The points of one tier and kernel."""
+def select_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:
+    """Return the points of one tier and kernel."""
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
 
 Measure = Callable[[Sequence[Point]], float | None]
 
 
-def rounds_of_any(points: Sequence[Point]) -> float | None:
-    """The largest number of rounds of any batch."""
+def most_rounds(points: Sequence[Point]) -> float | None:
+    """Return the largest number of synchronisation rounds of any batch."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
-def further(points: Sequence[Point], way: str, fewer: int, more: int) -> float | None:
-    """The time of a further site: the slope between two numbers of sites."""
-    low, high = (find(points, SCALING, way, sites) for sites in (fewer, more))
+def time_per_further_site(points: Sequence[Point], way: str, fewer: int, more: int) -> float | None:
+    """Return the time of one more site: the slope of the time of a switch between two numbers of
+    sites."""
+    low, high = (find_point(points, SCALING, way, sites) for sites in (fewer, more))
     return (high.median - low.median) / (more - fewer) if low and high else None
 
 
-def quotient(ours: float | None, other: float | None) -> float | None:
-    """Ours as a multiple of the other; None if either is not known."""
+def divide_known(ours: float | None, other: float | None) -> float | None:
+    """Return `ours` as a multiple of `other`; None if either is not known."""
     return ours / other if ours is not None and other and other > 0 else None
 
 
-def against_stores(points: Sequence[Point]) -> float | None:
-    """The time of a further site of a batch as a multiple of the time of its stores alone: three,
-    in three passes over the sites, through a second mapping of the same kind."""
-    return quotient(*(further(points, way, 1000, 10_000) for way in (OURS, STORES)))
+def ratio_to_stores(points: Sequence[Point]) -> float | None:
+    """Return the time of one more site in a batch as a multiple of the time of its stores alone:
+    three stores, in three passes over the sites, through a second mapping of the same kind."""
+    return divide_known(
+        *(time_per_further_site(points, way, 1000, 10_000) for way in (OURS, STORES))
+    )
 
 
-def against_rounds(points: Sequence[Point]) -> float | None:
-    """The time of a batch of one site as a multiple of that of a map, three rounds and an unmap."""
-    ours, other = (find(points, SCALING, way, 1) for way in (OURS, BY_HAND))
-    return quotient(ours.median if ours else None, other.median if other else None)
+def ratio_to_rounds_by_hand(points: Sequence[Point]) -> float | None:
+    """Return the time of a batch of one site as a multiple of that of mapping, three rounds of
+    synchronisation and unmapping alone."""
+    ours, other = (find_point(points, SCALING, way, 1) for way in (OURS, BY_HAND))
+    return divide_known(ours.median if ours else None, other.median if other else None)
 
 
-def at_a_million(points: Sequence[Point]) -> float | None:
-    """The ratio of against_stores() beyond a hundred thousand sites: the list of a million is
-    larger than most caches, so that the stores alone take longer there, too."""
-    return quotient(*(further(points, way, 100_000, 1_000_000) for way in (OURS, STORES)))
+def ratio_to_stores_at_million(points: Sequence[Point]) -> float | None:
+    """Return the ratio of ratio_to_stores() between a hundred thousand and a million sites: the
+    list of a million sites is larger than most caches, so that the stores alone take longer there,
+    too."""
+    return divide_known(
+        *(time_per_further_site(points, way, 100_000, 1_000_000) for way in (OURS, STORES))
+    )
 
 
-def times_ours(way: str) -> Measure:
-    """The time of another method as a multiple of the time of one batch of 10,000 sites."""
+def ratio_to_batch(way: str) -> Measure:
+    """Return a function that returns the time of another method as a multiple of the time of one
+    batch, both of 10,000 sites."""
 
     def measure(points: Sequence[Point]) -> float | None:
-        own, ours = (find(points, SCALING, w, 10_000) for w in (way, OURS))
+        own, ours = (find_point(points, SCALING, w, 10_000) for w in (way, OURS))
         return own.median / ours.median if own and ours and ours.median else None
 
     return measure
 
 
 def stall_percent(points: Sequence[Point]) -> float | None:
-    """The gap of a CPU that executes no site, in percent of the one under stop_machine; both net of
-    the gap that the CPU sees when nothing is switched."""
+    """Return the gap of a CPU that executes no site, in percent of its gap under stop_machine, each
+    less the gap that the CPU sees when nothing is switched."""
     ways = (OURS, "stop-machine", "idle")
-    own, stopped, idle = (find(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
+    own, stopped, idle = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     if not own or not stopped or not idle:
         return None
-    share = quotient(own.median - idle.median, stopped.median - idle.median)
+    share = divide_known(own.median - idle.median, stopped.median - idle.median)
     return 100 * share if share is not None else None
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of switching in one tier: `measure` is at most or at least `limit`."""
+    """A limit of switching in one tier: the value of `measure` must be at most `limit`, or at least
+    `limit` unless `most` is set."""
 
     tier: str
     words: str
@@ -172,7 +184,8 @@ class Limit:
     limit: float
 
     def row(self, points: Sequence[Point]) -> list[str] | None:
-        """The limited quantity, the limit, the value and whether it is kept; None without data."""
+        """Return the limited quantity, the limit, the value, and "kept" or BROKEN; None without
+        data."""
         got = self.measure(points)
         if got is None:
             return None
@@ -183,14 +196,14 @@ class Limit:
 
 BROKEN = "BROKEN"
 LIMITS = (
-    Limit("native", "rounds of a batch of any size", rounds_of_any, True, 3),
-    Limit("native", "a further site, in stores that it needs", against_stores, True, 2.5),
-    Limit("native", "one site, in maps with three rounds", against_rounds, True, 1.3),
-    Limit("native", "the same at a million sites", at_a_million, True, 2.5),
-    Limit("vm", "rounds of a batch of any size", rounds_of_any, True, 3),
-    Limit("vm", "times as long: one static key", times_ours("static-key-one"), False, 25),
-    Limit("vm", "times as long: many static keys", times_ours("static-keys-many"), False, 25),
-    Limit("vm", "times as long: one by one", times_ours("one-by-one"), False, 8),
+    Limit("native", "rounds of a batch of any size", most_rounds, True, 3),
+    Limit("native", "a further site, in stores that it needs", ratio_to_stores, True, 2.5),
+    Limit("native", "one site, in maps with three rounds", ratio_to_rounds_by_hand, True, 1.3),
+    Limit("native", "the same at a million sites", ratio_to_stores_at_million, True, 2.5),
+    Limit("vm", "rounds of a batch of any size", most_rounds, True, 3),
+    Limit("vm", "times as long: one static key", ratio_to_batch("static-key-one"), False, 25),
+    Limit("vm", "times as long: many static keys", ratio_to_batch("static-keys-many"), False, 25),
+    Limit("vm", "times as long: one by one", ratio_to_batch("one-by-one"), False, 8),
     Limit("vm", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
     Limit("metal", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
 )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Change points of a row over many runs, and their sizes.
+"""Finds the change points of a row over many runs, and their sizes.
 
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
-spread of neighbouring runs. A proposal counts if the runs before it and those behind it, each up to
-the next proposal, differ by the rule of changes.py. The level is divided by the number of rows and
-of runs.
+spread of neighbouring runs. A proposal counts if the runs before it and those after it, each up to
+the next proposal, differ by the rule of changes.py. The error probability is divided by the number
+of rows and of runs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kmtools.analyse import changes
 from kmtools.analyse.changes import OUTSIDE
 from kmtools.analyse.rows import SHARE, Row
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import FASTER, SLOWER, decide
+from kmtools.analyse.verdicts import FASTER, SLOWER, decide_verdict
 
-# The fewest runs before and behind a change point.
+# The fewest runs before and after a change point.
 SEGMENT = 3
 # The penalty of a change point, as a multiple of the logarithm of the number of runs.
 PENALTY = 4.0
@@ -32,7 +32,8 @@ HALF = 0.6745
 
 @dataclass(frozen=True)
 class Shift:
-    """A change point: `at` is the index of the first run behind it, counted from 0."""
+    """A change point of a row: `at` is the index of the first run after it, counted from 0;
+    `percent` and `interval` are the size of the change."""
 
     row: Row
     at: int
@@ -42,15 +43,15 @@ class Shift:
 
 
 def spread_of_neighbours(values: NDArray[np.float64]) -> float:
-    """The standard deviation of the runs, from differences of neighbours, which a shift hardly
-    affects."""
+    """Return the standard deviation of the runs, estimated from differences of neighbours, which a
+    shift hardly affects."""
     differences = np.abs(np.diff(values))
     usual = float(np.median(differences)) or float(np.mean(differences))
     return usual / (HALF * math.sqrt(2))
 
 
-def proposals(values: NDArray[np.float64]) -> list[int]:
-    """The indices at which the mean of a series may have shifted."""
+def propose_shifts(values: NDArray[np.float64]) -> list[int]:
+    """Return the indices at which the mean of a series may have shifted."""
     scale = spread_of_neighbours(values) if len(values) > 2 * SEGMENT else 0.0
     if not scale:
         return []
@@ -60,24 +61,24 @@ def proposals(values: NDArray[np.float64]) -> list[int]:
     return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
 
 
-def shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
-    """The shifts of one row, whose `values` are the runs in their order; `rows` is the number of
-    rows that are tested, `margin` in percent."""
+def find_shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
+    """Return the shifts of one row, whose `values` are the runs in their order; `rows` is the
+    number of rows that are tested, `margin` in percent."""
     found, outside = [], OUTSIDE / (rows * max(1, len(row.values)))
-    ends = [0, *proposals(row.values), len(row.values)]
+    ends = [0, *propose_shifts(row.values), len(row.values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         parts = [
             replace(row, values=row.values[a:b], processes=b - a)
             for a, b in ((before, at), (at, end))
         ]
-        percent, interval, _ = changes.relative(parts[0], parts[1], outside)
-        verdict = decide(percent, interval, margin, None)
+        percent, interval, _ = changes.relative_change(parts[0], parts[1], outside)
+        verdict = decide_verdict(percent, interval, margin, None)
         if verdict in (SLOWER, FASTER):
             found.append(Shift(row, at, percent, interval, verdict))
     return found
 
 
-def trends(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
-    """The shifts of all rows that are shares."""
+def find_all_shifts(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
+    """Return the shifts of all rows that are shares."""
     judged = [row for row in rows if row.kind == SHARE and not row.is_clone]
-    return [shift for row in judged for shift in shifts(row, len(judged), margin)]
+    return [shift for row in judged for shift in find_shifts(row, len(judged), margin)]

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From samples to verdicts: baselines, equivalence margins, and the rule.
+"""Computes verdicts from samples: baselines, equivalence margins, and the rule of decision.
 
 The rule. The difference and its interval are those of location.py, which accounts for processes,
 layouts, neighbouring blocks and steps of the clock. The noise floor is the largest distance from
 zero in that interval for the A/A clone, a second copy of the baseline's own code. A variant is
 - slower (faster) when its whole interval lies beyond the margin and its difference beyond the
   noise floor,
-- equivalent when its whole interval lies inside the margin and the noise floor does too,
+- equivalent when its whole interval and the noise floor lie inside the margin,
 - different (the verdict "differs") when its interval excludes zero and straddles the margin, and
   its difference is beyond the noise floor: it costs about as much as the margin,
-- unresolved otherwise: nothing can be said. Finding no difference is not finding that there is
-  none.
-Where core cycles are known, all of this is computed from slopes in core cycles, with each block's
-own ratio, and shown in ticks of the usual frequency, see corecycles.py. A variant whose windows are
-not on a line over their loop counts has no such verdict: it is withheld, see linearity.py. Nor has
-any variant of a benchmark whose baseline was not measured at all: longer loops took no longer. The
-clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact and
-compared as integers: identical, more or fewer.
+- unresolved otherwise: the data show neither a difference nor equivalence.
+
+Where core cycles are known, all of this is computed from slopes in core cycles, and converted to
+TSC cycles by one ratio for each benchmark, see corecycles.py. The verdict is withheld if the
+windows of a variant are not on a line over their loop counts, see linearity.py, or if longer loops
+of the variant or of its baseline took no longer. The clone itself is judged by the margin alone, so
+that it can fail. Instruction counts are exact and compared as integers: identical, more or fewer.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from statistics import NormalDist
 
 from kmtools.analyse import corecycles, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.layouts import of_codes
+from kmtools.analyse.layouts import layout_of_code
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
     ONE,
     Slope,
     find_baseline,
-    fitted,
-    paired,
-    points_of,
+    fit_slopes,
+    select_points,
+    subtract_baseline,
 )
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.words import (
@@ -69,23 +68,23 @@ VERDICTS = (
     NO_BASELINE,
 )
 
-# A note: the instrument did not measure at all.
+# A note: longer loops took no longer than short ones.
 UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
 # A note: the variance over code layouts limits the interval, and more time does not reduce it.
 PLACED = "code layouts differ, and more time does not help"
 
 # Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
-# the baseline). The larger of the two holds; the first row that matches is used. They are the same
-# for all runs, and quoted verdicts need data measured after the last change of this table.
-# - Hot rows: a quarter of a core cycle, less than any instruction costs on a dependent path. A loop
-#   that runs a thousand million times a second would have to notice it.
-# - Whole operations: one percent, less than the effect of a kernel's layout of code and data from
-#   one build to the next. Nobody keeps or drops instrumentation for less.
-# - Emulated ticks: ratios of whole operations alone, and rough ones.
+# the baseline). The margin is the larger of these two; the first row that matches is used. Margins
+# are the same for all runs; quoted verdicts need data measured after the last change of this table.
+# - Hot rows: a quarter of a core cycle, less than any instruction costs on a dependent path. At
+#   3 GHz, this is 8 % of the time of a loop that makes 10^9 iterations a second.
+# - Whole operations: one percent, less than the costs change from one build of a kernel to the next
+#   because of the layout of code and data. A smaller cost does not decide about instrumentation.
+# - Emulated ticks: 5 %, because only rough ratios of whole operations are meaningful.
 # History: wider rows for cold-* and getppid-* were removed after a first look at native numbers,
 # which turned a cold branch's +0.6 cycles from equivalent into slower. 2 % under cache pressure, a
-# percent for hot loops, and absolute margins in TSC cycles were removed later: core cycles are what
-# an instruction takes.
+# percent for hot loops, and absolute margins in TSC cycles were removed later, because instructions
+# take core cycles.
 HOT = ("empty-loop*", "memcpy-4096", "nop-encodings", "density-*", "cold-icache-l1")
 MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
     (rundir.UNIT_TSC, HOT, 0.25, 0.0),
@@ -97,8 +96,8 @@ MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
 )
 
 
-# Statistical power: how often a difference of the smallest detectable size is called slower or
-# faster.
+# Statistical power: the probability that a difference of the smallest detectable size gets the
+# verdict slower or faster.
 POWER = 0.8
 
 
@@ -135,9 +134,11 @@ class Result:
     outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
-    # Added by figuredata.py: a distribution as pairs of place and height; also_over, too.
+    # The density of the paired differences, as pairs of value and height. figuredata.py adds it,
+    # and also_over.
     distribution: Sequence[tuple[float, float]] = ()
-    # One step of the clock, as a cost of this variant alone.
+    # One step of the clock, as a cost of this variant alone; `resolution` is the coarser one of
+    # this variant and its baseline.
     step: float = 0.0
     also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
 
@@ -147,16 +148,19 @@ class Result:
 
 
 def margin_for(unit: str, benchmark: str, baseline: float, core: CoreCycles | None = None) -> float:
-    """The declared equivalence margin in the unit per operation. Where core cycles are not known, a
-    tick is taken for a core cycle."""
+    """Return the equivalence margin that MARGINS declares, in the unit per operation. If core
+    cycles are not known, a tick counts as a core cycle."""
     for row_unit, patterns, absolute, share in MARGINS:
         if row_unit == unit and any(fnmatchcase(benchmark, one) for one in patterns):
             return max(absolute / (core.per_tick if core else 1.0), share * abs(baseline))
     raise KeyError(f"no margin declared for {unit}")
 
 
-def decide(delta: float, interval: Interval, margin: float, noise_floor: float | None) -> str:
-    """The rule of this file for timed values; noise_floor None judges by the margin alone."""
+def decide_verdict(
+    delta: float, interval: Interval, margin: float, noise_floor: float | None
+) -> str:
+    """Apply the rule of this file to a timed difference; with noise_floor None, by the margin
+    alone."""
     floor = 0.0 if noise_floor is None else noise_floor
     if interval.lo > margin and delta > floor:
         return SLOWER
@@ -170,7 +174,7 @@ def decide(delta: float, interval: Interval, margin: float, noise_floor: float |
 
 
 def decide_exact(interval: Interval) -> str:
-    """The rule for counts: every block's difference has the same sign, or all are zero."""
+    """Apply the rule for counts: every block's difference has the same sign, or all are zero."""
     if interval.lo == interval.hi == 0:
         return IDENTICAL
     if interval.lo > 0:
@@ -179,7 +183,7 @@ def decide_exact(interval: Interval) -> str:
 
 
 def exact_note(interval: Interval) -> str:
-    """The difference in words, or a note that blocks disagree."""
+    """Return the difference in words, or a note that blocks disagree."""
     if interval.lo == interval.hi:
         return "" if interval.lo == 0 else f"{interval.lo:+g} instructions"
     return f"blocks disagree: {interval.lo:+g} to {interval.hi:+g} instructions"
@@ -187,7 +191,7 @@ def exact_note(interval: Interval) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """Paired differences of one variant and their intervals."""
+    """The paired differences of one variant, their location and its intervals; see location.py."""
 
     deltas: Sequence[Slope]
     delta: float
@@ -198,7 +202,7 @@ class Difference:
     endless: Interval | None = None
 
 
-def difference(
+def locate_difference(
     variant: Sequence[Slope],
     baseline: Sequence[Slope],
     exact: bool,
@@ -206,16 +210,16 @@ def difference(
     outside: float = location.OUTSIDE,
     codes: int = 0,
 ) -> Difference:
-    """Location of the paired differences with its intervals of error probability `outside`, for a
-    clock of this resolution. `codes` is the number of pieces of code of the variant, 0 if each
-    layout has its own."""
-    deltas = paired(variant, baseline)
+    """Return the location of the paired differences with its intervals of error probability
+    `outside`, for a clock of this resolution. `codes` is the number of pieces of code of the
+    variant, 0 if each layout has its own."""
+    deltas = subtract_baseline(variant, baseline)
     if codes:
-        deltas = [one._replace(layout=of_codes(one.layout, codes)) for one in deltas]
+        deltas = [one._replace(layout=layout_of_code(one.layout, codes)) for one in deltas]
     if exact and deltas:
         interval = stats.exact_interval(deltas)
-        return Difference(deltas, stats.middle(deltas), interval, interval, interval)
-    found = location.of_series(deltas, resolution, outside)
+        return Difference(deltas, stats.median_of_series(deltas), interval, interval, interval)
+    found = location.locate_series(deltas, resolution, outside)
     return Difference(
         deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes,
         found.endless,
@@ -239,62 +243,65 @@ class Group:
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
 
     def has_measured(self, variant: str) -> bool:
-        """Whether longer loops take longer, in the variant and in the baseline; true for those
-        without slopes, and for emulated ticks, which say nothing about a loop."""
+        """Return True if longer loops take longer, in the variant and in the baseline; also for
+        variants without slopes, and for emulated ticks, which do not measure the time of a loop."""
         if self.tier.emulated and not self.tier.exact:
             return True
         both = (self.slopes.get(name or variant, []) for name in (variant, self.baseline))
-        return all(stats.middle(series) > 0 for series in both if series)
+        return all(stats.median_of_series(series) > 0 for series in both if series)
 
     def resolves(self, variant: str) -> float:
-        """The clock's resolution of the difference between a variant and the baseline."""
-        return resolves(self.resolution, variant, self.baseline)
+        """Return the clock's resolution of the difference between a variant and the baseline."""
+        return coarser_resolution(self.resolution, variant, self.baseline)
 
     def codes(self, variant: str) -> int:
-        """The number of pieces of code of a variant; 0 if each layout has its own."""
+        """Return the number of pieces of code of a variant; 0 if each layout has its own."""
         return int(self.tier.env.get(f"{rundir.LAYOUTS}{self.benchmark}:{variant}", 0))
 
 
-def resolves(resolution: Mapping[str, float], variant: str, baseline: str | None) -> float:
-    """The clock's resolution of a difference: the coarser one of the variant and the baseline."""
+def coarser_resolution(
+    resolution: Mapping[str, float], variant: str, baseline: str | None
+) -> float:
+    """Return the clock's resolution of a difference: the coarser one of the variant and the
+    baseline."""
     return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
 
 def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
-    """Slopes, baseline, margin and A/A difference of one benchmark."""
+    """Compute the slopes, baseline, margin and A/A difference of one benchmark."""
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    core = corecycles.ratio_of(tier, samples)
-    points = points_of(samples, core.cycles_of) if core else points_of(samples)
+    core = corecycles.measure_ratio(tier, samples)
+    points = select_points(samples, core.cycles_of) if core else select_points(samples)
     per = core.ratio if core else ONE
-    slopes = fitted(points, per)
+    slopes = fit_slopes(points, per)
     resolution = stats.clock_resolution(samples)
     baseline = find_baseline(slopes)
-    outside = stopping.outside_of(tier.env, samples, location.OUTSIDE)
+    outside = stopping.error_of_samples(tier.env, samples, location.OUTSIDE)
     margin = noise = None
     if baseline is not None:
-        margin = margin_for(tier.unit, benchmark, stats.middle(slopes[baseline]), core)
+        margin = margin_for(tier.unit, benchmark, stats.median_of_series(slopes[baseline]), core)
         clone = baseline + CLONE_SUFFIX
-        step = resolves(resolution, clone, baseline)
-        noise = difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
+        step = coarser_resolution(resolution, clone, baseline)
+        noise = locate_difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
     return Group(
         tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
-        linearity.bends(points, per),
+        linearity.compute_bends(points, per),
     )  # fmt: skip
 
 
-def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
-    """Verdict and note of one variant against the group's baseline."""
+def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
+    """Return verdict and note of one variant against the group's baseline."""
     assert group.margin is not None and group.noise is not None
     if group.tier.exact and diff.deltas:
         return decide_exact(diff.wide), exact_note(diff.wide)
     is_clone = variant == f"{group.baseline}{CLONE_SUFFIX}"
     floor = None if is_clone else group.noise.wide.reach
-    verdict = decide(diff.delta, diff.wide, group.margin, floor)
+    verdict = decide_verdict(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
-    # An endless run has no noise, hence no noise floor.
-    endless = diff.endless and decide(diff.delta, diff.endless, group.margin, None)
+    # The noise of an endless run is zero, and so is its noise floor.
+    endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(PLACED)
     if diff.wide == stats.UNBOUNDED:
@@ -304,47 +311,52 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
     return verdict, "; ".join(notes)
 
 
-def tick_khz(tier: Tier) -> float | None:
-    """Ticks in a millisecond; None where ticks are no time of a CPU, or their rate is not known."""
+def tick_rate_khz(tier: Tier) -> float | None:
+    """Return the number of ticks in a millisecond; None if it is not known, or if ticks are
+    emulated or instructions."""
     khz = str(tier.env.get("tsc_khz", ""))
     known = khz.isdecimal() and not tier.emulated and not tier.exact
     return float(khz) if known else None
 
 
-def smallest(noise: Interval, margin: float, outside: float = location.OUTSIDE) -> float:
-    """The smallest difference that is detected with a probability of POWER, in a variant as noisy
-    as the A/A clone, whose interval is `noise` with error probability `outside`. It exceeds the
-    smallest estimate that gets a verdict by the POWER quantile of the estimate's error."""
+def smallest_detectable(noise: Interval, margin: float, outside: float = location.OUTSIDE) -> float:
+    """Return the smallest difference that is detected with a probability of POWER, in a variant as
+    noisy as the A/A clone, whose interval is `noise` with error probability `outside`. It exceeds
+    the smallest estimate that gets a verdict by the POWER quantile of the estimate's error."""
     short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
     return max(margin + noise.half_width, noise.reach) + short * noise.half_width
 
 
-def detectable(group: Group) -> float | None:
-    """The smallest difference that could be detected in a variant as noisy as the A/A clone."""
+def detectable_in_group(group: Group) -> float | None:
+    """Return the smallest difference that could be detected in a variant as noisy as the A/A
+    clone."""
     if group.noise is None or group.margin is None:
         return None
-    return smallest(group.noise.wide, group.margin, group.outside)
+    return smallest_detectable(group.noise.wide, group.margin, group.outside)
 
 
-def straight(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
-    """Verdict and note of a variant after the test of linearity.py. If its windows are not on a
-    line, the note says so, and a verdict about its cost is withheld; the A/A clone keeps its own,
-    which is evidence."""
+def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
+    """Return verdict and note of a variant after the test of linearity.py. If its windows are not
+    on a line, the note states this, and a verdict about its cost is withheld. The A/A clone keeps
+    its verdict, which is evidence of the noise."""
     series = group.bends.get(variant, [])
     if group.tier.exact:
-        bend = linearity.exact_bend(series)
+        bend = linearity.largest_exact_bend(series)
     else:
-        cost, step = stats.middle(group.slopes.get(variant, [])), group.resolution.get(variant, 0.0)
-        bend = linearity.bend_of(series, cost, group.margin or 0.0, step, group.outside)
+        cost, step = (
+            stats.median_of_series(group.slopes.get(variant, [])),
+            group.resolution.get(variant, 0.0),
+        )
+        bend = linearity.significant_bend(series, cost, group.margin or 0.0, step, group.outside)
     if bend is None:
         return verdict, note
     judged = verdict in SAID and variant != (group.baseline or "") + CLONE_SUFFIX
-    note = "; ".join(filter(None, (linearity.note(bend), note)))
+    note = "; ".join(filter(None, (linearity.note_bent(bend), note)))
     return WITHHELD if judged else verdict, note
 
 
-def result_for(group: Group, variant: str) -> Result:
-    """The result of one variant."""
+def make_result(group: Group, variant: str) -> Result:
+    """Return the result of one variant."""
     series, windows = group.slopes.get(variant, []), group.samples[variant]
     exact = group.tier.exact
     diff, verdict, note = None, NO_BASELINE, ""
@@ -355,11 +367,11 @@ def result_for(group: Group, variant: str) -> Result:
     elif group.baseline is not None:
         base = group.slopes[group.baseline]
         step, codes = group.resolves(variant), group.codes(variant)
-        diff = difference(series, base, exact, step, group.outside, codes)
-        verdict, note = judge(group, variant, diff)
+        diff = locate_difference(series, base, exact, step, group.outside, codes)
+        verdict, note = judge_variant(group, variant, diff)
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
-    verdict, note = straight(group, variant, verdict, note)
+    verdict, note = apply_linearity_test(group, variant, verdict, note)
     if not group.has_measured(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
@@ -371,7 +383,7 @@ def result_for(group: Group, variant: str) -> Result:
         variant=variant,
         unit=group.tier.unit,
         n=len(diff.deltas) if diff else len(series),
-        median=stats.middle(series),
+        median=stats.median_of_series(series),
         ci=stats.exact_interval(series) if exact and series else stats.sign_interval(series),
         baseline=group.baseline,
         delta=diff.delta if diff else None,
@@ -380,14 +392,14 @@ def result_for(group: Group, variant: str) -> Result:
         layout_ci=diff.over_layouts if diff else None,
         noise_floor=group.noise.wide.reach if group.noise else None,
         margin=group.margin,
-        detectable=detectable(group),
+        detectable=detectable_in_group(group),
         verdict=verdict,
         is_clone=group.baseline is not None and variant == group.baseline + CLONE_SUFFIX,
         note=note,
         correlation=1.0 if exact else stats.correlation_time(diff.deltas if diff else series),
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
-        late=stats.count_late(windows, tick_khz(group.tier)),
+        late=stats.count_late(windows, tick_rate_khz(group.tier)),
         flags=stats.count_flags(windows),
         resolution=group.resolves(variant),
         step=group.resolution.get(variant, 0.0),
@@ -398,8 +410,8 @@ def result_for(group: Group, variant: str) -> Result:
     )
 
 
-def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
-    """Results of every variant, ordered by tier, kernel and benchmark."""
+def analyse_samples(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
+    """Return results of every variant, ordered by tier, kernel and benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -411,5 +423,5 @@ def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
         # The baseline, its A/A clone, then the others by name.
         first = [group.baseline, f"{group.baseline}{CLONE_SUFFIX}"] if group.baseline else []
         order = [*first, *sorted(set(group.samples) - set(first))]
-        results += [result_for(group, variant) for variant in order]
+        results += [make_result(group, variant) for variant in order]
     return results

@@ -8,8 +8,8 @@ import errno
 import os
 import subprocess
 
-# The exit codes of every command: success; a bad result or a failed step; the command cannot run on
-# this machine.
+# Exit codes of every command. DONE: success; BAD: a bad result or a failed step; UNABLE: the
+# command cannot run on this machine.
 DONE, BAD, UNABLE = 0, 1, 2
 
 
@@ -18,15 +18,17 @@ class UnableError(Exception):
 
 
 class FailedError(Exception):
-    """A step failed, or its output cannot be used; the message says which step and why."""
+    """Raised if a step fails or its output cannot be used; the message names the step and the
+    cause."""
 
 
-# The errors that may end a step: a full disk, a missing permission, a tool that failed.
+# Exceptions that end a step for a reason outside these tools: a full disk, a missing permission, a
+# program that failed.
 OBSTACLES = (UnableError, OSError, subprocess.CalledProcessError)
 
 
-def explain(error: Exception) -> str:
-    """Return an error as a sentence."""
+def explain_error(error: Exception) -> str:
+    """Return the message of an exception as a sentence for the user."""
     if isinstance(error, subprocess.CalledProcessError):
         command = error.cmd if isinstance(error.cmd, str) else " ".join(map(str, error.cmd))
         return f"exit code {error.returncode} of {command}: {(error.stderr or '').strip()}"
@@ -39,8 +41,8 @@ def explain(error: Exception) -> str:
     return said
 
 
-def positive(text: str) -> int:
-    """Parse a number on a command line that must be 1 or more; for argparse."""
+def parse_positive(text: str) -> int:
+    """Parse an integer of 1 or more; a type for argparse."""
     if not text.isascii() or not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that are complete or absent, and lock files."""
+"""Writes files atomically, and holds lock files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.errors import UnableError, explain
+from kmtools.base.errors import UnableError, explain_error
 
 
-def publish(partial: Path, final: Path) -> None:
-    """Rename a directory to its final name once its files are on the disk."""
+def publish_directory(partial: Path, final: Path) -> None:
+    """Sync the files of a directory to the disk, then rename the directory to its final name."""
     for path in [*(path for path in partial.rglob("*") if path.is_file()), partial]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -23,8 +23,8 @@ def publish(partial: Path, final: Path) -> None:
     partial.rename(final)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: readers see the old content or all of the new one."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file and rename it into place: a reader sees the old content or all of the new."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -34,13 +34,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def alone(path: Path, others: str) -> Iterator[None]:
-    """Hold a lock file; if another process holds it, raise UnableError with the text `others`."""
+def hold_lock(path: Path, others: str) -> Iterator[None]:
+    """Hold a lock file during the block; if another process holds it, raise UnableError with the
+    text `others`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")
     except OSError as error:
-        raise UnableError(f"{path.parent} cannot be written to: {explain(error)}") from None
+        raise UnableError(f"{path.parent} cannot be written to: {explain_error(error)}") from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import FailedError, explain
+from kmtools.base.errors import FailedError, explain_error
 
 WORDS = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false",
@@ -17,21 +17,21 @@ WORDS = {
 
 
 def read_json(path: Path, shape: Any = Any) -> Any:
-    """Return the value in a file; FailedError names the file, and the field whose shape is
-    wrong."""
+    """Return the value in a JSON file. FailedError names the file and, if its shape is wrong, the
+    field."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FailedError(explain(error)) from error
+        raise FailedError(explain_error(error)) from error
     except ValueError as error:
         raise FailedError(f"{path}: {error}") from error
     check_shape(value, shape, f"{path}: ")
     return value
 
 
-def is_of(value: object, kind: object) -> bool:
-    """Whether a value is of a type, or equals a text. True, NaN and infinity are not numbers; an
-    integer is accepted as a float."""
+def has_type(value: object, kind: object) -> bool:
+    """Return True if a value is of a type, or equals a text. True, NaN and infinity are not
+    numbers; an integer is accepted as a float."""
     if kind is Any or kind is None:
         return kind is Any or value is None
     if isinstance(kind, str) or isinstance(value, bool):
@@ -42,12 +42,13 @@ def is_of(value: object, kind: object) -> bool:
 
 
 def check_shape(value: Any, shape: Any, where: str) -> None:
-    """Check a value against a shape: a type, several types or texts, a list of one shape, or fields
-    with a shape each. A field whose name ends in ? may be absent. Further fields are allowed. The
-    shape of the field * applies to every field."""
+    """Check a value against a shape; raise FailedError if it differs. A shape is a type, a tuple of
+    types or texts, a list of one shape, or a dictionary of field names and their shapes. A field
+    whose name ends in ? may be absent. Further fields are allowed. The shape of the field * applies
+    to every field."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not any(is_of(value, one) for one in kinds):
+    if not any(has_type(value, one) for one in kinds):
         words = " or ".join(WORDS.get(one, repr(one)) for one in kinds)
         name = "" if where.endswith(": ") else " "
         raise FailedError(f"{where}{name}is {json.dumps(value)[:40]}, not {words}")

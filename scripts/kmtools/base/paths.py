@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Paths of the sources, and of the laboratory's downloads."""
+"""Paths of the source tree, and of the cache of downloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmtools.base.errors import UnableError
 
 CATALOGUE = "kernels.txt"
 
-# Directories that are never part of a source tree: history, results, caches, earlier builds.
+# Directories that are not part of a source tree: history, results, caches, earlier builds.
 SKIPPED_DIRS = {
     *(".git", "build", "results", ".venv", ".tmp_versions"),
     *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
@@ -20,20 +20,20 @@ SKIPPED_DIRS = {
 SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
 GENERATED_ENDINGS = (".mod.c",)
 
-# The checkout that holds this file, or the directory in which it is installed.
+# Root of the checkout that holds this file, or the directory in which these tools are installed.
 OWN = Path(__file__).resolve().parents[3]
 
 
-def checkout() -> Path:
-    """Return the checkout that holds this file; if this file is installed, the checkout that holds
-    the working directory."""
+def find_checkout() -> Path:
+    """Return the root of the checkout that holds this file. If this file is installed, return the
+    root of the checkout that holds the working directory; without one, the working directory."""
     if (OWN / CATALOGUE).is_file():
         return OWN
     here = Path.cwd()
     return next((path for path in (here, *here.parents) if (path / CATALOGUE).is_file()), here)
 
 
-ROOT = checkout()
+ROOT = find_checkout()
 
 
 def require_checkout() -> None:
@@ -47,8 +47,9 @@ def require_checkout() -> None:
 DEFAULT_CACHE = ROOT / "build" / "lab"
 
 
-def version() -> str:
-    """Return the version of these tools: the version of the checkout, or the installed one."""
+def read_version() -> str:
+    """Return the version of these tools: that of the installed package, else that of the
+    checkout."""
     if (installed := OWN / "VERSION").is_file():
         return installed.read_text(encoding="utf-8").strip()
     header = (OWN / "include" / "kmarkers" / "version.h").read_text(encoding="utf-8")
@@ -57,12 +58,12 @@ def version() -> str:
 
 
 def cache_dir() -> Path:
-    """Return the directory that holds everything that was downloaded and unpacked."""
+    """Return the directory of all downloaded and unpacked files; KMARKERS_CACHE overrides it."""
     return Path(os.environ.get("KMARKERS_CACHE") or DEFAULT_CACHE).resolve()
 
 
-def sources(src: Path) -> Iterator[Path]:
-    """Yield the files of a source tree, relative to it."""
+def list_sources(src: Path) -> Iterator[Path]:
+    """Yield the files of a source tree relative to its root, without generated files."""
     for directory, names, files in os.walk(src):
         names[:] = sorted(name for name in names if name not in SKIPPED_DIRS)
         for name in files:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs other programs and threads, and ends all of them."""
+"""Runs programs and threads, and ends them before the caller goes on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ GRACE_SECONDS = 3.0
 _running: set[subprocess.Popen[bytes]] = set()
 
 
-def run(
+def run_program(
     words: Sequence[object],
     log: Path | None = None,
     env: Mapping[str, str] | None = None,
     seconds: float | None = None,
 ) -> int:
-    """Run a program to its end; returns its exit code. TimeoutExpired after `seconds`.
+    """Run a program to its end; return its exit code. Raises TimeoutExpired after `seconds`.
 
     The output is appended to `log`, or goes to the output of this process. `env` is added to the
     environment. The program runs in a new session, so that every process it started ends with it.
@@ -45,14 +45,14 @@ def run(
         try:
             return process.wait(seconds)
         finally:
-            _end(process)
+            _end_session(process)
             _running.discard(process)
 
 
-def captured(
+def capture_output(
     words: Sequence[object], cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program, with `env` added to the environment; returns its exit code and its
+    """Run a short program, with `env` added to the environment; return its exit code and its
     output."""
     return subprocess.run(
         [str(word) for word in words],
@@ -64,32 +64,35 @@ def captured(
     )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a session: SIGTERM, after which programs remove temporary files, then SIGKILL."""
-    _signal(process, signal.SIGTERM)
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    """End the processes of a session: send SIGTERM, on which programs remove temporary files, and
+    SIGKILL once the first process has ended, after at most GRACE_SECONDS."""
+    _signal_session(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)
-    _signal(process, signal.SIGKILL)
+    _signal_session(process, signal.SIGKILL)
     process.wait()
 
 
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to all processes of a session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 
 
-def _interrupted(number: int, _: object) -> NoReturn:
-    """Send SIGTERM to every running program, whichever thread started it."""
+def _handle_signal(number: int, _: object) -> NoReturn:
+    """Send SIGTERM to every running program, whichever thread started it; raise
+    KeyboardInterrupt."""
     for process in list(_running):
-        _signal(process, signal.SIGTERM)
+        _signal_session(process, signal.SIGTERM)
     raise KeyboardInterrupt(number)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the number of the signal."""
-    before = {n: signal.signal(n, _interrupted) for n in (signal.SIGINT, signal.SIGTERM)}
+    """During the block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the number of
+    the signal."""
+    before = {n: signal.signal(n, _handle_signal) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
@@ -98,8 +101,9 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `work` in a thread; its event is set when the block is left."""
+def run_beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `work` in a thread during the block. At its end, set the event that `work` received, and
+    wait for the thread."""
     left = threading.Event()
     thread = threading.Thread(target=work, args=(left,), daemon=True)
     thread.start()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shows the current step of a long job, its progress and the time that is left.
 
-It needs nothing but Python: the first step of a measurement runs where nothing is installed yet.
+It uses the standard library alone: the first step of a measurement runs before any package is
+installed.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from typing import TextIO
 from kmtools.base.screen import Lines, Screen, can_redraw, has_screen
 
 INDENT = " " * 11
-# Seconds between two lines: on a terminal, where each line overwrites the last one, and in a log.
+# Seconds between two lines of progress: on a terminal, where each overwrites the last one, and in a
+# log.
 TERMINAL_SECONDS, LOG_SECONDS = 0.5, 15.0
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time as text, in seconds or in minutes and seconds."""
     whole = max(0, round(seconds))
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
 
 
 class Line:
-    """The line that shows the progress of a job."""
+    """A line of output that shows the progress of a job; on a terminal it is overwritten."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -36,7 +38,7 @@ class Line:
         self._open = False
 
     def write(self, text: str) -> None:
-        """Show a line; on a terminal it replaces the last one."""
+        """Show a temporary line; on a terminal it replaces the last one."""
         if not self.terminal:
             self.keep(text)
             return
@@ -51,7 +53,7 @@ class Line:
         print(text, file=self.stream, flush=True)
 
     def close(self) -> None:
-        """Remove the temporary line."""
+        """Remove the temporary line from the terminal."""
         if self._open:
             self._open = False
             print("\r\033[K", end="", file=self.stream, flush=True)
@@ -63,7 +65,7 @@ class Progress:
     def __init__(
         self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Expect `total` steps."""
+        """Start the clock; `total` is the number of steps."""
         self.total = total
         self.number = 0
         self._line = Line(stream)
@@ -77,12 +79,11 @@ class Progress:
         self._kept: list[str] = []
 
     def close(self) -> None:
-        """Remove the temporary line."""
+        """Remove the temporary line from the terminal."""
         self._line.close()
 
     def say(self, text: str) -> None:
-        """Print a permanent line; while the whole screen is in use, keep it until the screen is
-        left."""
+        """Print a permanent line; in full-screen mode, store it and print it when the mode ends."""
         if self._screen:
             self._kept.append(text)
         else:
@@ -104,8 +105,9 @@ class Progress:
 
     @contextmanager
     def watched(self, rows: Lines | None) -> Iterator[None]:
-        """Show rows under the step during the block, on the whole screen of a terminal. The rows
-        are drawn when the progress of the step is updated, at most twice a second."""
+        """During the block, show the step and `rows` below it in full-screen mode, if the terminal
+        has such a mode. The rows are drawn when the progress of the step is updated, at most twice
+        a second."""
         if rows is None or not has_screen(self._line.stream):
             yield
             return
@@ -126,7 +128,8 @@ class Progress:
             self._kept = []
 
     def step(self, text: str, usual: str = "") -> None:
-        """Announce the next step, and how long it usually takes if its parts cannot be counted."""
+        """Print the number and the text of the next step; `usual` is the time that it usually
+        takes."""
         self.number += 1
         self._first = None
         self._shown = self._clock()
@@ -136,8 +139,8 @@ class Progress:
         self._line.keep(self._step)
 
     def share(self, done: float, total: float, text: str) -> None:
-        """Show the progress of the step, and estimate the time left by the pace since the first
-        call."""
+        """Show the part of the step that is done, `done` of `total`, and the time left, which is
+        estimated from the pace since the first call."""
         now = self._clock()
         start, already = self._first = self._first or (now, done)
         if now - self._shown < self._every or not total:
@@ -145,7 +148,9 @@ class Progress:
         self._shown = now
         rest = ""
         if done > already:
-            rest = f"; about {duration((now - start) * (total - done) / (done - already))} left"
+            rest = (
+                f"; about {format_duration((now - start) * (total - done) / (done - already))} left"
+            )
         self._far = f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}"
         if self._screen:
             self._screen.draw()

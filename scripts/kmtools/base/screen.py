@@ -14,43 +14,46 @@ from typing import Any, TextIO
 
 from kmtools.base import streams
 
-# Escape sequences that enter and leave the alternate screen, without a cursor and line wrap.
+# Escape sequences that enter and leave the alternate screen; ENTER also hides the cursor and turns
+# line wrap off.
 ENTER, LEAVE = "\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l"
 HOME, REST_OF_LINE, REST = "\033[H", "\033[K", "\033[J"
-# Terminals whose text cannot be overwritten, and those without an alternate screen.
+# Values of TERM: terminals whose text cannot be overwritten, and those without an alternate screen.
 PLAIN, ONE_SCREEN = ("", "dumb", "unknown"), ("linux", "vt100", "vt220")
 USUAL = os.terminal_size((80, 24))
 
-# Returns lines for a width and a height: each a text and its colour code, which may be empty.
+# A function that returns lines for a width and a height. Each line is a text and its colour code,
+# which may be empty.
 Lines = Callable[[int, int], Sequence[tuple[str, str]]]
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Whether text on a terminal can be overwritten."""
+    """Return True if a stream is a terminal whose text can be overwritten."""
     return stream.isatty() and os.environ.get("TERM", "") not in PLAIN
 
 
 def has_screen(stream: TextIO) -> bool:
-    """Whether a terminal has an alternate screen."""
+    """Return True if a stream is a terminal with an alternate screen."""
     return can_redraw(stream) and os.environ["TERM"] not in ONE_SCREEN
 
 
-def wants_colour(stream: TextIO) -> bool:
-    """Whether to use colour: on a terminal, unless NO_COLOR or TERM=dumb is set."""
+def uses_colour(stream: TextIO) -> bool:
+    """Return True if output gets colour: on a terminal, unless NO_COLOR or TERM=dumb is set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class Screen:
-    """Draws lines on request, when the size changes, and when a stopped job continues."""
+    """A full-screen display: draws lines on request, when the size of the terminal changes, and
+    when a stopped job continues."""
 
     def __init__(self, stream: TextIO, lines: Lines) -> None:
-        """Keep the arguments; open() takes the screen."""
+        """Store the stream and the function that returns the lines; open() enters the screen."""
         self._stream, self._lines = stream, lines
         self._before: dict[int, Any] = {}
 
     def open(self) -> None:
-        """Take the screen, and handle SIGWINCH and SIGTSTP, until close(). A caller must call
-        close() also if this function is interrupted."""
+        """Enter the alternate screen, and handle SIGWINCH and SIGTSTP until close(). The caller
+        must call close() even if this function is interrupted."""
         handlers = {signal.SIGWINCH: self._resized, signal.SIGTSTP: self._stopped}
         for number, handler in handlers.items():
             self._before[number] = signal.signal(number, handler)
@@ -59,7 +62,7 @@ class Screen:
         self.draw()
 
     def _say(self, text: str) -> None:
-        # The stream is not used: a signal handler may run while the stream writes.
+        # Bypass the stream: this may be called in a signal handler while the stream writes.
         os.write(self._stream.fileno(), text.encode(errors="replace"))
 
     def draw(self) -> None:
@@ -69,7 +72,7 @@ class Screen:
         except OSError:
             columns, rows = USUAL
         columns, rows = columns or USUAL.columns, rows or USUAL.lines
-        colour = wants_colour(self._stream)
+        colour = uses_colour(self._stream)
         shown = []
         for text, code in [*self._lines(columns, rows)][:rows]:
             cut = text[:columns]
@@ -77,7 +80,7 @@ class Screen:
         self._say(HOME + "\r\n".join(shown) + REST)
 
     def close(self) -> None:
-        """Restore the screen and the signal handlers."""
+        """Leave the alternate screen, and restore the signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._say(LEAVE)
@@ -86,7 +89,7 @@ class Screen:
         self.draw()
 
     def _stopped(self, *_: object) -> None:
-        """Leave the screen while the job is stopped."""
+        """Leave the alternate screen while the job is stopped."""
         self._say(LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._say(ENTER)
@@ -94,8 +97,8 @@ class Screen:
 
 
 def page_text(text: str) -> None:
-    """Print a text; on a terminal through a pager, PAGER or less, which ends by itself if the text
-    fits on the screen."""
+    """Print a text. On a terminal, use a pager: PAGER or else less, which ends by itself if the
+    text fits on the screen."""
     words = shlex.split(os.environ.get("PAGER") or "less")
     if not has_screen(sys.stdout) or not words or shutil.which(words[0]) is None:
         print(text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Handles the standard streams of a command: closed ones, pipes whose reader ends, and encodings
-that lack characters."""
+"""Prepares the standard streams of a command for closed streams, pipes whose reader exits, and
+encodings that lack characters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SIGNS = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "±": "+-", "…": "~"}
 PLAIN = "kmarkers-plain"
 
 
-def plain(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Replace characters that an encoding lacks by ASCII; those without a replacement become escape
-    sequences."""
+def replace_lacking(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Replace characters that an encoding lacks by those in SIGNS, others by escape sequences; an
+    error handler for codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
@@ -31,13 +31,13 @@ def plain(error: UnicodeError) -> tuple[str | bytes, int]:
     return "".join(made), error.end
 
 
-codecs.register_error(PLAIN, plain)
+codecs.register_error(PLAIN, replace_lacking)
 
 
-class Patient(io.FileIO):
-    """Standard output that discards text once the reader of the pipe has ended, such as `head -1`:
-    the work and the exit code stay the same, also those of child programs. Any other error is
-    raised once, so that it has one message."""
+class TolerantOutput(io.FileIO):
+    """Standard output that discards text once the reader of the pipe, such as `head -1`, has
+    exited: the work and the exit code stay the same, also those of child programs. Any other error
+    is raised once, so that it is reported once."""
 
     _failed = False
 
@@ -58,8 +58,9 @@ class Patient(io.FileIO):
             raise
 
 
-def hold() -> None:
-    """Open closed standard streams on /dev/null, or else the next file would become one of them."""
+def open_missing_streams() -> None:
+    """Open closed standard streams on /dev/null: else the next file that is opened would get the
+    file descriptor of a standard stream."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -67,17 +68,17 @@ def hold() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def prepare() -> None:
+def prepare_streams() -> None:
     """Prepare the standard streams for the output of a command. Raises UnableError if standard
     output is closed."""
-    hold()
+    open_missing_streams()
     was = sys.stdout
     if was is None:
-        raise UnableError("standard output is closed: > /dev/null discards what is said")
+        raise UnableError("standard output is closed: > /dev/null discards the output")
     if isinstance(was, io.TextIOWrapper):
         was.flush()
         sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(Patient(was.fileno(), "w", closefd=False)),
+            io.BufferedWriter(TolerantOutput(was.fileno(), "w", closefd=False)),
             was.encoding,
             PLAIN,
             line_buffering=was.line_buffering,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Text for terminals."""
+"""Formats text for terminals: width, tables, line breaks, characters."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import shutil
 import textwrap
 from collections.abc import Container, Sequence
 
-# The width in columns where neither COLUMNS nor a terminal gives one.
+# Width in columns if COLUMNS is not set and the output is not a terminal.
 DEFAULT_WIDTH = 100
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]")
 HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
 
 
 def terminal_width() -> int:
-    """The width to use, in columns; COLUMNS overrides the width of the terminal."""
+    """Return the width of the output in columns; COLUMNS overrides the width of the terminal."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
-def printable(text: str) -> str:
-    """Return a text whose control characters and other unprintable ones are escape sequences."""
+def escape_unprintable(text: str) -> str:
+    """Replace control characters and other unprintable ones by escape sequences."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_middle(text: str, most: int) -> str:
     """Return a text of at most `most` characters; "…" replaces the middle of a longer one."""
     if len(text) <= most:
         return text
@@ -34,8 +34,9 @@ def shortened(text: str, most: int) -> str:
     return f"{text[:head]}…{text[head + 1 - most :]}"
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
-    """Return the lines of a table; the columns in `right` are aligned to the right."""
+def align_table(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Return the lines of a table; the columns with the numbers in `right` are aligned to the
+    right."""
     sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -46,8 +47,8 @@ def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[s
     ]
 
 
-def wrapped(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
-    """Wrap a line; the lines after the first are indented further, by `hanging`."""
+def wrap_line(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
+    """Wrap a line to `width`; the lines after the first are indented further, by `hanging`."""
     return textwrap.wrap(
         text,
         width,
@@ -57,14 +58,14 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "  ") -> lis
     )
 
 
-def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the lines of a table whose columns after the first are numbers. Columns that do not
-    fit are in further tables below, each with the first column."""
+def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the lines of a table whose columns after the first are numbers. Columns beyond `width`
+    are in further tables below, each of which repeats the first column."""
     lines: list[str] = []
     first, last = 1, len(heads)
     while first < len(heads):
         part = [[row[0], *row[first:last]] for row in [heads, *rows]]
-        made = aligned(part, right=range(1, len(part[0])))
+        made = align_table(part, right=range(1, len(part[0])))
         if max(map(len, made)) > width and last - first > 1:
             last -= 1
             continue
@@ -73,11 +74,11 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> l
     return lines
 
 
-def clean(text: str) -> str:
-    """Return a text in which "?" replaces characters that no document may hold, such as NUL."""
+def replace_forbidden(text: str) -> str:
+    """Replace characters that HTML and SVG files must not contain, such as NUL, by "?"."""
     return UNFIT.sub("?", text)
 
 
-def minus(text: str) -> str:
+def use_minus_signs(text: str) -> str:
     """Replace hyphens before digits by minus signs, except in compound words."""
     return HYPHEN.sub("\N{MINUS SIGN}", text)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of each command, and the functions that it calls.
+"""The commands of kmarkers: their options, and the functions that run them.
 
-A command is a function that adds its options to a parser and returns the function that runs with
-them. kmtools.cli lists the commands with one line of help each; the docstring of the function is
-the rest of the help.
+Each command is a function that adds its options to an argparse parser, and returns the function
+that runs the command with the parsed options. kmtools.cli has the list of commands with a line of
+help for each; the docstring of the command's function is the rest of its help.
 """
 
 from argparse import Namespace
 from collections.abc import Callable
 
-# Returns the exit code, or None when all is done.
+# The function that runs a command: it takes the options, and returns the exit code (None means 0).
 Run = Callable[[Namespace], int | None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that compare runs."""
+"""The command compare, and options that it shares with the commands fleet and history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.screen import page_text
 from kmtools.commands import Run
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kmtools.report import comparison
 
 
-def percent(text: str) -> float:
-    """Parse a margin in percent, with or without the sign."""
+def parse_percent(text: str) -> float:
+    """Parse a margin in percent, with or without a percent sign."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -31,8 +31,8 @@ def percent(text: str) -> float:
     return value
 
 
-def failures(text: str, known: Collection[str]) -> list[str]:
-    """Parse the words of --fail-on; `known` are the valid ones."""
+def parse_verdicts(text: str, known: Collection[str]) -> list[str]:
+    """Parse the verdicts of --fail-on, separated by commas; `known` are the valid ones."""
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in known:
@@ -40,19 +40,19 @@ def failures(text: str, known: Collection[str]) -> list[str]:
     return words
 
 
-def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> None:
-    """Add the options for the margin and for the verdicts that make the exit code 1; `failing` is
-    the help text of the latter, and `known` are the valid names."""
+def add_verdict_options(parser: ArgumentParser, failing: str, known: Collection[str]) -> None:
+    """Add the options --margin and --fail-on; `failing` is the help text of --fail-on, `known` are
+    the verdicts that it accepts."""
     parser.add_argument(
         "--margin",
-        type=percent,
+        type=parse_percent,
         default=words.MARGIN,
         metavar="PERCENT",
         help=f"ignore changes smaller than this percentage (default {words.MARGIN:g})",
     )
     parser.add_argument(
         "--fail-on",
-        type=partial(failures, known=known),
+        type=partial(parse_verdicts, known=known),
         action="extend",
         default=[],
         metavar="VERDICT,...",
@@ -60,32 +60,35 @@ def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> 
     )
 
 
-def add_judging(parser: ArgumentParser) -> None:
-    """Add the options that say how rows are judged and shown."""
-    add_limits(parser, "exit with 1 if a row has one of these verdicts", words.FAILURES)
+def add_comparison_options(parser: ArgumentParser) -> None:
+    """Add the options that control how rows are judged, printed and written to files."""
+    add_verdict_options(parser, "exit with 1 if a row has one of these verdicts", words.FAILURES)
     parser.add_argument(
         "--whole",
         action="store_true",
-        help="also compare baselines and switches; only meaningful on one machine",
+        help="also compare baselines and site switches; only meaningful for runs of one machine",
     )
     parser.add_argument("--all", action="store_true", help="show all rows, not only changed ones")
     for name in ("markdown", "json", "junit", "html"):
         parser.add_argument(
-            f"--{name}", type=Path, metavar="FILE", help="also write it to this file"
+            f"--{name}",
+            type=Path,
+            metavar="FILE",
+            help=f"also write the comparison to this file, as {name}",
         )
 
 
 def compare(parser: ArgumentParser) -> Run:
-    """Each run is compared with the first, row by row: tier, benchmark and variant. The compared
-    number is the cost of a variant as a share of its baseline, because machines and clocks differ;
-    tiers are never compared. Documentation/comparing.md tells how a row is judged. The exit code is
-    1 if a row has a verdict that --fail-on names, or if a run cannot be used.
-    """
+    """Each run is compared with the first, row by row; a row is a variant of a benchmark in a tier.
+    The number compared is the cost of a variant divided by the cost of its baseline, because
+    machines and clocks differ. Tiers are never compared with each other. Documentation/comparing.md
+    describes how rows are judged. The exit code is 1 if a row has a verdict that --fail-on names,
+    or if a run cannot be used."""
     parser.add_argument(
         "a", type=Path, metavar="RUN_A", help="baseline run, with which the others are compared"
     )
     parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="runs to compare")
-    add_judging(parser)
+    add_comparison_options(parser)
     return run_compare
 
 
@@ -93,18 +96,18 @@ def run_compare(args: Namespace) -> int:
     """Compare runs, print the result and write the requested files; returns the exit code."""
     from kmtools.report import comparison
 
-    runs = comparison.load_all([args.a, *args.b])
-    found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
-    tell(args, found)
+    runs = comparison.load_runs([args.a, *args.b])
+    found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole)
+    show_comparison(args, found)
     return BAD if found.failed else DONE
 
 
-def tell(args: Namespace, found: comparison.Comparison) -> None:
+def show_comparison(args: Namespace, found: comparison.Comparison) -> None:
     """Print a comparison, and write the requested files."""
     from kmtools.report import changefiles, changepage, changetext
 
     makers: dict[str, Callable[[], str]] = {
-        "markdown": lambda: changetext.markdown(found, args.all),
+        "markdown": lambda: changetext.render_markdown(found, args.all),
         "json": lambda: changefiles.as_json(found),
         "junit": lambda: changefiles.as_junit(found),
         "html": lambda: changepage.as_html(found),
@@ -112,12 +115,12 @@ def tell(args: Namespace, found: comparison.Comparison) -> None:
     for name, make in makers.items():
         path = getattr(args, name)
         if path is not None:
-            write(path, make())
-    page_text(changetext.terminal(found, args.all))
+            write_requested(path, make())
+    page_text(changetext.render_terminal(found, args.all))
 
 
-def write(path: Path, text: str) -> None:
-    """Write a requested file in one step."""
+def write_requested(path: Path, text: str) -> None:
+    """Write a requested file in one step; UnableError if its folder does not exist."""
     if not path.parent.is_dir():
         raise UnableError(f"{path}: there is no folder {path.parent}")
-    write_whole(path, text)
+    write_atomically(path, text)

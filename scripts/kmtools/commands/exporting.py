@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command that writes a run in the formats of other programs."""
+"""The command export, which writes a run in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
-from kmtools.commands.comparing import write
+from kmtools.commands.comparing import write_requested
 
 
 def export(parser: ArgumentParser) -> Run:
-    """The run is checked line by line first. --parquet needs the Python package duckdb
-    (scripts/setup --fleet).
-    """
+    """Every line of the samples is checked first. --parquet needs the Python package duckdb
+    (scripts/setup --fleet)."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
-        "--parquet", type=Path, metavar="FILE", help="write every sample to this file"
+        "--parquet", type=Path, metavar="FILE", help="write every sample to this Parquet file"
     )
     parser.add_argument(
-        "--openmetrics", type=Path, metavar="FILE", help="write the median of each row"
+        "--openmetrics",
+        type=Path,
+        metavar="FILE",
+        help="write the median cost of each row as OpenMetrics",
     )
     parser.add_argument(
         "--trace",
         type=Path,
         metavar="FILE",
-        help="write switches as a trace for Perfetto and chrome://tracing",
+        help="write the site switches as a trace for Perfetto and chrome://tracing",
     )
     return run_export
 
@@ -36,20 +38,24 @@ def run_export(args: Namespace) -> None:
     if not (args.parquet or args.openmetrics or args.trace):
         raise UnableError("which format? --parquet, --openmetrics or --trace")
     from kmtools.analyse import estimates
-    from kmtools.measure.rundir import read_env, tiers_of
+    from kmtools.measure.rundir import make_tiers, read_env
     from kmtools.measure.samples import LOOP, read_samples
     from kmtools.report import exports
 
-    path = estimates.samples_of(args.run)
-    tiers = tiers_of(read_env(args.run / "env.json"))
+    path = estimates.find_samples(args.run)
+    tiers = make_tiers(read_env(args.run / "env.json"))
     samples = read_samples(path, tiers)
     if args.trace and all(sample.measured == LOOP for sample in samples):
-        raise UnableError(f"{args.run}: there is no switch in it; arm-scaling measures some")
+        raise UnableError(
+            f"{args.run}: it has no samples of site switches; run the benchmark arm-scaling"
+        )
     if args.openmetrics:
-        write(args.openmetrics, exports.openmetrics(estimates.of_run(args.run).rows))
+        write_requested(
+            args.openmetrics, exports.render_openmetrics(estimates.load_estimates(args.run).rows)
+        )
     if args.trace:
-        write(args.trace, exports.chrome(samples, tiers))
+        write_requested(args.trace, exports.render_trace(samples, tiers))
     if args.parquet:
         from kmtools.analyse import parquet
 
-        parquet.write(samples, args.parquet)
+        parquet.write_parquet(samples, args.parquet)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The laboratory's commands."""
+"""The commands of the groups lab and vm: test kernels, and modules built for them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import BAD, DONE, positive
+from kmtools.base.errors import BAD, DONE, parse_positive
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
 from kmtools.lab import added, build, cache, catalogue, database, kernels, shell, tracers
 from kmtools.lab.emulator import TIERS
-from kmtools.lab.machine import Request, boot, usable_accel
-from kmtools.lab.result import report
+from kmtools.lab.machine import Request, boot, find_usable_accel
+from kmtools.lab.result import print_failure
 
 
 def lab_fetch(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="kernel in kernels.txt (default: the first)"
     )
-    parser.add_argument("--update", action="store_true", help="replace older kernels by the newest")
-    return lambda args: kernels.fetch(args.names, args.update)
+    parser.add_argument(
+        "--update", action="store_true", help="replace kernels by the newest versions"
+    )
+    return lambda args: kernels.fetch_kernels(args.names, args.update)
 
 
 def lab_build(parser: ArgumentParser) -> Run:
-    """For sources outside this tree, the modules of this tree are built for the kernel first, and
-    KMARKERS is set for the Kbuild file.
-    """
+    """If the sources are outside this tree, the modules of kmarkers are built for the kernel first,
+    and make gets the variable KMARKERS, with which the Kbuild file includes kmarkers.mk."""
     parser.add_argument("name", metavar="NAME", help="kernel in kernels.txt")
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"
@@ -48,10 +49,10 @@ def lab_build(parser: ArgumentParser) -> Run:
 
 
 def lab_add(parser: ArgumentParser) -> Run:
-    """The kernel needs its image, its modules and its headers, each from .deb files or from a
+    """The image, the modules and the headers of the kernel are each taken from .deb files or from a
     directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for it
-    are built with the compiler of a Debian suite. Commands that take --kernel then take NAME.
-    """
+    are built with the compiler of a Debian suite. All commands with the option --kernel then accept
+    NAME."""
     parser.add_argument(
         "name", metavar="NAME", help="name of the new kernel; must not be in kernels.txt"
     )
@@ -69,7 +70,7 @@ def lab_add(parser: ArgumentParser) -> Run:
     parser.add_argument("--suite", default=suite, help=f"suite whose compiler is used ({suite})")
 
     def run(args: Namespace) -> None:
-        kernel = added.add(args.name, [*args.image, *args.headers], args.suite)
+        kernel = added.add_kernel(args.name, [*args.image, *args.headers], args.suite)
         print(f"{kernel.name}: {kernel.release} is added")
 
     return run
@@ -77,27 +78,28 @@ def lab_add(parser: ArgumentParser) -> Run:
 
 def lab_remove(parser: ArgumentParser) -> Run:
     parser.add_argument("name", metavar="NAME", help="name under which the kernel was added")
-    return lambda args: added.remove(args.name)
+    return lambda args: added.remove_kernel(args.name)
 
 
 def lab_compile_commands(parser: ArgumentParser) -> Run:
-    """The modules are built for a test kernel, and the commands of that build are written with the
-    paths of this machine. The commands of the programs for user space follow.
-    """
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    return lambda args: print(database.write(args.kernel))
+    """Builds the modules for a test kernel, and writes the compiler commands of that build, with
+    paths of this machine, followed by those of the user-space programs."""
+    parser.add_argument(
+        "--kernel", default=catalogue.default_name(), help="test kernel: a name in kernels.txt"
+    )
+    return lambda args: print(database.write_database(args.kernel))
 
 
 def lab_list(_: ArgumentParser) -> Run:
-    return lambda _: kernels.show_list()
+    return lambda _: kernels.print_kernels()
 
 
 def lab_clean(_: ArgumentParser) -> Run:
-    return lambda _: cache.clean()
+    return lambda _: cache.clean_cache()
 
 
-def addition(text: str) -> tuple[Path, str]:
-    """Parse SRC:DEST."""
+def parse_addition(text: str) -> tuple[Path, str]:
+    """Parse SRC:DEST, a file to copy into the guest."""
     source, _, destination = text.rpartition(":")
     if not source or not destination.startswith("/"):
         raise argparse.ArgumentTypeError(f"{text!r} is not SRC:DEST with an absolute DEST")
@@ -106,7 +108,7 @@ def addition(text: str) -> tuple[Path, str]:
     return Path(source), destination
 
 
-def existing_file(text: str) -> Path:
+def parse_existing_file(text: str) -> Path:
     """Parse the path of a file that must exist."""
     path = Path(text)
     if not path.is_file():
@@ -115,13 +117,18 @@ def existing_file(text: str) -> Path:
 
 
 def vm_run(parser: ArgumentParser) -> Run:
-    # Each option is a field of the request for the boot.
+    # Each option sets the field of Request that has its name.
     add = parser.add_argument
-    add("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    add("--tier", choices=TIERS, default="vm", help="tier to record (vm)")
-    add("--modules", type=Path, help="directory of *.ko files, copied to /modules")
-    guest_options(parser, 1024)
-    add("--job", type=existing_file, required=True, help="script for busybox sh in the kernel")
+    add("--kernel", default=catalogue.default_name(), help="test kernel: a name in kernels.txt")
+    add("--tier", choices=TIERS, default="vm", help="tier to store with the results (vm)")
+    add("--modules", type=Path, help="directory of *.ko files, copied to /modules in the guest")
+    add_guest_options(parser, 1024)
+    add(
+        "--job",
+        type=parse_existing_file,
+        required=True,
+        help="script that busybox sh runs in the guest",
+    )
     add(
         "--out", type=Path, default=ROOT / "build" / "vm", help="output folder for logs and results"
     )
@@ -132,15 +139,17 @@ def vm_run(parser: ArgumentParser) -> Run:
         metavar="SECONDS",
         help="time limit for the whole run (300)",
     )
-    add("--append", default="", help="further arguments for the kernel")
+    add("--append", default="", help="additional kernel command line")
     add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs to inject per second (0)")
-    add("--secure-boot", action="store_true", help="use UEFI Secure Boot, and sign what is booted")
+    add(
+        "--secure-boot", action="store_true", help="use UEFI Secure Boot, and sign the booted image"
+    )
     add("--accel", choices=("tcg", "kvm"), help="accelerator (default: the best usable)")
 
     def run(args: Namespace) -> int:
         result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
         if not result.ok:
-            report(result)
+            print_failure(result)
         return DONE if result.ok else BAD
 
     return run
@@ -148,10 +157,10 @@ def vm_run(parser: ArgumentParser) -> Run:
 
 def lab_shell(parser: ArgumentParser) -> Run:
     """Builds and loads the modules of this tree except the benchmarks, then those of the folders
-    DIR, in this order; the kernel's own modules that these need are loaded before them. trace-cmd,
-    perf and bpftrace of the kernel's Debian are there if they can be fetched. The command ends with
-    the shell; its exit code is 1 if the kernel's log holds a warning by then.
-    """
+    DIR, in this order; the kernel's own modules that they need are loaded before them. trace-cmd,
+    perf and bpftrace of the kernel's Debian release are available if they can be downloaded. The
+    command ends when the shell exits; its exit code is 1 if the kernel log then contains a
+    warning."""
     default = catalogue.default_name()
     parser.add_argument(
         "name",
@@ -170,7 +179,7 @@ def lab_shell(parser: ArgumentParser) -> Run:
         metavar="DIR",
         help="also build and load the module in DIR, which has a Kbuild file",
     )
-    guest_options(parser, tracers.TRACERS_MEMORY)
+    add_guest_options(parser, tracers.TRACERS_MEMORY)
 
     def run(args: Namespace) -> int:
         request = Request(
@@ -181,29 +190,29 @@ def lab_shell(parser: ArgumentParser) -> Run:
             cpus=args.cpus,
             memory=args.memory,
         )
-        folders = [build.module_folder(path) for path in args.folders]
-        return DONE if shell.run(request, folders).ok else BAD
+        folders = [build.check_module_folder(path) for path in args.folders]
+        return DONE if shell.run_shell(request, folders).ok else BAD
 
     return run
 
 
-def guest_options(parser: ArgumentParser, memory: int) -> None:
-    """Add the options for what a guest has: files, CPUs, memory."""
+def add_guest_options(parser: ArgumentParser, memory: int) -> None:
+    """Add the options for files, CPUs and memory of a guest."""
     add = parser.add_argument
     add(
         "--add",
         dest="additions",
-        type=addition,
+        type=parse_addition,
         action="append",
         default=[],
         metavar="SRC:DEST",
-        help="additional file to copy; may be repeated",
+        help="file to copy into the guest; may be repeated",
     )
-    add("--cpus", type=positive, default=2, help="number of CPUs (2)")
+    add("--cpus", type=parse_positive, default=2, help="number of CPUs (2)")
     add(
         "--mem",
         dest="memory",
-        type=positive,
+        type=parse_positive,
         default=memory,
         metavar="MIB",
         help=f"memory in MiB ({memory})",
@@ -211,5 +220,7 @@ def guest_options(parser: ArgumentParser, memory: int) -> None:
 
 
 def vm_accel(parser: ArgumentParser) -> Run:
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    return lambda args: print(usable_accel(args.kernel, print).line)
+    parser.add_argument(
+        "--kernel", default=catalogue.default_name(), help="test kernel: a name in kernels.txt"
+    )
+    return lambda args: print(find_usable_accel(args.kernel, print).line)

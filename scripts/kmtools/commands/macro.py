@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command that times whole programs under kernels that only a user can boot."""
+"""The command macro, which times a program under several kernels that the user boots."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 
 from kmtools.analyse import boots
 from kmtools.base.errors import UnableError
-from kmtools.base.text import aligned
+from kmtools.base.text import align_table
 from kmtools.commands import Run
-from kmtools.measure.macro import Time, read, record
+from kmtools.measure.macro import Time, load_times, record_times
 
 RUNS = 20
 
 
 def macro(parser: ArgumentParser) -> Run:
-    """With --label, COMMAND is timed in this boot, which is recorded under that name; without it,
-    the names in FILE are compared, each with the first. Boot each kernel several times, in random
-    order: the last line printed names the kernel to boot next. For LOCK prefixes boot a kernel
-    before 7.3 on one CPU (maxcpus=1), with and without noreplace-smp.
-    """
+    """With --label, COMMAND is timed several times in the booted kernel, and the times are added to
+    FILE under that label. Then the labels in FILE are compared, each with the first. Boot each
+    kernel several times, in random order: the last line printed names the kernel to boot next. To
+    measure the cost of LOCK prefixes, boot a kernel before 7.3 on one CPU (maxcpus=1), with and
+    without noreplace-smp."""
     parser.add_argument(
         "--times",
         type=Path,
@@ -38,27 +38,27 @@ def macro(parser: ArgumentParser) -> Run:
     return run_macro
 
 
-def next_label(times: Sequence[Time]) -> str:
-    """Return one of the names with the fewest boots, at random."""
-    counts = {label: len(logs) for label, logs in boots.by_label(times).items()}
+def choose_next_label(times: Sequence[Time]) -> str:
+    """Return one of the labels with the fewest boots, chosen at random."""
+    counts = {label: len(logs) for label, logs in boots.group_logs(times).items()}
     fewest = min(counts.values())
     return random.choice([label for label, count in counts.items() if count == fewest])
 
 
 def run_macro(args: Namespace) -> None:
-    """Record a boot if --label is given, and compare all recorded boots."""
+    """Record the times of this boot if --label is given, and compare all recorded boots."""
     if bool(args.label) != bool(args.command):
         raise UnableError("--label and a COMMAND go together: --label NAME -- COMMAND...")
     if args.runs < 1:
         raise UnableError(f"--runs {args.runs}: at least one run is needed")
     if args.label:
-        times = record(args.times, args.label, args.runs, args.command)
+        times = record_times(args.times, args.label, args.runs, args.command)
     else:
-        times = read(args.times)
+        times = load_times(args.times)
     if not times:
         raise UnableError(
             f"{args.times}: there are no times; --label NAME -- COMMAND... records some"
         )
-    print("\n".join(aligned(boots.text(times), range(1, 5))))
+    print("\n".join(align_table(boots.make_table(times), range(1, 5))))
     if args.label:
-        print(f"boot next: {next_label(times)}, or a kernel without a name here")
+        print(f"boot next: {choose_next_label(times)}, or a kernel that has no label yet")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands for the runs of many machines, which need packages of scripts/setup --fleet."""
+"""The commands fleet (runs of many machines) and history (runs of one machine over time)."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ from pathlib import Path
 
 from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
-from kmtools.base.text import printable, terminal_width, wrapped
+from kmtools.base.text import escape_unprintable, terminal_width, wrap_line
 from kmtools.commands import Run
-from kmtools.commands.comparing import add_judging, add_limits, tell, write
+from kmtools.commands.comparing import (
+    add_comparison_options,
+    add_verdict_options,
+    show_comparison,
+    write_requested,
+)
 
 
 def fleet(parser: ArgumentParser) -> Run:
-    """Each folder below FOLDER that holds env.json is a run, of one machine. The runs are grouped
-    by CPU model, microcode and kernel, and each group is compared with the largest, row by row, as
-    kmarkers compare does; a run is one cluster. Machines that are dead, slow or whose samples are
-    refused are named, left out, and make the exit code 1. Runs in Parquet need the Python package
-    duckdb (scripts/setup --fleet).
-    """
+    """Each folder below FOLDER that contains env.json is the run of one machine. The runs are
+    grouped by CPU model, microcode and kernel, and each group is compared with the largest group,
+    row by row, as by kmarkers compare; each run counts as one cluster. Machines without a run
+    (dead), slow machines and machines with refused samples are listed, left out, and make the exit
+    code 1. Runs in Parquet need the Python package duckdb (scripts/setup --fleet)."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
     parser.add_argument(
         "--by",
         default=",".join(words.PROPERTIES),
-        help="properties that form a group (default %(default)s)",
+        help="machine properties that define a group, separated by commas (default %(default)s)",
     )
     parser.add_argument(
-        "--against", metavar="TEXT", help="name, or part of it, of the group to compare with"
+        "--against",
+        metavar="TEXT",
+        help="name, or part of the name, of the group that the others are compared with",
     )
     parser.add_argument(
         "--machines",
@@ -37,47 +43,46 @@ def fleet(parser: ArgumentParser) -> Run:
         metavar="FILE",
         help="file with the names of all expected machines, one per line",
     )
-    add_judging(parser)
+    add_comparison_options(parser)
     return run_fleet
 
 
-def names(path: Path) -> list[str]:
-    """Return the names in a file, one per line; bytes that are not UTF-8 are kept as in file
-    names."""
+def read_machine_names(path: Path) -> list[str]:
+    """Return the names in a file, one per line; bytes that are not UTF-8 become surrogate escapes,
+    as in file names."""
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     return [line.strip() for line in lines if line.strip()]
 
 
 def run_fleet(args: Namespace) -> int:
-    """Compare the groups of a folder; returns the exit code."""
+    """Compare the groups of runs in a folder; returns the exit code."""
     from kmtools.report import comparison, machines
 
     by = [word.strip() for word in args.by.split(",")]
     for word in by:
         if word not in words.PROPERTIES:
             raise UnableError(f"--by: {word!r} is not one of {', '.join(words.PROPERTIES)}")
-    expected = names(args.machines) if args.machines else []
-    whole = machines.load(args.folder, by, expected)
-    runs = machines.sides(whole, args.against)
-    faults = list(map(printable, whole.faults))
-    found = comparison.compare(runs, args.margin, args.fail_on, args.whole, faults)
-    said = [part for line in found.faults for part in wrapped(line, terminal_width())]
-    print("\n".join([*machines.table(whole), *said, ""]))
+    expected = read_machine_names(args.machines) if args.machines else []
+    whole = machines.load_fleet(args.folder, by, expected)
+    runs = machines.merge_groups(whole, args.against)
+    faults = list(map(escape_unprintable, whole.faults))
+    found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole, faults)
+    said = [part for line in found.faults for part in wrap_line(line, terminal_width())]
+    print("\n".join([*machines.format_table(whole), *said, ""]))
     if len(runs) < 2:
         print("one group: nothing to compare")
-    tell(args, found)
+    show_comparison(args, found)
     return BAD if found.failed or found.faults else DONE
 
 
 def history(parser: ArgumentParser) -> Run:
-    """The runs below FOLDER, in the order of their dates, make a series for each row that all of
-    them have: the cost of the variant as a share of its baseline. A shift is a change of a series
-    that stays. It needs the Python packages ruptures and scipy (scripts/setup --fleet).
-    """
+    """The runs below FOLDER, ordered by date, form a time series for each row that all of them
+    have: the cost of a variant as a share of its baseline. A shift is a lasting change of a series.
+    This command needs the Python packages ruptures and scipy (scripts/setup --fleet)."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
-    add_limits(parser, "exit with 1 if a row has one of these shifts", words.SHIFTS)
+    add_verdict_options(parser, "exit with 1 if a row has one of these shifts", words.SHIFTS)
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="also write all series to this file"
     )
@@ -85,13 +90,13 @@ def history(parser: ArgumentParser) -> Run:
 
 
 def run_history(args: Namespace) -> int:
-    """Show the shifts of a folder's runs; returns the exit code."""
+    """Print the shifts in the runs of a folder; returns the exit code."""
     from kmtools.report import history as histories
 
-    found = histories.load(args.folder, args.margin)
+    found = histories.load_history(args.folder, args.margin)
     if args.json:
-        write(args.json, histories.as_json(found))
-    print(histories.terminal(found))
+        write_requested(args.json, histories.as_json(found))
+    print(histories.render_terminal(found))
     failing = {verdict for word in args.fail_on for verdict in words.FAILURES[word]}
     failed = any(shift.verdict in failing for shift in found.shifts)
     return BAD if failed or found.refused else DONE

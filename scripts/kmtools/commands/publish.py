@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command that writes documents from results."""
+"""The command publish, which writes documents from the results of tests and runs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 
-# The function that writes each document, from results that tests keep.
+# Document: the function that writes it from stored test results.
 WRITERS = {
-    "kernels": "kmtools.suites.kernelpage:publish",
-    "processors": "kmtools.suites.processors:publish",
+    "kernels": "kmtools.suites.kernelpage:publish_kernels",
+    "processors": "kmtools.suites.processors:publish_processors",
     "results": "kmtools.runner.least:publish",
-    "times": "kmtools.suites.fresh:keep_times",
+    "times": "kmtools.suites.fresh:write_times",
 }
 
 
 def publish(parser: ArgumentParser) -> Run:
-    """kernels and processors are the tables of Documentation/kernels.md, with the results that
-    `check matrix`, `check debug` and `check processors` kept; times is the table of times of
-    CONTRIBUTING.md, with those of `check fresh`; results is tests/results.csv, how many results
-    each test has at least, with those of `make check-full`. reference makes a run the one in
-    results/reference; it is refused if it was quick or lacks a tier, or if its env.json holds a
-    path or the name of the machine.
-    """
+    """`kernels` and `processors` write the tables of Documentation/kernels.md from the results of
+    `check matrix`, `check debug` and `check processors`. `times` writes the table of times in
+    CONTRIBUTING.md from those of `check fresh`. `results` writes tests/results.csv, the minimum
+    number of results of each test, from those of `make check-full`. `reference` copies a run to
+    results/reference; it is refused if the run was quick or lacks a tier, or if its env.json
+    contains a path or the name of the machine."""
     names = (*WRITERS, "reference")
     parser.add_argument("document", choices=names, metavar="DOCUMENT", help=", ".join(names))
     parser.add_argument(
-        "run", type=Path, nargs="?", metavar="RUN_DIR", help="name of the reference run"
+        "run",
+        type=Path,
+        nargs="?",
+        metavar="RUN_DIR",
+        help="folder of the run to copy (only for reference)",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (results/reference)")
 
@@ -39,7 +42,7 @@ def publish(parser: ArgumentParser) -> Run:
             if args.run is None:
                 raise UnableError("reference needs the folder of a run, in results/local")
             reference = import_module("kmtools.report.reference")
-            reference.make(args.run, args.out or reference.REFERENCE)
+            reference.make_reference(args.run, args.out or reference.REFERENCE)
             return
         if args.run or args.out:
             raise UnableError(f"{args.document} takes no folder")

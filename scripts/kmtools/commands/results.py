@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that keep results."""
+"""The commands impact, rates and sites, which print calculations from a run or from compiled
+objects."""
 
 from __future__ import annotations
 
@@ -9,24 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, FailedError, UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import require_checkout
-from kmtools.base.text import aligned
+from kmtools.base.text import align_table
 from kmtools.commands import Run
 from kmtools.commands.plotting import FORMATS
 from kmtools.measure import objects
 
 
 def impact(parser: ArgumentParser) -> Run:
-    """It needs a run of a tier with real caches."""
+    """Needs a run with a tier that has real caches (native or metal)."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
 
     def run(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
-        from kmtools.report.impact import lines
+        from kmtools.report.impact import render_section
 
-        text = "\n".join(lines(read_summary(args.run)["results"]))
+        text = "\n".join(render_section(read_summary(args.run)["results"]))
         if not text:
             raise FailedError("no tier with real caches has these benchmarks")
         print(text)
@@ -35,9 +36,8 @@ def impact(parser: ArgumentParser) -> Run:
 
 
 def rates(parser: ArgumentParser) -> Run:
-    """Costs are those of hot loops, from the tiers of a run that have times of a real CPU. The
-    cheapest mechanism is named, once for dormant and once for enabled markers.
-    """
+    """The costs are those of hot loops, from the tiers of a run that were timed on a real CPU.
+    Names the cheapest mechanism, once for dormant and once for enabled markers."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument("--rate", type=float, default=1e6, help="events per second (1000000)")
     parser.add_argument(
@@ -47,26 +47,29 @@ def rates(parser: ArgumentParser) -> Run:
     def run(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
         from kmtools.report.figures import library
-        from kmtools.report.rates import charts, costs, text
+        from kmtools.report.rates import compute_costs, make_charts, render_text
 
         env = read_json(args.run / "env.json", dict)
-        found = costs(read_summary(args.run), env)
+        found = compute_costs(read_summary(args.run), env)
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
             raise UnableError(f"{args.figure}: a figure is .svg, .png or .pdf")
-        print(text(found, args.rate))
+        print(render_text(found, args.rate))
         if args.figure:
-            if why := library.fault():
+            if why := library.find_fault():
                 raise UnableError(f"the figure cannot be drawn: {why}")
             words = "Share of a CPU over the rate of events, for each mechanism"
-            write_whole(args.figure, library.canvas().file(charts(found), words, kind))
+            write_atomically(
+                args.figure, library.import_canvas().render_file(make_charts(found), words, kind)
+            )
 
     return run
 
 
 def sites(parser: ArgumentParser) -> Run:
-    """Sizes are read from objects that are compiled for this table, as programs are. Text up to the
-    first return counts as likely. The arguments of a site are in registers already.
+    """The sizes are read from objects that are compiled for this table, with flags like those of
+    the modules and of kmbench. Code up to the first return counts as likely. The arguments of a
+    site are in registers already.
 
     With FILE.ko, the sites of that module are listed, and the exit code is 1 if the kernel could
     not load the module because of a site.
@@ -85,14 +88,14 @@ def sites(parser: ArgumentParser) -> Run:
         if unknown := sorted(set(args.forms) - set(objects.SITES)):
             known = ", ".join(objects.SITES)
             raise UnableError(f"no form {unknown[0]!r}; there are {known}")
-        found = [s for s in objects.all_sites() if s.form in args.forms or not args.forms]
+        found = [s for s in objects.measure_all_forms() if s.form in args.forms or not args.forms]
         lines = [["bytes of a site", *objects.PARTS]]
         lines += [[s.form, *(str(s.sizes[part]) for part in objects.PARTS)] for s in found]
-        print("\n".join(aligned(lines, range(1, len(lines[0])))))
+        print("\n".join(align_table(lines, range(1, len(lines[0])))))
         if args.forms:
             print("\n" + "\n\n".join(f"{s.form}:\n{s.code}" for s in found))
         else:
-            entries = objects.recorded_entries()
+            entries = objects.count_recorded_entries()
             print(f"\n{entries} function entries are recorded in the shared sources, no variants")
         return None
 
@@ -100,7 +103,7 @@ def sites(parser: ArgumentParser) -> Run:
 
 
 def list_sites(files: Sequence[str]) -> int:
-    """Print the sites of modules; returns the exit code."""
+    """Print the sites of modules; returns the exit code, BAD if a site would prevent loading."""
     from kmtools.lab.modulesites import read_sites
 
     code = DONE
@@ -108,7 +111,7 @@ def list_sites(files: Sequence[str]) -> int:
         found = read_sites(Path(file))
         lines = [["kind", "name", "flavour", "function", "place"]]
         lines += [[s.kind, s.name, s.flavour, s.function, s.place or "-"] for s in found]
-        print("\n".join([f"{file}:", *aligned(lines)] if found else [f"{file}: no sites"]))
+        print("\n".join([f"{file}:", *align_table(lines)] if found else [f"{file}: no sites"]))
         for fault in filter(None, (site.fault for site in found)):
             print(f"{file}: error: {fault}", file=sys.stderr)
             code = BAD

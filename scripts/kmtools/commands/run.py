@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that make a run and its report; they need nothing but Python to start."""
+"""The commands that measure a run and report it; they start without any Python package."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain
-from kmtools.base.files import alone
+from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain_error
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
 from kmtools.base.screen import page_text
 from kmtools.commands import Run
@@ -31,14 +31,13 @@ from kmtools.report import report as reporting
 
 
 def collect(parser: ArgumentParser) -> Run:
-    """Without --raw, --archive and --from, RUN_DIR is a folder of make bench; the tiers measured so
-    far are merged. --from starts nothing: it fetches what the benchmarks in debugfs have measured,
-    and is refused while they run.
-    """
+    """Without --raw, --archive and --from, RUN_DIR is a run of make bench, and the tiers measured
+    so far are merged. --from starts no measurement: it fetches the samples that the benchmark
+    modules hold in debugfs, and is refused while the benchmarks run."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="output folder")
     parser.add_argument(
         "--raw",
-        type=tier_and_folder,
+        type=parse_tier_and_folder,
         action="append",
         default=[],
         metavar="TIER=DIR",
@@ -46,57 +45,57 @@ def collect(parser: ArgumentParser) -> Run:
     )
     parser.add_argument(
         "--archive",
-        type=tier_and_folder,
+        type=parse_tier_and_folder,
         action="append",
         default=[],
         metavar="TIER=FILE",
-        help="raw.tar of a machine where scripts/target/measure.sh measured",
+        help="raw.tar written by scripts/target/measure.sh on another machine",
     )
     parser.add_argument(
         "--from",
-        type=tier_and_place,
+        type=parse_tier_and_place,
         action="append",
         default=[],
         dest="places",
         metavar="TIER=PLACE",
-        help="debugfs, a folder like it, or ssh://[USER@]HOST[:PORT][/FOLDER]",
+        help="debugfs, a folder with its files, or ssh://[USER@]HOST[:PORT][/FOLDER]",
     )
     return run_collect
 
 
 def run_collect(args: Namespace) -> None:
-    """Fetch samples from elsewhere, check all of them and merge them. Only usable samples are
-    kept."""
+    """Fetch samples from archives and other places, check all of them and merge them into a run.
+    The raw samples are kept only if all checks pass."""
     raw = list(args.raw)
-    fetches = [(tier, partial(fetch.from_archive, path)) for tier, path in args.archive]
-    fetches += [(tier, partial(fetch.from_place, place)) for tier, place in args.places]
+    fetches = [(tier, partial(fetch.fetch_archive, path)) for tier, path in args.archive]
+    fetches += [(tier, partial(fetch.fetch_place, place)) for tier, place in args.places]
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
         for number, (tier, get) in enumerate(fetches):
             folder = Path(scratch) / f"{number}-{tier}"
             get(folder)
             raw.append((tier, folder))
-        collecting.tell(args.run, collecting.merge(args.run, raw))
+        collecting.print_totals(args.run, collecting.merge_run(args.run, raw))
         keep_estimates(args.run)
         for tier, folder in raw[len(args.raw) :]:
             shutil.copytree(folder, args.run / "raw" / tier, dirs_exist_ok=True)
 
 
 def keep_estimates(run: Path) -> None:
-    """Make the estimates of a run now; without numpy they are made when a command first needs
+    """Write the estimates of a run now; without numpy they are made when a command first needs
     them."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
 
-        estimates.of_run(run)
+        estimates.load_estimates(run)
 
 
-def tier_and_place(text: str) -> tuple[str, str]:
+def parse_tier_and_place(text: str) -> tuple[str, str]:
     """Parse TIER=PLACE."""
-    tier, _ = tier_and_folder(text)
+    tier, _ = parse_tier_and_folder(text)
     return tier, text.partition("=")[2]
 
 
-def tier_and_folder(text: str) -> tuple[str, Path]:
+def parse_tier_and_folder(text: str) -> tuple[str, Path]:
     """Parse TIER=DIR."""
     tier, separator, path = text.partition("=")
     if not separator or not path or tier not in rundir.TIERS:
@@ -105,8 +104,8 @@ def tier_and_folder(text: str) -> tuple[str, Path]:
 
 
 def report(parser: ArgumentParser) -> Run:
-    """Prints the answer of a run; kmarkers table prints its tables. Without numpy it prints medians
-    and names the missing package; the exit code is then 2."""
+    """Prints the main result of a run; kmarkers table prints its tables. Without numpy it prints
+    medians and the name of the missing package; the exit code is then 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--no-figures", action="store_true", help="write summary.json, and draw nothing"
@@ -121,9 +120,8 @@ def report(parser: ArgumentParser) -> Run:
 
 def table(parser: ArgumentParser) -> Run:
     """Prints a table for each benchmark: every variant with its interval and verdict. On a terminal
-    a pager shows them (PAGER, else less). Tables of emulated ticks are left out unless they are
-    asked for. Without numpy it prints medians.
-    """
+    the output goes through a pager (PAGER, else less). Tables in emulated ticks are printed only
+    with --all, --tier or BENCHMARK. Without numpy it prints medians."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "patterns",
@@ -135,54 +133,66 @@ def table(parser: ArgumentParser) -> Run:
     parser.add_argument("--all", action="store_true", help="also show tables of emulated ticks")
 
     def run(args: Namespace) -> None:
-        page_text(reporting.tables(args.run, args.tier, args.patterns, args.all))
+        page_text(reporting.render_tables(args.run, args.tier, args.patterns, args.all))
 
     return run
 
 
 def bench(parser: ArgumentParser) -> Run:
-    """Measures in user space on the real CPU (native) and prints the answer; then fetches a stock
-    kernel, boots it and measures in it (vm), and again under an emulator that counts instructions
-    (icount). With --host it measures in user space and inside the running kernel (metal). README.md
-    says what the numbers of each tier mean. The run is left in results/local/<date>/;
-    results/local/latest points to it once all tiers are measured. A tier that cannot be measured
-    here is named, and the others are measured; --resume measures the missing ones later. Exit
-    codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here, 130 interrupted.
-    """
-    parser.add_argument("--kernel", help="name in kernels.txt")
-    parser.add_argument("--seed", type=choice.seed, help="seed of the random order of variants (1)")
+    """Measures in user space on the real CPU (tier native) and prints the result; then downloads a
+    stock kernel, boots it and measures in it (tier vm), and again under an emulator that counts
+    instructions (tier icount). With --host it measures in user space and inside the running kernel
+    (tier metal). README.md describes what the numbers of each tier mean. The run is stored in
+    results/local/<date>/; results/local/latest points to it once all tiers are measured. If a tier
+    cannot be measured on this machine, its name and the reason are printed, and the others are
+    measured; --resume measures the missing ones later. Exit codes: 0 all measured, 1 a step failed,
+    2 a tier could not be measured here, 130 interrupted."""
+    parser.add_argument("--kernel", help="test kernel: a name in kernels.txt")
+    parser.add_argument(
+        "--seed", type=choice.parse_seed, help="seed of the random order of variants (1)"
+    )
     parser.add_argument(
         "--host", action="store_true", help="load the modules into the running kernel"
     )
-    parser.add_argument("--quick", action="store_true", help="measure few blocks, as a quick check")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="measure few blocks, as a check that the benchmarks run",
+    )
     parser.add_argument("--resume", metavar="RUN", help="complete a run in results/local")
-    parser.add_argument("--tiers", type=tiers, metavar="TIER,...", help="use only these tiers")
+    parser.add_argument(
+        "--tiers", type=parse_tiers, metavar="TIER,...", help="use only these tiers"
+    )
     for name, words in (
         ("benchmarks", "use only matching benchmarks, such as 'density-*'"),
-        ("variants", "use only matching variants, and those that they are compared with"),
+        ("variants", "use only matching variants, and their baselines and clones"),
     ):
-        parser.add_argument(f"--{name}", type=choice.patterns, metavar="PATTERN,...", help=words)
+        parser.add_argument(
+            f"--{name}", type=choice.parse_patterns, metavar="PATTERN,...", help=words
+        )
     parser.add_argument(
-        "--blocks", type=choice.blocks, help="blocks of each benchmark in each process"
+        "--blocks",
+        type=choice.parse_blocks,
+        help="number of blocks of each benchmark in each process",
     )
     parser.add_argument(
         "--budget",
-        type=choice.budget,
+        type=choice.parse_budget,
         metavar="TIME",
-        help="time for user space, such as 90s or 5m; no process is started that would end later",
+        help="time limit for user space, as 90s or 5m; no process is started that would exceed it",
     )
     own = parser.add_mutually_exclusive_group()
     own.add_argument(
         "--program",
-        type=program,
+        type=parse_program,
         metavar="FILE",
-        help="measure with a program linked with libkmbench.a, in user space alone",
+        help="measure the benchmarks of a program linked with libkmbench.a, only in user space",
     )
     own.add_argument(
         "--module",
-        type=module,
+        type=parse_module,
         metavar="DIR",
-        help="measure the benchmarks of a module with sources there, in test kernels alone",
+        help="measure the benchmarks of the module with sources in DIR, only in test kernels",
     )
     parser.add_argument(
         "--progress", metavar="FILE", help="also write progress to this file, as lines of JSON"
@@ -190,15 +200,15 @@ def bench(parser: ArgumentParser) -> Run:
     return run_bench
 
 
-def program(text: str) -> str:
-    """Parse the path of a program."""
+def parse_program(text: str) -> str:
+    """Parse the path of an executable program."""
     path = Path(text).resolve()
     if not (path.is_file() and os.access(path, os.X_OK)):
         raise argparse.ArgumentTypeError(f"{text!r} is no program that can be run")
     return str(path)
 
 
-def module(text: str) -> str:
+def parse_module(text: str) -> str:
     """Parse the path of a folder with the sources of a module."""
     path = Path(text).resolve()
     if not text or not any((path / name).is_file() for name in ("Kbuild", "Makefile")):
@@ -206,8 +216,8 @@ def module(text: str) -> str:
     return str(path)
 
 
-def tiers(text: str) -> list[str]:
-    """Parse a list of tiers."""
+def parse_tiers(text: str) -> list[str]:
+    """Parse a list of tiers, separated by commas."""
     found = text.split(",")
     for tier in found:
         if tier not in rundir.TIERS:
@@ -216,8 +226,9 @@ def tiers(text: str) -> list[str]:
     return [tier for tier in rundir.TIERS if tier in found]
 
 
-def plan(args: Namespace, was: Plan | None) -> Plan:
-    """Return the plan from the options; an option that is not given is as in the resumed run."""
+def make_plan(args: Namespace, was: Plan | None) -> Plan:
+    """Return the plan of a run from the options; options that are not given are taken from `was`,
+    the plan of the resumed run."""
     kernel = args.kernel or (was.kernel if was else catalogue.default_name())
     catalogue.find(kernel)
     seed = args.seed if args.seed is not None else was.seed if was else 1
@@ -238,55 +249,56 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
     for tier in wanted:
         if tier not in here:
             raise UnableError(f"{tier} is not measured{beside}, but {', '.join(here)}")
-    check_names(wanted, chosen)
-    return measuring.plan(wanted, kernel, seed, quick, chosen)
+    check_patterns(wanted, chosen)
+    return measuring.make_plan(wanted, kernel, seed, quick, chosen)
 
 
-def check_names(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
-    """Raise an error for a pattern that matches no benchmark and no variant, before anything is set
-    up."""
+def check_patterns(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
+    """Raise UnableError for a pattern that matches no benchmark and no variant, before anything is
+    set up."""
     patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
     if chosen["program"]:
-        choice.names(chosen["program"], *patterns)
+        choice.matching_benchmarks(chosen["program"], *patterns)
     elif not chosen["module"]:
-        benchmark_names.check_tiers(wanted, *patterns)
+        benchmark_names.check_tier_patterns(wanted, *patterns)
 
 
-def begin(args: Namespace) -> benchrun.Run:
-    """Return a new run, or the resumed one if it fits the plan."""
+def open_run(args: Namespace) -> benchrun.Run:
+    """Return a new run, or the run to resume; UnableError if its plan differs from the options."""
     if not args.resume:
-        return benchrun.create(plan(args, None))
-    run = benchrun.load(benchrun.find(args.resume))
-    differs = benchrun.difference(run.plan, plan(args, run.plan))
+        return benchrun.create_run(make_plan(args, None))
+    run = benchrun.load_run(benchrun.find_run(args.resume))
+    differs = benchrun.find_difference(run.plan, make_plan(args, run.plan))
     if differs:
         raise UnableError(f"run {run.path.name} cannot go on: {differs}")
     return run
 
 
 def run_bench(args: Namespace) -> int:
-    """Measure the missing tiers and report all of them; returns the exit code."""
-    lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
+    """Measure the missing tiers of a run and report all tiers; returns the exit code."""
+    lock = hold_lock(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock:
         events = Events(args.progress)
-        with benchrun.tidied(begin(args)) as run:
+        with benchrun.remove_leftovers(open_run(args)) as run:
             code = BAD
             try:
                 code = measure_and_report(run, events)
             except (FailedError, OSError) as error:
-                print(f"bench: {explain(error)}", file=sys.stderr)
+                print(f"bench: {explain_error(error)}", file=sys.stderr)
             finally:
-                tell(run)
+                print_missing_tiers(run)
                 events.tell("end", code=code, run=str(run.path))
     return code
 
 
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
-    """Measure the missing tiers; report the measured ones, also after an interruption."""
+    """Measure the missing tiers, and report all measured ones, also after an interruption; returns
+    the exit code."""
 
     def show(tier: str, cache: RunCache) -> None:
         reporting.report(run.path, tier, cache=cache)
 
-    bench = Bench(run, show, events, steering(), reporting.resolving)
+    bench = Bench(run, show, events, make_steering(), reporting.make_live_rows)
     interrupted = False
     try:
         bench.measure()
@@ -302,10 +314,10 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
         return BAD
-    return DONE if whole and not benchrun.describe(run)["missing"] else UNABLE
+    return DONE if whole and not benchrun.describe_run(run)["missing"] else UNABLE
 
 
-def steering() -> measuring.Steering | None:
+def make_steering() -> measuring.Steering | None:
     """Return the object that decides how long to measure in user space; None without numpy."""
     if not reporting.has_package("numpy"):
         return None
@@ -315,10 +327,10 @@ def steering() -> measuring.Steering | None:
     return measuring.Steering(Steering, stopping.MOST)
 
 
-def tell(run: benchrun.Run) -> None:
+def print_missing_tiers(run: benchrun.Run) -> None:
     """Print the missing tiers and the command that measures them."""
-    described = benchrun.describe(run)
-    for line in rundir.missing_of({"run": described}):
+    described = benchrun.describe_run(run)
+    for line in rundir.describe_missing({"run": described}):
         print(f"bench: {line}", file=sys.stderr)
     if described["missing"] and run.holds_samples():
         print(f"bench: to go on: {described['resume']}", file=sys.stderr)

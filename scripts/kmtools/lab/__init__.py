@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The test-kernel laboratory: fetches kernels, builds for them, boots them."""
+"""Fetches test kernels, builds modules for them, and boots them in virtual machines."""

@@ -14,40 +14,43 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.paths import cache_dir
 from kmtools.lab.result import TIME_UP, Result
 
 VARIABLE = "KMARKERS_ACCEL"
 KVM = Path("/dev/kvm")
-# The time limit of a trial boot under KVM: on an emulated host a boot takes 25 to 54 s.
+# The time limit of a trial boot under KVM. On a host that is itself emulated, a boot takes 25 to
+# 54 s.
 PROBE_SECONDS = 60.0
+# Machine code of a function (leaf, uint32_t out[3]) that runs CPUID and stores EBX, ECX and EDX:
 # push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov [rsi], ebx; mov [rsi + 4], ecx;
 # mov [rsi + 8], edx; pop rbx; ret
 CPUID = bytes.fromhex("5389f831c90fa2891e894e048956085bc3")
-# The leaf of a hypervisor's name, and the name that QEMU's emulator gives.
+# The CPUID leaf with the hypervisor's name, and the name that QEMU's emulator (TCG) returns.
 HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
-# The beginning of the reason if the kernel printed nothing during a boot.
+# The first words of Result.reason if the kernel printed nothing during a trial boot.
 SILENT = "it printed nothing"
 
-# The verdicts of this process, including those after a time-out.
+# The verdicts that this process found, by key. Those after a time-out are only here, not in the
+# cache file.
 _found: dict[str, Accel] = {}
 
 
 @dataclass(frozen=True)
 class Accel:
-    """An accelerator of QEMU; `why` is the reason for which KVM is not used."""
+    """An accelerator of QEMU. `why` is the reason why KVM is not used; empty for KVM."""
 
     name: str
     why: str = ""
 
     @property
     def line(self) -> str:
-        """The message for the user before a boot."""
+        """The line printed before a boot: the accelerator and, if it is not KVM, the reason."""
         return f"vm: emulated: {self.why}" if self.why else "vm: under KVM"
 
 
-def choose(
+def choose_accel(
     version: str, kernel: str, release: str, boot: Callable[[], Result], kvm: Path | None = None
 ) -> Accel:
     """Return KVM if the kernel boots under it here, else the emulator and the reason.
@@ -64,57 +67,59 @@ def choose(
         raise UnableError(f"{VARIABLE} is {wanted!r}; it may be kvm or tcg, or not be set")
     if wanted == "tcg":
         return Accel("tcg", f"{VARIABLE} is tcg")
-    host = f"{version}; {_host()}"
+    host = f"{version}; {_describe_host()}"
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
-    found = _without_kvm(kvm) or _known(keys, bool(wanted)) or _tried(keys, kernel, boot)
+    found = (
+        _check_kvm_device(kvm) or _find_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
+    )
     if wanted and found.why:
         raise UnableError(f"{VARIABLE} is kvm, and {found.why}")
     return found
 
 
-def _without_kvm(kvm: Path) -> Accel | None:
+def _check_kvm_device(kvm: Path) -> Accel | None:
     """Return the emulator if /dev/kvm cannot be opened, else None."""
     if not kvm.exists():
         why = f"there is no {kvm}; load kvm_intel or kvm_amd, if this machine has virtualisation"
         return Accel("tcg", why)
-    # Permission to open it does not mean that KVM works.
+    # This is only a check of permissions: KVM may fail although the file can be opened.
     if not os.access(kvm, os.R_OK | os.W_OK):
         return Accel("tcg", f"{kvm} cannot be opened; add yourself to the group kvm")
     return None
 
 
-def _known(keys: Sequence[str], again: bool) -> Accel | None:
-    """Return an earlier verdict on KVM, or None. If `again` is set, recorded failures of other
-    processes are ignored."""
+def _find_verdict(keys: Sequence[str], again: bool) -> Accel | None:
+    """Return an earlier verdict on KVM, of this process or from the cache file; None if there is
+    none. If `again` is set, failures in the cache file are ignored."""
     for key in keys:
         if key in _found:
             return _found[key]
-    kept = _read(cache_dir() / "accel.json")
-    verdicts = [_verdict(kept[key]) for key in keys if key in kept]
+    kept = _read_verdicts(cache_dir() / "accel.json")
+    verdicts = [_make_accel(kept[key]) for key in keys if key in kept]
     return next((verdict for verdict in verdicts if not (again and verdict.why)), None)
 
 
-def _tried(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Boot under KVM, and record the verdict."""
+def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
+    """Boot a kernel under KVM, record the verdict, and return it."""
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
     if why and result.out != Path():
         why += f"; the log is in {result.out}"
-    _found[key] = _verdict(why)
+    _found[key] = _make_accel(why)
     if not result.reason.startswith(TIME_UP):
         record = cache_dir() / "accel.json"
         record.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(record, json.dumps({**_read(record), key: why}, indent=1) + "\n")
+        write_atomically(record, json.dumps({**_read_verdicts(record), key: why}, indent=1) + "\n")
     return _found[key]
 
 
-def _verdict(why: str) -> Accel:
+def _make_accel(why: str) -> Accel:
     return Accel("tcg", why) if why else Accel("kvm")
 
 
-def _read(record: Path) -> dict[str, str]:
-    """Return the kept verdicts; those of other versions are ignored."""
+def _read_verdicts(record: Path) -> dict[str, str]:
+    """Read the recorded verdicts; entries in another format are ignored."""
     try:
         kept = json.loads(record.read_text())
     except (OSError, ValueError):
@@ -123,14 +128,14 @@ def _read(record: Path) -> dict[str, str]:
     return {key: why for key, why in pairs if isinstance(why, str)}
 
 
-def _host() -> str:
+def _describe_host() -> str:
     cpu = re.search(r"^model name\s*: *(.*)", Path("/proc/cpuinfo").read_text(), re.M)
     return f"host {platform.release()}; {cpu[1].strip() if cpu else ''}"
 
 
-def hypervisor() -> bytes:
-    """Return the name of the hypervisor below this machine, as CPUID gives it; empty if there is
-    none, or if memory cannot be made executable."""
+def read_hypervisor_name() -> bytes:
+    """Return the name that CPUID gives for the hypervisor of this machine; empty if there is none,
+    or if memory cannot be made executable."""
     if " hypervisor" not in Path("/proc/cpuinfo").read_text():
         return b""
     try:
@@ -145,5 +150,6 @@ def hypervisor() -> bytes:
 
 
 def is_emulated(name: str) -> bool:
-    """Whether an accelerator, or the hypervisor below this machine, emulates instructions."""
-    return name != "kvm" or hypervisor() == EMULATOR
+    """Return True if QEMU's accelerator, or the hypervisor of this machine, emulates
+    instructions."""
+    return name != "kvm" or read_hypervisor_name() == EMULATOR

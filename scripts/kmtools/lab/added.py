@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Adds kernels that kernels.txt does not list, from packages or directories.
 
-Such a kernel is unpacked beside the others, with a record of its Debian suite, in whose tree
-modules for it are built, and of the emulator of the catalogue that boots it. Tests run in it only
-if its name is given.
+Such a kernel is unpacked beside the others. A record names its Debian suite, whose compiler builds
+modules for it, and the QEMU that boots it. Tests run in it only if its name is given.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from kmtools.lab import cache, catalogue, unpack
 from kmtools.lab.catalogue import ADDED, ADDED_RECORD, Entry, Kernel
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-# The folders that are copied from a directory, which may be the root of a system.
+# The folders that are copied from a source directory, which may be the root of an installed system.
 PARTS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
 KBUILD = "usr/lib/linux-kbuild-*"
 
 
-def check(name: str, sources: Sequence[Path], suite: str) -> None:
-    """Raise UnableError if the kernel cannot be added."""
+def check_arguments(name: str, sources: Sequence[Path], suite: str) -> None:
+    """Raise UnableError if a name, source or suite given for a kernel cannot be used."""
     if not NAME.fullmatch(name):
         raise UnableError(f"{name!r} is no name: letters, digits and . _ + - make one")
     if any(entry.name == name and entry.role != ADDED for entry in catalogue.load()):
@@ -46,8 +45,9 @@ def check(name: str, sources: Sequence[Path], suite: str) -> None:
         )
 
 
-def parts(source: Path) -> Iterator[str]:
-    """Yield the folders that are copied from a directory, each once."""
+def list_folders(source: Path) -> Iterator[str]:
+    """Yield the folders of a source directory that are copied. A linked /lib is not copied
+    twice."""
     for name in PARTS:
         linked = name.startswith("lib/") and (source / "lib").is_symlink()
         if (source / name).is_dir() and not linked:
@@ -56,9 +56,10 @@ def parts(source: Path) -> Iterator[str]:
         yield str(path.relative_to(source))
 
 
-def copy(source: Path, tree: Path) -> None:
-    """Copy a directory's kernel into a tree whose lib is a link to usr/lib."""
-    names = list(parts(source))
+def copy_folders(source: Path, tree: Path) -> None:
+    """Copy the kernel, modules and headers in a source directory into a tree, whose lib is a link
+    to usr/lib."""
+    names = list(list_folders(source))
     if not names:
         raise UnableError(f"{source} holds none of: {', '.join(PARTS)}")
     with subprocess.Popen(
@@ -70,8 +71,9 @@ def copy(source: Path, tree: Path) -> None:
         raise UnableError(f"{source} cannot be copied: {done.stderr.decode().strip()}")
 
 
-def release_in(tree: Path) -> str:
-    """Return the release of the one kernel in a tree; raise UnableError unless it has headers."""
+def find_release(tree: Path) -> str:
+    """Return the release of the only kernel in a tree. Raise UnableError if it lacks headers, or if
+    there are several."""
     modules = tree / "usr" / "lib" / "modules"
     found = sorted(path.name for path in modules.glob("*") if path.is_dir())
     built = [name for name in found if (modules / name / "build").is_symlink()]
@@ -80,24 +82,26 @@ def release_in(tree: Path) -> str:
     if len(names) != 1:
         there = ", ".join(names or found) or "none"
         raise UnableError(f"one kernel with headers is needed in lib/modules; there: {there}")
-    if not (unpack.inside(tree, f"/usr/lib/modules/{names[0]}/build") / "Makefile").is_file():
+    if not (
+        unpack.resolve_in_tree(tree, f"/usr/lib/modules/{names[0]}/build") / "Makefile"
+    ).is_file():
         raise UnableError(f"the headers of {names[0]} are missing: name them with --headers")
     return names[0]
 
 
-def add(name: str, sources: Sequence[Path], suite: str) -> Kernel:
-    """Unpack a kernel from packages and directories; it replaces an added kernel of the same
-    name."""
+def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
+    """Unpack a kernel from packages and directories. It replaces an earlier added kernel of the
+    same name."""
     require_root("adding a kernel")
-    check(name, sources, suite)
+    check_arguments(name, sources, suite)
     emulator = catalogue.load()[0].qemu
     entry = Entry(name, suite, ADDED, emulator, ADDED)
-    cache.claim()
-    with cache.locked(unpack.build_lock(name)), unpack.new_kernel(entry) as tree:
-        unpack.extract_all([path for path in sources if path.is_file()], tree)
+    cache.claim_cache()
+    with cache.locked(unpack.name_build_lock(name)), unpack.make_kernel_tree(entry) as tree:
+        unpack.unpack_packages([path for path in sources if path.is_file()], tree)
         for directory in filter(Path.is_dir, sources):
-            copy(directory.resolve(), tree)
-        release = release_in(tree)
+            copy_folders(directory.resolve(), tree)
+        release = find_release(tree)
         vmlinuz = str(unpack.find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(name, suite, ADDED, release, release, vmlinuz)
         kernel.save(tree)
@@ -105,9 +109,9 @@ def add(name: str, sources: Sequence[Path], suite: str) -> Kernel:
     return kernel
 
 
-def remove(name: str) -> None:
+def remove_kernel(name: str) -> None:
     """Remove a kernel that was added."""
     if not any(entry.name == name and entry.role == ADDED for entry in catalogue.load()):
         raise UnableError(f"no kernel {name!r} was added to {cache_dir()}")
-    with cache.locked(unpack.build_lock(name)):
+    with cache.locked(unpack.name_build_lock(name)):
         shutil.rmtree(catalogue.kernel_dir(name))

@@ -16,32 +16,33 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import cache_dir
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 from kmtools.lab.catalogue import Entry
-from kmtools.lab.sources import Mirror, mirror_of
+from kmtools.lab.sources import Mirror, find_mirror
 
 LISTS_KEPT_SECONDS = 3600
 
 
-# Messages of apt for a package or suite that the mirror does not have. Other messages, as of a
-# full disk or a broken connection, say nothing about the mirror.
+# Messages of apt which mean that the mirror lacks a package or a suite. Other messages have other
+# causes, such as a full disk.
 ABSENT = re.compile(
     "  404  Not Found| File not found - |does not have a Release file|No packages found"
     "|Unable to locate package|held broken packages|has no installation candidate"
 )
+# Messages of apt that follow those with the reasons.
 SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
 
 
 class FetchError(UnableError):
-    """A download failed for now."""
+    """A download failed; a later attempt may succeed."""
 
 
 class NotOnMirrorError(FetchError):
     """The mirror lacks a package or a suite."""
 
 
-def failure(what: str, said: str) -> FetchError:
-    """Return the error for apt's messages."""
+def make_error(what: str, said: str) -> FetchError:
+    """Return the exception for messages of apt: NotOnMirrorError if each reason is in ABSENT."""
     errors = [line for line in said.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)
@@ -51,15 +52,15 @@ def failure(what: str, said: str) -> FetchError:
 
 @dataclass(frozen=True)
 class Listed:
-    """A file as the lists of a mirror describe it."""
+    """The size and the digest of a package file, from apt's lists."""
 
     size: int
-    digest: str  # with the name of its kind
+    digest: str  # "KIND:HEX", for example "SHA256:0123..."
 
-    def is_whole(self, path: Path) -> bool:
-        """Tell whether the file is complete: an interrupted download leaves a shorter one.
+    def is_complete(self, path: Path) -> bool:
+        """Return True if the downloaded file has this size and digest.
 
-        A file of the right size with another content, as a power failure may leave, is removed.
+        A file of the right size with other content, which a power failure may leave, is removed.
         """
         if not path.is_file() or path.stat().st_size != self.size:
             return False
@@ -73,19 +74,19 @@ class Listed:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An image package that fits an entry and has headers."""
+    """A package of a kernel image that matches an entry of kernels.txt and has headers."""
 
     package: str
     version: str
 
     @property
     def release(self) -> str:
-        """The release as uname shows it."""
+        """The release that `uname -r` prints in this kernel."""
         return self.package.removeprefix("linux-image-")
 
 
 class PrivateApt:
-    """apt-get and apt-cache over a state directory of their own."""
+    """Runs apt-get and apt-cache with a state directory for one suite."""
 
     def __init__(self, suite: str) -> None:
         self.suite = suite
@@ -95,12 +96,12 @@ class PrivateApt:
 
     @property
     def has_lists(self) -> bool:
-        """Whether package lists were downloaded before."""
+        """True if package lists were downloaded before."""
         return self._stamp.exists()
 
     def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
-        """Download the package lists unless they are recent; with `anew`, always."""
-        # Lists with a time in the future are not recent.
+        """Download the package lists if they are older than an hour, or if `anew` is set."""
+        # Lists whose time is in the future (the clock was wrong) are downloaded again.
         age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
         if not anew and 0 <= age < LISTS_KEPT_SECONDS:
             return
@@ -108,9 +109,9 @@ class PrivateApt:
         self.archives.mkdir(parents=True, exist_ok=True)
         (self.dir / "status").touch()
         missing: list[NotOnMirrorError] = []
-        for lines in (mirror or mirror_of(self.suite)).candidates(self.suite):
+        for lines in (mirror or find_mirror(self.suite)).candidates(self.suite):
             if missing:
-                progress(f"{missing[0]}\n{self.suite}: trying without its security part")
+                print_step(f"{missing[0]}\n{self.suite}: trying without its security part")
             (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
             try:
                 self._output("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
@@ -122,7 +123,7 @@ class PrivateApt:
         raise missing[0]
 
     def candidates(self, entry: Entry) -> list[Candidate]:
-        """Return the images that fit an entry, newest first."""
+        """Return the images that match an entry of kernels.txt, newest first."""
         headers = set(self._names("linux-headers-"))
         names = self._names("linux-image-")
         fitting = [
@@ -143,7 +144,7 @@ class PrivateApt:
         return sorted(found, key=lambda one: by_version(one.version), reverse=True)
 
     def version(self, package: str) -> str:
-        """Return the version of a package that would be downloaded."""
+        """Return the version of a package that a download would choose."""
         shown = self._output("apt-cache", "show", "--no-all-versions", package)
         match = re.search(r"^Version: (\S+)", shown, re.M)
         if match is None:
@@ -151,7 +152,7 @@ class PrivateApt:
         return match[1]
 
     def names(self, wanted: Sequence[str]) -> list[str]:
-        """Return those of the wanted packages that exist."""
+        """Return the wanted packages that the lists contain."""
         known = {name for want in wanted for name in self._names(want)}
         return [name for name in wanted if name in known]
 
@@ -161,26 +162,27 @@ class PrivateApt:
         return [file.split("_", 1)[0] for file in listed]
 
     def download(self, packages: Sequence[str]) -> list[Path]:
-        """Download exactly these packages; return the files."""
+        """Download these packages, without dependencies; return the files."""
         listed = self._listed("download", *packages)
         files = {self.archives / name: one for name, one in listed.items()}
-        missing = [one.size for path, one in files.items() if not one.is_whole(path)]
+        missing = [one.size for path, one in files.items() if not one.is_complete(path)]
         if missing:
-            progress(
+            print_step(
                 f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"
             )
             self.archives.mkdir(parents=True, exist_ok=True)
             try:
                 self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
             except FetchError:
-                # The lists may be older than the mirror; the next run downloads them again.
+                # The mirror may have changed since the lists were downloaded, so the next run
+                # downloads them again.
                 self._stamp.unlink(missing_ok=True)
                 raise
         return list(files)
 
     def _listed(self, *args: str) -> dict[str, Listed]:
-        """Return the files that a command of apt-get would download, by name."""
-        # apt leaves out files that it finds in its cache; an empty cache makes it list all.
+        """Return the files that an apt-get command would download, by file name."""
+        # apt-get does not list files that are in its cache, so it gets an empty cache.
         empty = self.dir / "empty"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         option = f"-oDir::Cache::archives={empty}"
@@ -195,15 +197,16 @@ class PrivateApt:
     def _output(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
         options = [f"-o{option}" for option in self._options()]
-        # failure() reads apt's messages, which must not be translated.
-        done = captured([program, *options, *rest], cwd, {"LC_ALL": "C"})
+        # LC_ALL=C: the messages are compared with English ones.
+        done = capture_output([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]
-            raise failure(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
+            raise make_error(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
         return done.stdout
 
     def _options(self) -> list[str]:
-        """Point apt at the private state and silence the machine's hooks."""
+        """Return apt options for the private state directory, without preferences and hooks of this
+        machine."""
         return [
             f"Dir::State={self.dir}",
             f"Dir::State::status={self.dir / 'status'}",
@@ -225,12 +228,12 @@ class PrivateApt:
 
 
 def compare_versions(left: str, right: str) -> int:
-    """Order two package versions as dpkg does."""
+    """Compare two package versions as dpkg does: 1, 0 or -1 if left is newer, equal or older."""
     if left == right:
         return 0
-    return 1 if captured(["dpkg", "--compare-versions", left, "lt", right]).returncode else -1
+    return 1 if capture_output(["dpkg", "--compare-versions", left, "lt", right]).returncode else -1
 
 
-def progress(message: str) -> None:
-    """Show one step of a long job."""
+def print_step(message: str) -> None:
+    """Print one step of a long job on stderr."""
     print(message, file=sys.stderr, flush=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Minimal Debian systems in directories, for tests on a machine where nothing is installed.
+"""Unpacks minimal Debian systems ("roots") and runs commands in them, for tests of installation.
 
-A root is made once for each suite, kept as a tarball among the test kernels, and unpacked for each
-use. Of this machine it gets only the network settings (mirror, proxies, certificates, names). A
-command in it runs in mount and PID namespaces of its own: however it ends, no process and no mount
-is left.
+mmdebstrap makes a root once for each Debian suite. It is kept as a tarball in the cache directory,
+and unpacked for each use. It gets only the network settings of this machine: mirror, proxies,
+certificates and host names. A command runs in a mount namespace and a PID namespace of its own, so
+that no process and no mount is left when it ends.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import cache_dir
-from kmtools.base.processes import captured
-from kmtools.lab.apt import progress
+from kmtools.base.processes import capture_output
+from kmtools.lab.apt import print_step
 from kmtools.lab.cache import locked
-from kmtools.lab.sources import machine_mirror
+from kmtools.lab.sources import find_debian_mirror
 
 KEPT_SECONDS = 7 * 86400
-# The rest of apt's configuration is about programs of this machine.
+# The options of apt that are copied into a root: those that concern the network.
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-# This machine's certificates in a root, whose package ca-certificates overwrites BUNDLE.
+# The copy of this machine's BUNDLE in a root. It has another name because the package
+# ca-certificates overwrites BUNDLE.
 OWN_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
 
-# $1 root, $2 directory for packages or nothing, $3 lower and $4 upper directory of the cache or
-# nothing, then the command. An overlay cannot use an upper directory that is itself on an overlay;
-# files are then written to memory and lost when the command ends.
+# Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 lower and $4 upper
+# directory of an overlay with the cache, or empty; then the command. overlayfs refuses an upper
+# directory that is itself on an overlay: then a tmpfs is used, which is lost when the command ends.
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }
@@ -55,20 +56,20 @@ exec chroot "$root" "$@"
 
 @dataclass(frozen=True)
 class Root:
-    """An unpacked root, and the directories of this machine that commands in it may use."""
+    """An unpacked root, and the directories of this machine that are mounted into it."""
 
     path: Path
-    packages: Path | None  # where downloaded packages are kept
-    cache: Path | None  # test kernels, which it reads
+    packages: Path | None  # the directory for downloaded packages
+    cache: Path | None  # the cache directory with test kernels; mounted as the lower layer
 
     def environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables of a command in it, as root or as a user."""
-        found = {**network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
+        """Return the environment of a command in this root, run as root or as a user."""
+        found = {**select_network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
         found["HOME"] = "/home/user" if user else "/root"
         return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
 
     def words(self, command: str, user: bool) -> list[str]:
-        """Return the command line that runs a shell command in it."""
+        """Return the command line that runs a shell command in this root."""
         upper = self.path.with_name(f"{self.path.name}.cache")
         upper.mkdir(exist_ok=True)
         who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if user else []
@@ -80,18 +81,18 @@ class Root:
         ]
 
     def remove(self) -> None:
-        """Remove it with what was written over the cache."""
+        """Remove this root, and the files that commands wrote to the overlay of the cache."""
         for tree in (self.path, self.path.with_name(f"{self.path.name}.cache")):
             if tree.exists():
                 shutil.rmtree(tree)
 
 
-def network_variables() -> dict[str, str]:
-    """Return the variables of this process that are about the network."""
+def select_network_variables() -> dict[str, str]:
+    """Return the environment variables of this process that concern the network."""
     found = {
         name: value
         for name, value in os.environ.items()
-        # A path is one of this machine.
+        # Paths of this machine do not exist in a root.
         if PROXIES.match(name) or (name.startswith("PIP_") and not value.startswith("/"))
     }
     if Path(BUNDLE).is_file():
@@ -99,21 +100,22 @@ def network_variables() -> dict[str, str]:
     return found
 
 
-def apt_settings() -> str:
-    """Return this machine's apt options that are about the network."""
+def read_apt_settings() -> str:
+    """Return this machine's apt options that concern the network."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
     return "".join(f"{line}\n" for line in dump.stdout.splitlines() if NETWORK.match(line))
 
 
-def tarball(suite: str) -> Path:
-    """Return the tarball of a suite's root; make it unless there is a recent one."""
+def ensure_tarball(suite: str) -> Path:
+    """Return the tarball of a suite's root; make it if there is none, or if it is older than a
+    week."""
     path = cache_dir() / "roots" / f"{suite}.tar"
     with locked(f"root-{suite}"):
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < KEPT_SECONDS:
             return path
         path.parent.mkdir(exist_ok=True)
-        progress(f"{suite}: making a minimal root, 1 to 2 minutes")
-        for lines in machine_mirror().candidates(suite):
+        print_step(f"{suite}: making a minimal root, 1 to 2 minutes")
+        for lines in find_debian_mirror().candidates(suite):
             said = _bootstrap(suite, path, lines)
             if said is None:
                 return path
@@ -121,10 +123,10 @@ def tarball(suite: str) -> Path:
 
 
 def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
-    """Make a tarball of the packages that are essential, and apt; return what went wrong."""
+    """Make a tarball of the essential packages and apt; return an error text, or None."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
     options = path.with_suffix(".conf")
-    options.write_text(apt_settings() + 'Acquire::Check-Valid-Until "false";\n')
+    options.write_text(read_apt_settings() + 'Acquire::Check-Valid-Until "false";\n')
     scratch.write_text("".join(f"{line}\n" for line in sources))
     words = [
         *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt", f"--aptopt={options}"),
@@ -133,7 +135,7 @@ def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
         *(suite, str(new), str(scratch)),
     ]
     try:
-        done = captured(words)
+        done = capture_output(words)
     except FileNotFoundError:
         raise UnableError("mmdebstrap is missing: apt-get install mmdebstrap") from None
     finally:
@@ -147,13 +149,13 @@ def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
     return "\n".join(errors[:1] or done.stderr.splitlines()[-1:])
 
 
-def unpack(suite: str, path: Path, with_cache: bool) -> Root:
+def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     """Unpack a root and give it this machine's network settings."""
     require_root("making a root")
     packages = cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, cache_dir() if with_cache else None)
     root.remove()
-    source = tarball(suite)
+    source = ensure_tarball(suite)
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
     if packages:
@@ -165,14 +167,14 @@ def unpack(suite: str, path: Path, with_cache: bool) -> Root:
         file.write(f"user:x:{UID}:{UID}::/home/user:/bin/sh\n")
     with (path / "etc/group").open("a") as file:
         file.write(f"user:x:{UID}:\n")
-    _connect(path)
+    _copy_network_settings(path)
     return root
 
 
-def _connect(path: Path) -> None:
-    """Copy this machine's network settings; keep apt from asking questions."""
+def _copy_network_settings(path: Path) -> None:
+    """Copy this machine's network settings into a root; make apt answer its questions with yes."""
     settings = path / "etc/apt/apt.conf.d/99machine"
-    settings.write_text(apt_settings() + 'APT::Get::Assume-Yes "true";\n')
+    settings.write_text(read_apt_settings() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
     (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
     copies = {name: f"/{name}" for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf")}
@@ -188,13 +190,14 @@ def _connect(path: Path) -> None:
         shutil.copy(file, path / "etc/apt/auth.conf.d")
 
 
-def run(
+def start_command(
     root: Root, command: str, variables: Mapping[str, str], user: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a shell command in a root; the caller reads its output, both streams in one."""
+    """Start a shell command in a root. The caller reads stdout and stderr from one pipe."""
     return subprocess.Popen(
         root.words(command, user),
-        # Not on the command line, where every user could read a proxy's password.
+        # The variables are not on the command line, where every user could read a proxy's
+        # password.
         env=root.environment(user, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a guest under Bochs, whose processors have CET: indirect branch tracking and shadow stacks.
 
-Bochs loads no kernel by itself, so kernel and initramfs come on a CD image. It interleaves its CPUs
-in one thread, and shows only what the guest writes to the serial ports: it has no monitor that
-shows the state of the CPUs.
+Bochs cannot load a kernel directly, so it boots a CD image with kernel and initramfs. One thread
+emulates all CPUs in turn. The only output is that of the guest's serial ports: no monitor shows the
+state of the CPUs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 from kmtools.lab import chroot, unpack
 from kmtools.lab.emulator import Emulator
 
@@ -26,13 +26,13 @@ PACKAGES = (
 LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
 # The number of instructions, and of TSC ticks, in one second of Bochs's clock.
 INSTRUCTIONS_PER_SECOND = 100_000_000
-# Kernel parameters: the TSC is trusted without a watchdog clock, and has that rate. Without them,
-# the kernel takes the TSC rate that some processors report, which is the rate of the real
-# processor; each timeout would then take up to 35 times as long.
+# Kernel parameters: trust the TSC without a watchdog clock, and use this frequency. Without them,
+# the kernel uses the TSC frequency that CPUID reports, which is that of the real processor: each
+# timeout would take up to 35 times as long.
 APPEND = f"nokaslr tsc=reliable tsc_early_khz={INSTRUCTIONS_PER_SECOND // 1000}"
 # The exit code of Bochs when the guest powers off.
 POWERED_OFF = 1
-# The mount points of the scratch directory and of the logs in the tree.
+# The mount points of the scratch directory and of the log directory in the tree with Bochs.
 WORK, LOGS = "src", "out"
 
 BOOT_MENU = """SERIAL 0 115200
@@ -66,7 +66,7 @@ clock: sync=none
 SERIAL = "com{number}: enabled=1, mode=file, dev=/{logs}/{name}"
 
 
-def tools(suite: str) -> Path:
+def fetch_bochs(suite: str) -> Path:
     """Make sure that Bochs and the programs that write its image are unpacked; return their
     tree."""
     return unpack.fetch_programs(suite, "bochs", PACKAGES)
@@ -76,7 +76,7 @@ def tools(suite: str) -> Path:
 class Guest:
     """The settings of a boot under Bochs."""
 
-    model: str  # of the processor
+    model: str  # name of the emulated processor
     kernel: Path
     initramfs: Path
     cmdline: str
@@ -85,9 +85,9 @@ class Guest:
     serial: Sequence[Path]  # a file for each serial port, all in one directory
 
 
-def prepare(suite: str, guest: Guest, scratch: Path) -> Emulator:
+def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     """Write the CD image and the settings of one boot to `scratch`; return the emulator."""
-    tree = tools(suite)
+    tree = fetch_bochs(suite)
     binds = [(scratch, WORK), (guest.serial[0].parent.resolve(), LOGS)]
     disc = scratch / "disc"
     disc.mkdir()
@@ -98,7 +98,7 @@ def prepare(suite: str, guest: Guest, scratch: Path) -> Emulator:
     shutil.copyfile(guest.initramfs, disc / "initrd")
     (disc / "isolinux.cfg").write_text(BOOT_MENU.format(cmdline=guest.cmdline))
     log = scratch / "image.log"
-    if chroot.run(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
+    if chroot.run_command(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
         raise UnableError(f"the image for Bochs cannot be made: {log.read_text().strip()}")
     serial = [
         SERIAL.format(number=number, logs=LOGS, name=file.name)
@@ -114,13 +114,14 @@ def prepare(suite: str, guest: Guest, scratch: Path) -> Emulator:
     )
     (scratch / "bochsrc").write_text(settings)
     run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
-    # The display always listens on the same port; a private network namespace keeps it unreachable.
-    words = ["unshare", "--net", *chroot.words(tree, binds, run)]
-    return Emulator(tuple(words), {}, f"Bochs {version(tree)}, {guest.model}", POWERED_OFF)
+    # Bochs's RFB display always listens on the same TCP port, so it gets a network namespace of its
+    # own.
+    words = ["unshare", "--net", *chroot.build_command_line(tree, binds, run)]
+    return Emulator(tuple(words), {}, f"Bochs {read_version(tree)}, {guest.model}", POWERED_OFF)
 
 
-def version(tree: Path) -> str:
+def read_version(tree: Path) -> str:
     """Return the version of the Bochs in a tree."""
-    said = captured(["chroot", tree, "bochs", "--help"])
+    said = capture_output(["chroot", tree, "bochs", "--help"])
     found = re.search(r"Bochs x86 Emulator (\S+)", said.stdout + said.stderr)
     return found[1] if found else "of unknown version"

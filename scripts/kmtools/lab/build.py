@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds modules for an unpacked kernel inside its suite's tree.
 
-The source is copied to an object directory for each kernel. The objects stay there, so a second
-build compiles only the files that changed.
+A suite's tree is an unpacked Debian or Ubuntu release with the compiler of the kernel. The source
+is copied to an object directory for each kernel. The objects stay there, so a second build compiles
+only the files that changed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError, require_root
-from kmtools.base.paths import ROOT, cache_dir, sources
+from kmtools.base.paths import ROOT, cache_dir, list_sources
 from kmtools.lab import chroot
 from kmtools.lab.cache import flat_name, locked
 from kmtools.lab.catalogue import Kernel, require
@@ -33,33 +34,33 @@ def build_modules(
 ) -> int:
     """Build the modules of a source tree; return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if given. `uses` is our source tree, if the modules use ours,
-    which were built for the kernel before. `beside` are further directories with their mount points
-    in the tree.
+    The output of make goes to `log`, if given. `uses` is the kmarkers source tree if the modules
+    use kmarkers, which must have been built for the kernel before. `beside` are further directories
+    with their mount points in the tree.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
-    module_folder(src)
+    check_module_folder(src)
     objects = object_dir(name, src)
     # Each object directory has a lock of its own, so that builds of different trees run in
     # parallel.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
-        # Modules of an earlier build must not stay if this one fails.
-        deliver([], out)
-        mirror(src, objects)
+        # Remove the modules of an earlier build, also if this build fails.
+        copy_modules([], out)
+        update_copy(src, objects)
         binds = [*beside, *([(object_dir(name, uses), "kmarkers")] if uses else [])]
         words = ["KMARKERS=/kmarkers", *make_args] if uses else make_args
         if run_make(kernel, objects, words, log, binds) != 0:
             return 1
-        modules = built_modules(objects)
+        modules = list_built_modules(objects)
         if not modules:
             raise UnableError(f"the build of {src} made no module")
-        deliver(modules, out)
+        copy_modules(modules, out)
     return 0
 
 
-def module_folder(path: Path) -> Path:
-    """Return the folder of a module's sources; raises UnableError without a Kbuild file or
+def check_module_folder(path: Path) -> Path:
+    """Return the folder unchanged; raise UnableError if it has neither a Kbuild file nor a
     Makefile."""
     if not path.is_dir():
         raise UnableError(f"{path} is no folder")
@@ -71,11 +72,12 @@ def module_folder(path: Path) -> Path:
 def build_clients(
     name: str, folders: Sequence[Path], out: Path, make_args: Sequence[str] = ()
 ) -> list[Path]:
-    """Build modules from folders outside this tree, against our modules, which were built before.
+    """Build modules from folders outside this tree that use the kmarkers modules, which must have
+    been built before.
 
-    Returns the modules in an order in which they load: the order of the folders, and within a
-    folder the order of its Kbuild files. A folder may use symbols that earlier folders export.
-    Raises FailedError, naming the folder, if one does not build.
+    Return the modules in the order in which they are loaded: the order of the folders, and within a
+    folder that of its Kbuild files. A folder may use symbols that earlier folders export. Raise
+    FailedError with the name of the folder if one does not build.
     """
     modules: list[Path] = []
     for number, src in enumerate(folders):
@@ -88,7 +90,7 @@ def build_clients(
         if build_modules(name, src, own, words, uses=ROOT, beside=before):
             raise FailedError(f"{src} does not build for kernel {name}")
         objects = object_dir(name, src)
-        modules += [own / path.name for path in built_modules(objects)]
+        modules += [own / path.name for path in list_built_modules(objects)]
         before.append((objects, f"client{number}"))
     names = [module.name for module in modules]
     if twice := {each for each in names if names.count(each) > 1}:
@@ -97,14 +99,15 @@ def build_clients(
 
 
 def object_dir(name: str, src: Path, flavour: str = "") -> Path:
-    """Return the object directory for a kernel and a source tree. No two trees share a directory;
-    builds with different arguments may use a separate `flavour`."""
+    """Return the object directory for a kernel and a source tree. Each tree has a directory of its
+    own; a build with other arguments may use a separate `flavour`."""
     parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
     return parent / flat_name(src)
 
 
-def kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
-    """Return the mounts in a suite's tree for a kernel: its headers and their programs."""
+def list_kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
+    """Return the bind mounts of a kernel's headers and build programs: source, mount point in the
+    suite's tree."""
     kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
     return [
         *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
@@ -119,32 +122,33 @@ def run_make(
     log: Path | None = None,
     more_binds: Sequence[tuple[Path, str]] = (),
 ) -> int:
-    """Run Kbuild inside the suite's tree."""
-    binds = [(objects, "src"), *kernel_binds(kernel), *more_binds]
+    """Run Kbuild for a kernel in the chroot of its suite; return the exit code of make."""
+    binds = [(objects, "src"), *list_kernel_binds(kernel), *more_binds]
     make = [
         "make",
         "-C",
         f"/usr/lib/modules/{kernel.release}/build",
         f"-j{os.cpu_count()}",
         "M=/src",
-        # Kbuild runs pahole if there is a vmlinux beside the headers.
+        # No BTF: Kbuild would run pahole if the headers include a vmlinux.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *kernel.make_args,
         *make_args,
         "modules",
     ]
-    return chroot.run(suite_dir(kernel.suite), binds, make, log)
+    return chroot.run_command(suite_dir(kernel.suite), binds, make, log)
 
 
-def mirror(src: Path, objects: Path) -> None:
-    """Bring the copy of the source in an object directory up to date."""
+def update_copy(src: Path, objects: Path) -> None:
+    """Update the copy of a source tree in an object directory: copy changed files, delete removed
+    ones."""
     objects.mkdir(parents=True, exist_ok=True)
     record = objects.parent / f"{objects.name}.sources"
     before = (
         set(record.read_text(errors="surrogateescape").splitlines()) if record.is_file() else set()
     )
     now = set()
-    for path in sources(src):
+    for path in list_sources(src):
         now.add(str(path))
         target = objects / path
         if target.is_file() and filecmp.cmp(src / path, target, shallow=False):
@@ -157,8 +161,8 @@ def mirror(src: Path, objects: Path) -> None:
     record.write_text("".join(f"{name}\n" for name in sorted(now)), errors="surrogateescape")
 
 
-def built_modules(objects: Path) -> list[Path]:
-    """Return the modules of the last build, without stale ones of earlier builds."""
+def list_built_modules(objects: Path) -> list[Path]:
+    """Return the modules of the last build, which modules.order lists, without older files."""
     order = objects / "modules.order"
     if not order.is_file():
         return []
@@ -166,8 +170,8 @@ def built_modules(objects: Path) -> list[Path]:
     return [(objects / name).with_suffix(".ko") for name in names]
 
 
-def deliver(modules: Sequence[Path], out: Path) -> None:
-    """Copy modules to their place and remove those that are no longer built."""
+def copy_modules(modules: Sequence[Path], out: Path) -> None:
+    """Copy modules to the directory `out`, and remove other modules from it."""
     out.mkdir(parents=True, exist_ok=True)
     wanted = {module.name for module in modules}
     if len(wanted) != len(modules):
@@ -179,8 +183,8 @@ def deliver(modules: Sequence[Path], out: Path) -> None:
         shutil.copy(module, out / module.name)
 
 
-# Commands that strip a module, by the name of the copy. The last one removes a section that is
-# needed.
+# Commands that strip a module, by the suffix of the copy. The last one also removes a section that
+# the module needs.
 STRIPPERS = {
     "strip-unneeded": ["strip", "--strip-unneeded"],
     "strip-debug": ["strip", "--strip-debug"],
@@ -190,8 +194,8 @@ STRIPPERS = {
 }
 
 
-def strip_copies(modules: Path, name: str) -> None:
-    """Put stripped copies of a module beside it, one for each installed tool."""
+def make_stripped_copies(modules: Path, name: str) -> None:
+    """Make a copy of a module for each strip command that is installed, in the same directory."""
     for way, command in STRIPPERS.items():
         if shutil.which(command[0]):
             copy = modules / f"{name}.{way}.ko"

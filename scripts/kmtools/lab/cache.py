@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Manages the cache directory, which holds everything downloaded, unpacked and built, and its
-locks.
+"""Manages the cache directory and its locks. It holds all downloaded packages, unpacked kernels and
+objects.
 
-KMARKERS_CACHE may name any directory. A tag file marks it as made by the laboratory; directories
-without the tag are neither filled nor cleaned.
+KMARKERS_CACHE may name any directory. A tag file marks a directory as made by kmarkers; a directory
+without the tag that holds other files is neither filled nor cleaned.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import IO
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import DEFAULT_CACHE, cache_dir
 from kmtools.lab import catalogue
-from kmtools.lab.apt import progress
+from kmtools.lab.apt import print_step
 
-# Backup programs look for the first line.
+# The first line follows the Cache Directory Tagging Specification, which backup programs know.
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
@@ -32,19 +32,19 @@ FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.
 
 
 def flat_name(path: Path) -> str:
-    """Return a path as one part of a file's name."""
+    """Return an absolute path with dashes for its slashes, for use in a file name."""
     return str(path.resolve()).strip("/").replace("/", "-")
 
 
-def is_ours() -> bool:
-    """Tell whether the laboratory made the directory: other programs write CACHEDIR.TAG files,
-    too."""
+def is_tagged() -> bool:
+    """Return True if the cache directory has the tag of kmarkers. CACHEDIR.TAG files of other
+    programs do not count."""
     tag = cache_dir() / TAG
     return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
 
 
-def claim() -> None:
-    """Make the directory; refuse one that holds files of others."""
+def claim_cache() -> None:
+    """Make and tag the cache directory; raise UnableError if it holds files of other programs."""
     cache = cache_dir()
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -54,11 +54,11 @@ def claim() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # The tag is checked after listing the files: a concurrent process writes the tag before its
-    # files.
-    if is_ours():
+    # Check the tag after the list of files: another process writes the tag first, so its files
+    # cannot be in the list without it.
+    if is_tagged():
         return
-    # A directory with kernels and without a tag was made by an earlier version.
+    # An untagged directory with kernels was made by an earlier version of kmarkers.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
         raise UnableError(
@@ -70,20 +70,22 @@ def claim() -> None:
     new.rename(cache / TAG)
 
 
-def clean() -> None:
-    """Remove the laboratory's files from its directory, and the directory if it is empty then."""
+def clean_cache() -> None:
+    """Remove the files of kmarkers from the cache directory, and the directory if it is then
+    empty."""
     cache = cache_dir()
     if not cache.exists():
         return
     if cache == DEFAULT_CACHE.resolve():
-        claim()
-    if not is_ours():
+        claim_cache()
+    if not is_tagged():
         raise UnableError(
             f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
             " fetching a kernel writes it"
         )
     with contextlib.ExitStack() as stack:
-        # The locks of builds come first: a process that holds one may wait for `fetch`.
+        # Lock order: the locks of builds before `fetch`, because a process that holds a build lock
+        # may wait for `fetch`.
         for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
             stack.enter_context(locked(name))
         names = {entry.name for entry in catalogue.load()}
@@ -100,15 +102,15 @@ def clean() -> None:
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Hold a lock of the laboratory; wait while another process holds it."""
+    """Hold a lock file of the cache directory; wait while another process holds it."""
     path = cache_dir() / f"{name}.lock"
     while True:
-        claim()
+        claim_cache()
         with path.open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                progress(f"waiting for another process that holds {path}")
+                print_step(f"waiting for another process that holds {path}")
                 fcntl.flock(lock, fcntl.LOCK_EX)
             if _is_in_place(lock, path):
                 yield
@@ -116,7 +118,8 @@ def locked(name: str) -> Iterator[None]:
 
 
 def _is_in_place(lock: IO[str], path: Path) -> bool:
-    """Tell whether a lock file is still the one that this process opened."""
+    """Return True if the path still names the lock file that this process opened: `lab clean` may
+    have removed it."""
     try:
         return os.path.samestat(os.fstat(lock.fileno()), path.stat())
     except FileNotFoundError:

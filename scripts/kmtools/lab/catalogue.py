@@ -15,16 +15,16 @@ from kmtools.base.paths import ROOT, cache_dir
 CATALOGUE = ROOT / paths.CATALOGUE
 UPSTREAM = "upstream"
 ROLES = ("gates", "matrix", UPSTREAM)
-# The role of an added kernel, which kernels.txt does not list, and the name of its record in its
-# tree.
+# The role of a kernel that the user added (kernels.txt does not list it), and the file in its tree
+# that records its Entry.
 ADDED, ADDED_RECORD = "added", "entry.json"
-# "*" matches characters of versions, and a dash only in front of a digit ("-56").
+# A "*" in an image name matches characters of a version, and a dash only before a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of kernels.txt."""
+    """One line of kernels.txt: a kernel to test with."""
 
     name: str
     suite: str
@@ -34,26 +34,27 @@ class Entry:
 
     @property
     def debug(self) -> tuple[str, ...]:
-        """The kinds of faults that a debug kernel is built to find; empty for other kernels."""
+        """The parts of a debug kernel's role, such as kasan and kcsan; empty for other kernels."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
 
     @property
     def fragments(self) -> tuple[str, ...]:
-        """The names of its configuration fragments, if the kernel is built here; else empty."""
+        """The names of the configuration fragments of a kernel that is built from source; else
+        empty."""
         if self.role == UPSTREAM:
             return (UPSTREAM,)
         return ("base", *self.debug) if self.debug else ()
 
     def matches(self, package: str) -> bool:
-        """Tell whether an image package name fits this line."""
+        """Return True if the name of an image package matches the image column of this line."""
         parts = (re.escape(part) for part in self.image.split("*"))
         return re.fullmatch(VERSION_TAIL.join(parts), package) is not None
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """An unpacked kernel, as its kernel.json records it."""
+    """An unpacked kernel. The file kernel.json in its tree stores these fields."""
 
     name: str
     suite: str
@@ -65,26 +66,27 @@ class Kernel:
 
     @property
     def tree(self) -> Path:
-        """Directory with the image, its modules and its headers."""
+        """The directory with the image, the modules and the headers."""
         return kernel_dir(self.name)
 
     @property
     def image(self) -> Path:
-        """The bootable file."""
+        """The path of the bootable image (vmlinuz)."""
         return self.tree / self.vmlinuz
 
     @property
     def config(self) -> Path:
-        """The configuration that it was built with."""
+        """The path of the configuration with which the kernel was built."""
         found = sorted(self.tree.glob(f"usr/src/linux-headers-{self.release}/.config"))
         return found[0] if found else self.tree / f"boot/config-{self.release}"
 
     def save(self, tree: Path) -> None:
-        """Record this kernel in a tree that is about to take its final place."""
+        """Write this record to kernel.json in a tree, which is renamed to its final name
+        afterwards."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
-def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
+def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
     """Parse the text of kernels.txt."""
     entries: list[Entry] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -105,9 +107,9 @@ def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
 
 
 def load() -> list[Entry]:
-    """Read the list of kernels, including debug kernels; the first one is the default. Added
-    kernels follow."""
-    listed = parse(CATALOGUE.read_text(), CATALOGUE.name)
+    """Read all kernels: those of kernels.txt, of which the first one is the default, then the added
+    ones."""
+    listed = parse_catalogue(CATALOGUE.read_text(), CATALOGUE.name)
     names = {entry.name for entry in listed}
     records = sorted(cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))
     others = [Entry(**json.loads(path.read_text())) for path in records]
@@ -115,7 +117,7 @@ def load() -> list[Entry]:
 
 
 def find(name: str) -> Entry:
-    """Look a kernel up by name."""
+    """Return the entry of a kernel by name; raise UnableError if there is none."""
     entries = load()
     for entry in entries:
         if entry.name == name:
@@ -130,11 +132,11 @@ def default_name() -> str:
 
 
 def kernel_dir(name: str) -> Path:
-    """Return where a kernel is unpacked, or would be."""
+    """Return the directory of a kernel, which exists only if the kernel is unpacked."""
     return cache_dir() / "kernels" / name
 
 
-def unpacked(name: str) -> Kernel | None:
+def find_unpacked(name: str) -> Kernel | None:
     """Return an unpacked kernel, or None while it has not been fetched."""
     record = kernel_dir(name) / "kernel.json"
     if not record.is_file():
@@ -143,9 +145,9 @@ def unpacked(name: str) -> Kernel | None:
 
 
 def require(name: str) -> Kernel:
-    """Return an unpacked kernel or say how to get it."""
+    """Return an unpacked kernel; raise UnableError with the command that fetches it."""
     find(name)
-    kernel = unpacked(name)
+    kernel = find_unpacked(name)
     if kernel is None:
         raise UnableError(f"kernel {name} is not unpacked; run: scripts/kmarkers lab fetch {name}")
     return kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The serial port over which a guest reports its results and its exit code."""
+"""Reads the guest's status channel, the serial port with the job's output and exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ EXIT_WORD = "kmarkers-exit"
 
 
 class StatusChannel:
-    """Reads the status channel as it grows, and recognises the exit line by its nonce."""
+    """Reads new lines from the file of the status channel. The exit line contains a nonce that only
+    the guest of this boot got."""
 
     def __init__(self, path: Path, nonce: str, show: Callable[[str], None] | None) -> None:
         self._path = path
@@ -22,7 +23,8 @@ class StatusChannel:
         self.exit_code: int | None = None
 
     def poll(self, final: bool = False) -> bool:
-        """Read the new lines; tell whether the exit code is known."""
+        """Read the new lines; return True if the exit code is known. `final` also reads an
+        incomplete last line."""
         if self._path.is_file():
             with self._path.open("rb") as file:
                 file.seek(self._offset)

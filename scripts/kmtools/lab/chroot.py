@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a command inside a suite's tree.
+"""Runs a command in a chroot: a suite's tree, which is an unpacked Debian or Ubuntu release.
 
-The mounts are in a private mount namespace, which ends with the last process of the command. /tmp
-is one of the mounts: make names a temporary file there by its process ID, which may be the same in
-several PID namespaces.
+The mounts are in a private mount namespace, which ends with the last process of the command. Each
+command gets a tmpfs on /tmp, because make derives the name of a temporary file from its process ID,
+which may be the same in several PID namespaces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import UnableError, require_root
 
-# $1 tree, $2 how many mounts, then pairs of source and mount point, then the command.
+# Arguments: $1 tree; $2 number of bind mounts; a source and a mount point for each; the command.
 MOUNT_AND_RUN = """
 tree=$1 count=$2; shift 2
 fail() { echo "chroot: cannot mount $1 in $tree" >&2; exit 125; }
@@ -33,10 +33,11 @@ ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
 
 
 @functools.cache
-def obstacle() -> str:
-    """Return why no command can run in a tree on this machine, and the remedy; empty if one can.
+def find_chroot_obstacle() -> str:
+    """Return the reason why commands cannot run in a chroot on this machine, with the remedy; empty
+    if they can.
 
-    Modules for test kernels are built in such trees.
+    Modules for test kernels are built in a chroot.
     """
     if os.geteuid() != 0:
         return "building for test kernels needs root (it mounts): run it with sudo"
@@ -44,7 +45,7 @@ def obstacle() -> str:
         if not shutil.which(program):
             return f"{program} is missing: apt-get install {package}"
     words = ["unshare", "--mount", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    done = processes.captured(words)
+    done = processes.capture_output(words)
     if done.returncode == 0:
         return ""
     return (
@@ -53,21 +54,21 @@ def obstacle() -> str:
     )
 
 
-def run(
+def run_command(
     tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path | None = None
 ) -> int:
-    """Run a command in a tree with directories mounted into it; return its exit code.
+    """Run a command in a chroot with directories mounted into it; return its exit code.
 
     Its output goes to `log`, or to the output of this process.
     """
     require_root("building in a suite's tree")
     for _, point in binds:
         (tree / point).mkdir(parents=True, exist_ok=True)
-    code = processes.run(words(tree, binds, command), log)
+    code = processes.run_program(build_command_line(tree, binds, command), log)
     if code == 0:
         return 0
-    # On a machine that allows no mounts, no command can succeed.
-    done = processes.captured(words(tree, binds, ["true"]))
+    # If even `true` fails there, the cause is the mounts and not the command.
+    done = processes.capture_output(build_command_line(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(
             f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
@@ -76,9 +77,11 @@ def run(
     return code
 
 
-def words(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]) -> list[str]:
-    """Return the command that mounts, changes its root and runs another command. The mount points
-    must exist."""
+def build_command_line(
+    tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]
+) -> list[str]:
+    """Return the command line that mounts `binds` into a tree and runs a command in it. The mount
+    points must exist."""
     return [
         *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
         *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "chroot", str(tree), str(len(binds))),

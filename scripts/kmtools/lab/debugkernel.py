@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds kernels from the distribution's kernel source.
+"""Builds debug kernels and upstream kernels from the distribution's kernel source.
 
-A debug kernel is configured by tinyconfig with the fragments in scripts/debug, an upstream kernel
-by its own defconfig with upstream.config. An option whose dependencies are not met is dropped
-without a message, so every line of a fragment is looked up in the final configuration.
+The configuration of a debug kernel is tinyconfig with fragments of scripts/debug, that of an
+upstream kernel its defconfig with upstream.config. Kconfig drops an option whose dependencies are
+not met without a message, so each line of a fragment is compared with the final configuration.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, cache_dir
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 from kmtools.lab import chroot
-from kmtools.lab.apt import PrivateApt, compare_versions, progress
-from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, unpacked
+from kmtools.lab.apt import PrivateApt, compare_versions, print_step
+from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, find_unpacked
 from kmtools.lab.unpack import (
     BUILD_TOOLS,
     ensure_suite,
-    extract_all,
-    fetching,
-    have_qemu,
-    new_kernel,
+    hold_fetch_lock,
+    is_qemu_unpacked,
+    make_kernel_tree,
     suite_dir,
+    unpack_packages,
 )
 
 FRAGMENTS = ROOT / "scripts" / "debug"
@@ -37,18 +37,19 @@ KERNEL_BUILD_TOOLS = (
     *("gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev", "libssl-dev"),
 )
 CLANG_TOOLS = ("clang", "lld", "llvm")
-# Directories that module builds do not need once the kernel is built.
+# Source directories that are removed after the build: builds of modules do not need them.
 PRUNED = (
     *("Documentation", "LICENSES", "block", "certs", "crypto", "drivers", "fs", "init"),
     *("io_uring", "ipc", "kernel", "lib", "mm", "net", "rust", "samples", "security"),
     *("sound", "usr", "virt"),
 )
 NEEDED_BYTES = 6 << 30
+# The file in a kernel's tree with the fragments that it was built with.
 RECORD = "fragments"
 
 
-def fragments(entry: Entry) -> list[Path]:
-    """Return the files of an entry's configuration."""
+def list_fragments(entry: Entry) -> list[Path]:
+    """Return the files with an entry's configuration fragments."""
     files = [FRAGMENTS / f"{part}.config" for part in entry.fragments]
     for file in files:
         if not file.is_file():
@@ -56,48 +57,50 @@ def fragments(entry: Entry) -> list[Path]:
     return files
 
 
-def wanted_options(files: Iterable[Path]) -> dict[str, str]:
-    """Return the options that fragments set."""
+def read_options(files: Iterable[Path]) -> dict[str, str]:
+    """Return the options that fragments set, by name."""
     text = "".join(file.read_text() for file in files)
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
 
 
-def missing_options(wanted: dict[str, str], config: str) -> list[str]:
-    """Return the options that have another value in a final configuration, or are not in it."""
+def find_missing_options(wanted: dict[str, str], config: str) -> list[str]:
+    """Return the wanted options that the text of a configuration lacks or sets to another value."""
     final = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config, re.M))
     return [f"{name}={to}" for name, to in wanted.items() if final.get(name, "n") != to]
 
 
-def complete(entry: Entry) -> Kernel | None:
-    """Return an unpacked kernel of this kind if it was built with the present configuration."""
-    kernel = unpacked(entry.name)
+def find_complete(entry: Entry) -> Kernel | None:
+    """Return the unpacked kernel of an entry if it was built with the present fragments, else
+    None."""
+    kernel = find_unpacked(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
-    fits = _fits(entry, kernel) and suite_dir(kernel.suite).is_dir()
-    return kernel if fits and have_qemu(entry) else None
+    fits = _has_options(entry, kernel) and suite_dir(kernel.suite).is_dir()
+    return kernel if fits and is_qemu_unpacked(entry) else None
 
 
-def _fits(entry: Entry, kernel: Kernel) -> bool:
-    """Tell whether a kernel has every wanted option, and no option of a fragment that is gone."""
+def _has_options(entry: Entry, kernel: Kernel) -> bool:
+    """Return True if a kernel has all options of the present fragments, and was built with no
+    other."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
-    wanted = wanted_options(fragments(entry))
-    unwanted = wanted_options([kernel.tree / RECORD]).keys() - wanted
-    return not unwanted and not missing_options(wanted, config.read_text())
+    wanted = read_options(list_fragments(entry))
+    unwanted = read_options([kernel.tree / RECORD]).keys() - wanted
+    return not unwanted and not find_missing_options(wanted, config.read_text())
 
 
-def make(entry: Entry, there: Kernel | None) -> Kernel:
-    """Build the newest source on the mirror, unless `there` is as new.
+def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
+    """Build the newest source on the mirror, or return the kernel `there` if that is as new.
 
-    Other processes may fetch while this one compiles.
+    The lock `fetch` is released before the compilation.
     """
     clang = "clang" in entry.debug
     suite = f"{entry.suite}-{'clang' if clang else 'kernel'}"
     make_args = ["LLVM=1"] if clang else []
     with contextlib.ExitStack() as stack:
-        with fetching(NEEDED_BYTES):
-            progress(f"{entry.name}: asking the mirror for {entry.suite}")
+        with hold_fetch_lock(NEEDED_BYTES):
+            print_step(f"{entry.name}: asking the mirror for {entry.suite}")
             apt = PrivateApt(entry.suite)
             apt.update(anew=there is not None)
             version = apt.version(entry.image)
@@ -105,58 +108,58 @@ def make(entry: Entry, there: Kernel | None) -> Kernel:
                 return there
             tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
             ensure_suite(apt, suite, apt.closure(tools))
-            tree = stack.enter_context(new_kernel(entry))
-            extract_all(apt.download([entry.image]), tree)
+            tree = stack.enter_context(make_kernel_tree(entry))
+            unpack_packages(apt.download([entry.image]), tree)
             _unpack_source(tree)
             shutil.rmtree(apt.archives, ignore_errors=True)
-        release = _compile(entry, tree, suite_dir(suite), make_args)
+        release = _compile_kernel(entry, tree, suite_dir(suite), make_args)
         vmlinuz = f"boot/vmlinuz-{release}"
-        _arrange(tree, release, vmlinuz)
-        (tree / RECORD).write_text("".join(file.read_text() for file in fragments(entry)))
+        _install_kernel(tree, release, vmlinuz)
+        (tree / RECORD).write_text("".join(file.read_text() for file in list_fragments(entry)))
         kernel = Kernel(entry.name, suite, entry.image, version, release, vmlinuz, make_args)
         kernel.save(tree)
     return kernel
 
 
 def _unpack_source(tree: Path) -> None:
-    """Unpack the archive of a source package to usr/src/linux."""
+    """Unpack the tar archive in a kernel source package to usr/src/linux."""
     (archive,) = (tree / "usr/src").glob("linux-source-*.tar.xz")
-    progress(f"unpacking {archive.name}")
+    print_step(f"unpacking {archive.name}")
     target = tree / "usr/src/linux"
     target.mkdir()
     command = ["tar", "-xf", str(archive), "-C", str(target), "--strip-components=1"]
-    done = captured(command)
+    done = capture_output(command)
     if done.returncode:
         raise UnableError(f"cannot unpack {archive.name}: {done.stderr.strip()[-200:]}")
     archive.unlink()
 
 
-def _compile(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) -> str:
-    """Configure and build a kernel in place; return its release."""
+def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) -> str:
+    """Configure and build a kernel in its source directory; return its release."""
     source = tree / "usr/src/linux"
     log = cache_dir() / f"{entry.name}.log"
     log.unlink(missing_ok=True)
 
     def make(*words: str) -> None:
         command = ["make", "-C", "/usr/src/linux", f"-j{os.cpu_count()}", *make_args, *words]
-        if chroot.run(suite, [(tree / "usr/src", "usr/src")], command, log) != 0:
+        if chroot.run_command(suite, [(tree / "usr/src", "usr/src")], command, log) != 0:
             raise UnableError(f"kernel {entry.name}: make {' '.join(words)} failed, see {log}")
 
-    progress(f"{entry.name}: configuring")
+    print_step(f"{entry.name}: configuring")
     make("defconfig" if entry.role == UPSTREAM else "tinyconfig")
-    wanted = wanted_options(fragments(entry)) | {"CONFIG_LOCALVERSION": f'"-{entry.name}"'}
+    wanted = read_options(list_fragments(entry)) | {"CONFIG_LOCALVERSION": f'"-{entry.name}"'}
     with (source / ".config").open("a") as config:
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())
     make("olddefconfig")
-    if missing := missing_options(wanted, (source / ".config").read_text()):
+    if missing := find_missing_options(wanted, (source / ".config").read_text()):
         raise UnableError(f"kernel {entry.name}: the configuration lost {', '.join(missing)}")
-    progress(f"{entry.name}: building")
+    print_step(f"{entry.name}: building")
     make("all")
     return (source / "include/config/kernel.release").read_text().strip()
 
 
-def _arrange(tree: Path, release: str, vmlinuz: str) -> None:
-    """Put the image and the headers where a stock kernel has them, and remove most of the rest."""
+def _install_kernel(tree: Path, release: str, vmlinuz: str) -> None:
+    """Copy image and configuration to the paths of a stock kernel, and remove unneeded sources."""
     source = tree / "usr/src/linux"
     (tree / "boot").mkdir()
     shutil.copy(source / "arch/x86/boot/bzImage", tree / vmlinuz)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes an initramfs with a static busybox, as a cpio archive."""
+"""Writes the initramfs of a test kernel: a cpio archive with a static busybox, job and modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIRECTORIES = ("bin", "dev", "modules", "proc", "results", "sys", "tmp", "etc")
 
 
 class Archive:
-    """A cpio archive in the format that the kernel unpacks."""
+    """Writes a cpio archive in the "newc" format, which the kernel unpacks."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
@@ -26,7 +26,7 @@ class Archive:
         self._known: set[str] = set()
 
     def directory(self, name: str) -> None:
-        """Add a directory and its parents, each once."""
+        """Add a directory and its parents, unless they were added before."""
         parts = name.split("/")
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
@@ -39,7 +39,7 @@ class Archive:
         self._entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
 
     def file(self, name: str, source: Path, mode: int | None = None) -> None:
-        """Add a file, by default with its own permissions."""
+        """Add a file; `mode` is its permissions, by default those of the source file."""
         if "/" in name:
             self.directory(name.rsplit("/", 1)[0])
         bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
@@ -60,7 +60,7 @@ class Archive:
                 self.file(str(inside / name), Path(directory) / name)
 
     def close(self) -> None:
-        """Finish the archive."""
+        """Write the trailer of the archive."""
         self._entry("TRAILER!!!", 0)
 
     def _entry(
@@ -68,19 +68,20 @@ class Archive:
     ) -> None:
         self._count += 1
         path = name.encode() + b"\0"
-        # ino mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor
-        # namesize check; the time is fixed so that equal content gives an equal archive.
+        # The fields are ino mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor
+        # namesize check. mtime is 0, so that equal content gives an equal archive.
         fields = (self._count, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
         header = b"070701" + b"".join(b"%08x" % field for field in fields)
-        self._out.write(_padded(header + path) + _padded(data))
+        self._out.write(_pad_to_four(header + path) + _pad_to_four(data))
 
 
-def _padded(data: bytes) -> bytes:
+def _pad_to_four(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)
 
 
-def static_busybox() -> Path:
-    """Return this machine's busybox, which must be static."""
+def find_static_busybox() -> Path:
+    """Return the path of this machine's busybox; raise UnableError unless it is linked
+    statically."""
     found = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
     if found is None:
         raise UnableError("busybox is missing; run scripts/setup (package busybox-static)")
@@ -90,7 +91,7 @@ def static_busybox() -> Path:
     return Path(found)
 
 
-def write(
+def write_initramfs(
     target: Path, job: Path, modules: Iterable[Path], additions: Iterable[tuple[Path, str]]
 ) -> None:
     """Write the initramfs of one boot."""
@@ -98,10 +99,10 @@ def write(
         archive = Archive(out)
         for name in DIRECTORIES:
             archive.directory(name)
-        # The first process has a console before devtmpfs is mounted.
+        # /init needs a console before it mounts devtmpfs.
         archive.device("dev/console", 5, 1)
         archive.device("dev/null", 1, 3)
-        archive.file("bin/busybox", static_busybox(), 0o755)
+        archive.file("bin/busybox", find_static_busybox(), 0o755)
         archive.file("init", GUEST_INIT, 0o755)
         archive.file("job", job, 0o755)
         for module in sorted(modules):

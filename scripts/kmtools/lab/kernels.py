@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the kernels of kernels.txt, and lists those that are unpacked."""
+"""Fetches or builds the kernels of kernels.txt, and lists all kernels with their state."""
 
 from __future__ import annotations
 
@@ -8,67 +8,68 @@ import time
 
 from kmtools.base.errors import require_root
 from kmtools.base.paths import cache_dir
-from kmtools.base.processes import captured
-from kmtools.base.text import aligned
+from kmtools.base.processes import capture_output
+from kmtools.base.text import align_table
 from kmtools.lab import cache, catalogue, debugkernel, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
 from kmtools.lab.catalogue import Entry, Kernel
 
 
-def ensure(entry: Entry, update: bool = False) -> Kernel:
+def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
     """Make sure that a kernel, its compiler and its emulator are unpacked.
 
     An unpacked kernel is kept; with `update`, a newer version replaces it.
     """
     if entry.role == catalogue.ADDED:
-        # An added kernel has no newer version that could be fetched.
+        # The user added this kernel, so it cannot be fetched or updated.
         return catalogue.require(entry.name)
     part, work = (debugkernel, "building") if entry.fragments else (unpack, "fetching")
-    kernel: Kernel | None = part.complete(entry)
+    kernel: Kernel | None = part.find_complete(entry)
     if kernel is not None and not update:
         return kernel
     require_root(f"{work} a kernel")
-    with cache.locked(unpack.build_lock(entry.name)):
+    with cache.locked(unpack.name_build_lock(entry.name)):
         unpack.ensure_qemu(entry)
         # Another process may have unpacked the kernel while this one waited.
-        kernel = part.complete(entry)
+        kernel = part.find_complete(entry)
         if kernel is None or update:
-            kernel = part.make(entry, kernel)
+            kernel = part.make_kernel(entry, kernel)
     assert kernel is not None
     return kernel
 
 
-def fetch(names: list[str], update: bool = False) -> None:
-    """Unpack kernels, by default the default one; with `update`, replace older ones."""
+def fetch_kernels(names: list[str], update: bool = False) -> None:
+    """Fetch the named kernels, or the default kernel; with `update`, replace older versions."""
     entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
-    # Without permission to write, the unpacked kernels may be sufficient.
+    # The cache may be read-only if it has all kernels already.
     with contextlib.suppress(OSError):
-        cache.claim()
+        cache.claim_cache()
     for entry in entries:
         part = debugkernel if entry.fragments else unpack
-        before = part.complete(entry)
+        before = part.find_complete(entry)
         started = time.monotonic()
-        kernel = ensure(entry, update)
+        kernel = ensure_kernel(entry, update)
         said = f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked"
         if kernel != before:
-            size = captured(["du", "-sm", cache_dir()]).stdout.split()[0]
+            size = capture_output(["du", "-sm", cache_dir()]).stdout.split()[0]
             said += f" in {time.monotonic() - started:.0f} s; {cache_dir()} holds {size} MiB"
         print(said)
 
 
-def show_list() -> None:
+def print_kernels() -> None:
     """Print every supported kernel, its version, and its release if it is unpacked."""
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
     for entry in catalogue.load():
-        kernel = catalogue.unpacked(entry.name)
-        version = kernel.version if kernel else on_mirror(entry)
+        kernel = catalogue.find_unpacked(entry.name)
+        version = kernel.version if kernel else find_mirror_version(entry)
         release = kernel.release if kernel else "no"
         rows.append((entry.name, entry.suite, version, release, entry.qemu))
-    print("\n".join(aligned(rows)))
+    print("\n".join(align_table(rows)))
 
 
-def on_mirror(entry: Entry) -> str:
-    """Return the version that a fetch would choose, according to the downloaded lists."""
+def find_mirror_version(entry: Entry) -> str:
+    """Return the version that a fetch would choose, from the downloaded package lists; "?" if it is
+    unknown, "gone" if the mirror lacks it."""
     apt = PrivateApt(entry.suite)
     if not apt.has_lists:
         return "?"

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-# Beginnings of reports. A log with lost lines counts as faulty, too. These are POSIX extended
-# expressions that mean the same to Python: a test kernel uses them too, after every test.
+# Patterns of lines that begin a report of a fault. Lost log lines count as a fault, too. They are
+# POSIX extended regular expressions that mean the same in Python: in a test kernel, grep -E applies
+# them after every test.
 DIRT = (
     "WARNING: ",
     "BUG: ",
@@ -60,8 +61,8 @@ DIRT = (
     "jump_label: Fatal",
     r"x86/mm: Found insecure W\+X",
 )
-# Lines that match a pattern above and are not reports: the command line, and advice about the CPU
-# that a machine may print at every boot.
+# Patterns of lines that match DIRT but report no fault: the command line, and warnings about flaws
+# of the CPU, which a kernel may print at every boot.
 CLEAN = (
     "ommand line: ",
     "(Spectre|RETBleed|MDS|TAA|MMIO|SRSO|VMSCAPE|ITS)[^:]*: ?(WARNING|Vulnerable)",
@@ -72,36 +73,36 @@ _DIRT = re.compile("|".join(f"(?:{pattern})" for pattern in DIRT))
 _CLEAN = re.compile("|".join(f"(?:{pattern})" for pattern in CLEAN))
 
 
-# A job writes these lines to the kernel's log around code that is not tested, such as a module that
-# is not marked: faults between them are not reported.
+# Faults between these two lines of the log are ignored. A job writes them to /dev/kmsg around the
+# use of foreign code, such as a third-party module without markers.
 FOREIGN, OURS = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code ends"
 
 
 def scan_log(text: str) -> list[str]:
-    """Return the lines of a kernel log that report a fault, in order, except for foreign code."""
+    """Return the lines of a kernel log that report a fault, except between FOREIGN and OURS."""
     lines = text.splitlines()
-    return [lines[number] for number in faults_in(lines)]
+    return [lines[number] for number in find_faults(lines)]
 
 
-def faults_in(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the numbers of the lines that report a fault, except for foreign code."""
+def find_faults(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the indexes of the lines that report a fault, except between FOREIGN and OURS."""
     foreign = False
     for number, line in enumerate(lines):
         if FOREIGN in line or OURS in line:
             foreign = FOREIGN in line
-        elif not foreign and is_dirt(line):
+        elif not foreign and is_fault(line):
             yield number
 
 
-def is_dirt(line: str) -> bool:
-    """Tell whether a line of a kernel log reports a fault."""
+def is_fault(line: str) -> bool:
+    """Return True if a line of a kernel log reports a fault."""
     return _DIRT.search(line) is not None and _CLEAN.search(line) is None
 
 
-def with_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
-    """Return the faulty lines of a log with the lines around them."""
+def select_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
+    """Return the lines that report a fault and the lines around them, at most `most` in all."""
     lines = text.splitlines()
     shown: set[int] = set()
-    for number in faults_in(lines):
+    for number in find_faults(lines):
         shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
     return [lines[number] for number in sorted(shown)][:most]

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Inspects the CPUs of a silent guest, and decides whether it hangs.
+"""Inspects the CPUs of a silent guest through QEMU's monitor, and decides whether the guest hangs.
 
-One look stops the guest, reads the registers and the stack of every CPU and lets the guest go on.
-Several looks together distinguish a guest in a long computation from one that hangs.
+One inspection ("look") stops the guest, reads the registers and the stack of every CPU and resumes
+the guest. A series of looks distinguishes a hang from a long computation.
 
-A CPU that executes a breakpoint for ever returns to the same address with the same registers each
-time. If memory holds no breakpoint there, the emulator runs a stale translation of the breakpoint:
-it drops a translation when a CPU stores, and another CPU may translate the old byte again before it
-is overwritten. In the kernel's own text this is the emulator's fault; in a module's code it may be
-ours.
+A CPU in an endless int3 loop has the same saved address and registers in each look. If memory has
+no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when a
+CPU stores to its code, but another CPU may translate the old byte again before the store completes.
+In core kernel text this is a fault of QEMU; in the code of a module it may be a fault of kmarkers.
 """
 
 from __future__ import annotations
@@ -21,36 +20,38 @@ from dataclasses import dataclass, replace
 from kmtools.lab.qmp import Monitor, MonitorError
 
 BREAKPOINT = 0xCC
-# The value for a byte whose page is not mapped.
+# The value in Cpu.held for a byte whose page is not mapped.
 UNREADABLE = -1
 # The interrupt vector of breakpoints; an IDT entry has 16 bytes.
 VECTOR = 3
 ENTRY_BYTES = 16
-# The greatest length of the kernel's entry code for breakpoints.
+# The maximum length of the kernel's entry code for int3 (asm_exc_int3), in bytes.
 ENTRY_CODE_BYTES = 0x100
-# The stack above the return address into that code: 15 registers, an error code, and the CPU's
-# interrupt frame.
+# The words on the stack above the return address into the entry code: 15 registers and an error
+# code; then the interrupt frame that the CPU pushed.
 REGISTERS = 16
 PUSHED = 5
 STACK_WORDS = 192
+# The interrupt flag in RFLAGS.
 INTERRUPTS_ON = 1 << 9
-# A CPU that does not hang is seen at more addresses than this, or takes an interrupt.
+# A CPU without interrupts hangs only if all looks find it at this number of addresses or fewer.
 FEW_PLACES = 8
-# The share of looks that must find the CPU at the same breakpoint, entering its handler or
-# returning.
+# The share of looks in which a CPU must handle the same int3, enter its handler or return from it.
 MOST = 0.7
 KERNEL_FROM = 1 << 63
-# A kernel's text is around its entry code. Modules are above this address, wherever the text is.
+# Core kernel text is within KERNEL_BYTES of the entry code. Modules are above MODULES_FROM, also
+# with KASLR.
 KERNEL_BYTES = 64 << 20
 MODULES_FROM = 0xFFFFFFFFC0000000
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """One CPU at one look.
+    """The state of one CPU in one look.
 
-    `entry` is where the kernel's code for breakpoints begins. `trap` holds the registers that a
-    breakpoint saved. `held` are the two bytes in memory before and at the saved address.
+    `place` is the instruction pointer. `entry` is the address of the kernel's entry code for int3.
+    `trap` has the registers that int3 saved, if the CPU handles one. `held` are the two bytes in
+    memory before and at the saved address.
     """
 
     number: int
@@ -65,68 +66,69 @@ class Cpu:
 
     @property
     def trapped_at(self) -> int:
-        """The saved address minus one: the address of the breakpoint, unless the handler has
-        already stepped the saved address back."""
+        """The saved instruction pointer minus one. This is the address of the int3, unless the
+        handler has already decremented the saved pointer."""
         return self.trap[REGISTERS] - 1
 
     @property
     def breakpoint_at(self) -> int:
-        """The address of the breakpoint, also if the handler has already stepped the saved address
-        back."""
+        """The address of the int3, also if the handler has already decremented the saved
+        pointer."""
         if len(self.held) < 2 or self.held[0] == BREAKPOINT:
             return self.trapped_at
         before, at = self.held
-        # Code that was executed is mapped.
+        # If the byte before is not mapped, the int3 cannot be there.
         return self.trapped_at + (at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE))
 
     @property
     def in_kernel_text(self) -> bool:
-        """Whether the breakpoint is in the kernel itself, and not in a module."""
+        """True if the int3 is in core kernel text, not in a module."""
         near = abs(self.trapped_at - self.entry) < KERNEL_BYTES
         return near and self.trapped_at < MODULES_FROM
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The reason why a guest hangs; `stale` if the emulator runs code that memory no longer
-    holds."""
+    """The reason why a guest hangs. `stale` is set if QEMU executes an int3 that is no longer in
+    memory."""
 
     reason: str
     stale: bool = False
 
 
-def field(name: str, registers: str) -> int:
-    """Return a register from the output of the monitor."""
+def read_register(name: str, registers: str) -> int:
+    """Return the value of a register in the output of `info registers`."""
     found = re.search(rf"\b{name}\s*=\s*([0-9a-f]+)", registers)
     if found is None:
         raise MonitorError(f"the emulator does not show {name}")
     return int(found[1], 16)
 
 
-def memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g") -> list[int]:
-    """Return words of memory as a CPU sees them; fewer if part of it is not mapped."""
-    said = monitor.human(f"x /{count}{size}x 0x{address:x}", cpu)
+def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g") -> list[int]:
+    """Read `count` words of memory through a CPU's page tables; fewer if a page is not mapped."""
+    said = monitor.execute_human(f"x /{count}{size}x 0x{address:x}", cpu)
     lines = [line.partition(":")[2] for line in said.splitlines()]
     return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
 
 
-def bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
-    """Return the bytes before and at an address, each of which may be on a page of its own."""
-    pairs = (memory(monitor, cpu, place, 1, "b") for place in (address - 1, address))
+def read_bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
+    """Read the bytes before and at an address separately, because they may be on different
+    pages."""
+    pairs = (read_memory(monitor, cpu, place, 1, "b") for place in (address - 1, address))
     return tuple(found[0] if found else UNREADABLE for found in pairs)
 
 
-def breakpoint_entry(monitor: Monitor, cpu: int, registers: str) -> int:
-    """Return where the kernel's code for breakpoints begins; 0 if that cannot be read."""
-    gate = memory(monitor, cpu, field("IDT", registers) + VECTOR * ENTRY_BYTES, 2)
+def read_int3_entry(monitor: Monitor, cpu: int, registers: str) -> int:
+    """Return the address of the kernel's int3 handler from the IDT; 0 if the IDT cannot be read."""
+    gate = read_memory(monitor, cpu, read_register("IDT", registers) + VECTOR * ENTRY_BYTES, 2)
     if len(gate) < 2:
         return 0
     low, high = gate
     return (high & 0xFFFFFFFF) << 32 | (low >> 48) << 16 | low & 0xFFFF
 
 
-def trap_on(stack: Sequence[int], entry: int) -> tuple[int, ...]:
-    """Return the registers and the CPU's frame that a breakpoint saved on a stack."""
+def find_trap_frame(stack: Sequence[int], entry: int) -> tuple[int, ...]:
+    """Return the registers and the interrupt frame that int3 saved on a stack; empty if none."""
     for number, word in enumerate(stack):
         saved = tuple(stack[number + 1 : number + 1 + REGISTERS + PUSHED])
         if entry < word < entry + ENTRY_CODE_BYTES and len(saved) == REGISTERS + PUSHED:
@@ -134,60 +136,63 @@ def trap_on(stack: Sequence[int], entry: int) -> tuple[int, ...]:
     return ()
 
 
-def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
-    """Look at one CPU of a guest that is stopped."""
-    idle = field("HLT", registers) == 1
+def inspect_cpu(monitor: Monitor, number: int, registers: str) -> Cpu:
+    """Read the state of one CPU of a stopped guest."""
+    idle = read_register("HLT", registers) == 1
     if "RIP=" not in registers:
-        # It runs the firmware or the beginning of the kernel, or was not started yet.
-        return Cpu(number, registers.strip(), field("EIP", registers), True, idle)
-    interrupts, place = bool(field("RFL", registers) & INTERRUPTS_ON), field("RIP", registers)
+        # The CPU is not in 64-bit mode: it runs firmware or early boot code, or is not started.
+        return Cpu(number, registers.strip(), read_register("EIP", registers), True, idle)
+    interrupts, place = (
+        bool(read_register("RFL", registers) & INTERRUPTS_ON),
+        read_register("RIP", registers),
+    )
     cpu = Cpu(number, registers.strip(), place, interrupts, idle)
-    if field("CPL", registers) != 0:
+    if read_register("CPL", registers) != 0:
         return cpu
-    stack = memory(monitor, number, field("RSP", registers), STACK_WORDS)
-    entry = breakpoint_entry(monitor, number, registers)
-    trap = trap_on(stack, entry) if entry else ()
-    held = bytes_around(monitor, number, trap[REGISTERS]) if trap else ()
+    stack = read_memory(monitor, number, read_register("RSP", registers), STACK_WORDS)
+    entry = read_int3_entry(monitor, number, registers)
+    trap = find_trap_frame(stack, entry) if entry else ()
+    held = read_bytes_around(monitor, number, trap[REGISTERS]) if trap else ()
     return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, held=held)
 
 
-def look(monitor: Monitor) -> list[Cpu]:
-    """Stop the guest, look at every CPU, and let it go on."""
-    state = monitor.ask("query-status")["status"]
+def inspect_guest(monitor: Monitor) -> list[Cpu]:
+    """Stop the guest, read the state of every CPU, and resume the guest."""
+    state = monitor.execute("query-status")["status"]
     if state != "running":
         raise MonitorError(f"the emulator says that the guest is {state}")
-    monitor.ask("stop")
+    monitor.execute("stop")
     try:
-        shown = re.split(r"^CPU#(\d+)$", monitor.human("info registers -a"), flags=re.M)
+        shown = re.split(r"^CPU#(\d+)$", monitor.execute_human("info registers -a"), flags=re.M)
         pairs = zip(shown[1::2], shown[2::2], strict=True)
-        return [look_at(monitor, int(number), registers) for number, registers in pairs]
+        return [inspect_cpu(monitor, int(number), registers) for number, registers in pairs]
     finally:
-        monitor.ask("cont")
+        monitor.execute("cont")
 
 
-def judge(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
-    """Return the reason why a guest hangs, or None if it does not hang."""
+def judge_looks(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
+    """Return the reason why a guest hangs, from a series of looks; None if it does not hang."""
     if not looks or not looks[0]:
         return None
     by_cpu = list(zip(*looks, strict=True))
     for seen in by_cpu:
-        if finding := trapped(seen) or deaf(seen):
+        if finding := find_int3_loop(seen) or find_stuck_cpu(seen):
             return finding
     if all(cpu.idle for seen in by_cpu for cpu in seen):
         return Finding("every CPU is idle, and nothing wakes one")
     return None
 
 
-def trapped(seen: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU executes one breakpoint for ever."""
-    traps = Counter(saved_but_address(cpu) for cpu in seen if cpu.trap)
+def find_int3_loop(seen: Sequence[Cpu]) -> Finding | None:
+    """Return a finding if a CPU executes the same int3 in an endless loop, from its looks."""
+    traps = Counter(drop_saved_address(cpu) for cpu in seen if cpu.trap)
     if not traps:
         return None
     trap, times = traps.most_common(1)[0]
-    alike = [cpu for cpu in seen if cpu.trap and saved_but_address(cpu) == trap]
+    alike = [cpu for cpu in seen if cpu.trap and drop_saved_address(cpu) == trap]
     first = max(alike, key=lambda cpu: cpu.breakpoint_at)
     at = first.breakpoint_at
-    between = sum(enters_or_returns(cpu, at) for cpu in seen)
+    between = sum(is_near_handler(cpu, at) for cpu in seen)
     if times + between < MOST * len(seen):
         return None
     if any(at - cpu.trapped_at > 1 for cpu in alike):
@@ -195,29 +200,31 @@ def trapped(seen: Sequence[Cpu]) -> Finding | None:
     gone = all({*cpu.held} - {UNREADABLE} and BREAKPOINT not in cpu.held for cpu in alike)
     there = {cpu.held[at - cpu.trapped_at] for cpu in alike}
     holds = ", ".join(sorted("?" if byte == UNREADABLE else f"{byte:02x}" for byte in there))
-    said = f"CPU {first.number} executes a breakpoint at {at:x} for ever"
+    said = f"CPU {first.number} executes a breakpoint at {at:x} endlessly"
     return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
 
 
-def enters_or_returns(cpu: Cpu, address: int) -> bool:
-    """Whether a CPU is at a breakpoint, or in the first or last steps of the kernel's entry."""
+def is_near_handler(cpu: Cpu, address: int) -> bool:
+    """Return True if a CPU is at the int3, or in the entry code, without a complete trap frame."""
     if cpu.trap:
         return False
     entering = cpu.entry <= cpu.place < cpu.entry + ENTRY_CODE_BYTES
     return abs(cpu.place - address) <= 1 or entering
 
 
-def saved_but_address(cpu: Cpu) -> tuple[int, ...]:
-    """Return the saved registers without the address, which the handler may step back by one."""
+def drop_saved_address(cpu: Cpu) -> tuple[int, ...]:
+    """Return the saved registers without the instruction pointer, which the handler may
+    decrement."""
     return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
 
 
-def deaf(seen: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU takes no interrupt and stays at a few addresses."""
+def find_stuck_cpu(seen: Sequence[Cpu]) -> Finding | None:
+    """Return a finding if a CPU has interrupts disabled and stays at a few addresses in all
+    looks."""
     places = sorted({cpu.place for cpu in seen})
     if any(cpu.interrupts or cpu.idle for cpu in seen) or len(places) > FEW_PLACES:
         return None
-    # The code that unpacks the kernel is below its text, and takes no interrupts either.
+    # The code that decompresses the kernel runs at low addresses with interrupts disabled.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{place:x}" for place in places)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a test kernel, runs a job in it and decides whether the run is good.
+"""Boots a test kernel, runs a job in it and decides whether the run passed.
 
-The guest has three serial ports: the kernel's console, the status channel, and the results as a
-compressed archive. A run is good if the status channel has an exit line that repeats a nonce from
-the kernel's command line, and if the console is clean.
+A job is a shell script. The guest has three serial ports: the kernel's console, the status channel
+with the output of the job, and the results as a compressed archive. A run passes if the status
+channel has an exit line with code 0 and the nonce of the kernel's command line, if the console has
+no report of a fault, and if the archive is complete.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kmtools.base.errors import UnableError, explain
+from kmtools.base.errors import UnableError, explain_error
 from kmtools.base.paths import ROOT
 from kmtools.lab import accel, bochs, catalogue, emulator, initramfs, logscan, secureboot
 from kmtools.lab.accel import Accel
@@ -30,8 +31,8 @@ from kmtools.lab.catalogue import Kernel
 from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
-from kmtools.lab.qmp import Monitor, injecting
-from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge, read_log
+from kmtools.lab.qmp import Monitor, inject_nmis
+from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge_result, read_log
 from kmtools.lab.secureboot import Files
 from kmtools.lab.watch import Watch
 
@@ -39,27 +40,27 @@ POLL_SECONDS = 0.05
 SILENCE_SECONDS = 60.0
 # The files that receive the data of the serial ports, in the order of the ports.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
-# Keys such as Ctrl-C go to the guest.
+# QEMU's options for a serial port on this terminal; Ctrl-C is sent to the guest.
 TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal")
-# The sockets of the emulator's monitor, in the scratch directory.
+# The sockets of QEMU's monitor in the scratch directory: for inspections, and for sending NMIs.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 SIGNING_LOG = "signing.log"
-# The logs of kernels that were tried under KVM.
+# The directory for logs of trial boots under KVM.
 PROBE_OUT = ROOT / "build" / "vm" / "kvm"
-# How long a guest may take to power off after its exit line.
+# The time limit for a guest to power off after its exit line.
 POWEROFF_SECONDS = 15.0
-# How long an emulator may take to end after it closed its socket.
+# The time limit for an emulator to exit after it closed its monitor socket.
 ENDING_SECONDS = 2.0
-# The free disk space below which the emulator's logs may be incomplete.
+# The minimum of free disk space after a failed run; with less, its logs may be incomplete.
 LOG_BYTES = 1 << 20
-# log_buf_len is set because the list of all markers is longer than the default log buffer, and the
-# baud rate because an emulator may simulate the transmission time of each character.
+# log_buf_len: the list of all markers is longer than the default log buffer. 115200 baud: an
+# emulator may simulate the transmission time of each character.
 BASE_CMDLINE = "console=ttyS0,115200 loglevel=7 log_buf_len=1M panic=-1 oops=panic"
 
 
 @dataclass(frozen=True)
 class Request:
-    """A boot: the kernel, the job, and the options."""
+    """The parameters of a boot: the kernel, the job, and options."""
 
     kernel: str
     job: Path
@@ -73,38 +74,39 @@ class Request:
     append: str = ""
     memory: int = 1024
     accel: str | None = None
-    # Non-maskable interrupts per second; 0 sends none.
+    # The number of NMIs sent to the guest per second.
     nmi: float = 0.0
-    # Whether a single thread of the emulator runs all CPUs. Then no CPU can translate a byte that
-    # another is about to overwrite. This is slower; it is for guests that change the kernel's own
-    # text all the time.
+    # True if one thread of the emulator runs all CPUs. This is slower, but no CPU can translate a
+    # byte that another CPU is overwriting. It is for guests that patch core kernel text all the
+    # time.
     one_thread: bool = False
-    # A socket for further connections to the emulator.
+    # The path of another monitor socket, for use by the caller.
     control: Path | None = None
-    # The seconds of silence after which the CPUs are inspected; 0 for never.
+    # The CPUs are inspected after this number of seconds without new output; 0 for never.
     silence: float = SILENCE_SECONDS
-    # Whether firmware with Secure Boot starts the kernel, and whether kernel and modules are signed
-    # for that.
+    # True if firmware with Secure Boot starts the kernel; `signed` if kernel and modules are signed
+    # for it.
     secure_boot: bool = False
     signed: bool = True
-    # A directory with DKMS's key, which then takes the place of one that is made for this boot.
+    # A directory with a signing key of DKMS; by default a key is made for this boot.
     key: Path | None = None
     # The processor that QEMU emulates; by default one with all features that QEMU can emulate.
     model: str = "max"
-    # The processor that Bochs emulates, for features that QEMU lacks; slow, and without a monitor.
+    # The processor that Bochs emulates; empty for QEMU. Bochs has features that QEMU lacks, but is
+    # slow and has no monitor.
     bochs: str = ""
-    # The boot is over once the console has this text.
+    # The boot is ended as soon as the console contains this text.
     until: str = ""
-    # A port of this machine's loopback interface that leads to port 22 of the guest's e1000; 0 for
-    # no network. Nothing else can be reached from the guest.
+    # The TCP port on this machine's loopback interface that is forwarded to port 22 of the guest; 0
+    # for no network card. The guest cannot open connections to the outside.
     ssh_port: int = 0
-    # Whether the guest has a fourth serial port, ttyS3, which is this process's terminal.
+    # True if the guest has a fourth serial port, ttyS3, connected to this process's terminal.
     terminal: bool = False
 
 
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
-    """Boot, run the job, and return the verdict; `show` receives each line of the status
-    channel."""
+    """Boot a kernel, run the job, and return the verdict. `show` is called with each line of the
+    status channel."""
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
@@ -113,51 +115,53 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
     cmdline = f"{cmdline} {request.append}".strip()
-    _prepare(request.out)
+    _remove_old_files(request.out)
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
         scratch = Path(name)
         archive = scratch / "initramfs"
-        additions = [*request.additions, *guest_files(request, scratch)]
-        files = _files(request, kernel, scratch)
+        additions = [*request.additions, *write_guest_files(request, scratch)]
+        files = _prepare_files(request, kernel, scratch)
         try:
-            initramfs.write(archive, request.job, files.modules, additions)
+            initramfs.write_initramfs(archive, request.job, files.modules, additions)
         except OSError as error:
-            raise UnableError(f"cannot write {archive}: {explain(error)}") from error
-        # The accelerator is chosen once: the choice may read files, start QEMU, or boot a kernel.
-        request = replace(request, accel=_accel_of(request))
-        start = _bochs if request.bochs else _qemu
+            raise UnableError(f"cannot write {archive}: {explain_error(error)}") from error
+        # Choose the accelerator once: this may read files, start QEMU, or boot a kernel.
+        request = replace(request, accel=_choose_accel(request))
+        start = _prepare_bochs if request.bochs else _prepare_qemu
         running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
-        _describe(request, running, kernel.release, cmdline)
+        _write_description(request, running, kernel.release, cmdline)
         if request.nmi:
             status = request.out / "status.log"
-            stack.enter_context(injecting(scratch / NMI_SOCKET, request.nmi, status))
-        # Inspecting CPUs would change instruction counts, and Bochs has no monitor to inspect them.
+            stack.enter_context(inject_nmis(scratch / NMI_SOCKET, request.nmi, status))
+        # An inspection of CPUs would change instruction counts; Bochs has no monitor for it.
         silence = 0.0 if request.tier == "icount" or request.bochs else request.silence
-        logs = _serial_logs(request.out)
+        logs = _list_serial_logs(request.out)
         watch = Watch(scratch / WATCH_SOCKET, logs, silence, request.out / LOOK_LOG)
         stack.callback(watch.close)
         channel = StatusChannel(request.out / "status.log", nonce, show)
-        result = _run(running, request, channel, watch)
-    judge(result, request.out)
+        result = _run_emulator(running, request, channel, watch)
+    judge_result(result, request.out)
     if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
         raise UnableError(f"{request.out}: no space left for the logs; make room and run it again")
     return result
 
 
-def _accel_of(request: Request) -> str:
-    """Return how the guest's instructions are executed: by KVM, or one of the emulators."""
+def _choose_accel(request: Request) -> str:
+    """Return the name of the accelerator or emulator of a boot: kvm, tcg or bochs."""
     if request.bochs:
         return "bochs"
     if request.tier == "icount":
         return "tcg"
-    return request.accel or usable_accel(request.kernel).name
+    return request.accel or find_usable_accel(request.kernel).name
 
 
-def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: Path) -> Emulator:
-    """Return QEMU with the options of a boot."""
-    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
-    options = emulator.accelerator_options(
-        _accel_of(request), request.tier, request.cpus, request.one_thread, request.model
+def _prepare_qemu(
+    request: Request, files: Files, archive: Path, cmdline: str, scratch: Path
+) -> Emulator:
+    """Return QEMU with the command line for a boot."""
+    qemu = emulator.choose_emulator(catalogue.find(request.kernel).qemu)
+    options = emulator.make_accelerator_options(
+        _choose_accel(request), request.tier, request.cpus, request.one_thread, request.model
     )
     command = [
         *qemu.command,
@@ -165,7 +169,7 @@ def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: 
         *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
         *files.options,
         *("-kernel", str(files.image), "-initrd", str(archive), "-append", cmdline),
-        *_serial(request.out),
+        *_make_serial_options(request.out),
         *Monitor.options(scratch / WATCH_SOCKET),
         *(TERMINAL if request.terminal else ()),
     ]
@@ -179,17 +183,19 @@ def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: 
     return replace(qemu, command=tuple(command))
 
 
-def _bochs(request: Request, files: Files, archive: Path, cmdline: str, scratch: Path) -> Emulator:
-    """Return Bochs with the image of a boot."""
-    logs = _serial_logs(request.out)
+def _prepare_bochs(
+    request: Request, files: Files, archive: Path, cmdline: str, scratch: Path
+) -> Emulator:
+    """Write the CD image for a boot under Bochs; return Bochs with its command line."""
+    logs = _list_serial_logs(request.out)
     guest = Guest(request.bochs, files.image, archive, cmdline, request.cpus, request.memory, logs)
-    return bochs.prepare(catalogue.find(request.kernel).qemu, guest, scratch)
+    return bochs.prepare_bochs_boot(catalogue.find(request.kernel).qemu, guest, scratch)
 
 
-def usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
-    """Return the best accelerator with which a kernel boots here; `show` gets a message before a
-    trial boot. The verdict is kept; see accel.choose()."""
-    qemu = emulator.choose(catalogue.find(kernel).qemu)
+def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
+    """Return KVM if a kernel boots under it on this machine, else the emulator. `show` is called
+    with a message before a trial boot. The verdict is cached; see accel.choose_accel()."""
+    qemu = emulator.choose_emulator(catalogue.find(kernel).qemu)
 
     def probe() -> Result:
         if show:
@@ -205,11 +211,11 @@ def usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Acce
         return result
 
     release = catalogue.require(kernel).release
-    return accel.choose(qemu.version, kernel, release, probe)
+    return accel.choose_accel(qemu.version, kernel, release, probe)
 
 
-def _prepare(out: Path) -> None:
-    """Remove the files of an earlier run, so that none can be taken for one of this run."""
+def _remove_old_files(out: Path) -> None:
+    """Remove the files of an earlier run from the output directory."""
     out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
@@ -217,7 +223,7 @@ def _prepare(out: Path) -> None:
         (out / name).unlink(missing_ok=True)
 
 
-def _modules(request: Request) -> list[Path]:
+def _list_modules(request: Request) -> list[Path]:
     if request.modules is None:
         return []
     found = list(request.modules.glob("*.ko"))
@@ -226,19 +232,22 @@ def _modules(request: Request) -> list[Path]:
     return found
 
 
-def _files(request: Request, kernel: Kernel, scratch: Path) -> Files:
-    """Return the emulator's files: the kernel, the modules, and firmware for Secure Boot."""
-    files = Files(kernel.image, _modules(request))
+def _prepare_files(request: Request, kernel: Kernel, scratch: Path) -> Files:
+    """Return the files for a boot: the kernel, the modules, and firmware for Secure Boot."""
+    files = Files(kernel.image, _list_modules(request))
     if not request.secure_boot:
         return files
     suite = catalogue.find(request.kernel).qemu
     log = request.out / SIGNING_LOG
-    return secureboot.prepare(kernel, suite, files, scratch, log, request.signed, key=request.key)
+    return secureboot.prepare_secure_boot(
+        kernel, suite, files, scratch, log, request.signed, key=request.key
+    )
 
 
-def guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
-    """Write the files that the guest reads: its settings in two files, which it compares before it
-    runs the job, and the patterns of faults in its log."""
+def write_guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
+    """Write the files for /etc of the guest: its settings as a shell script and as plain text,
+    which it compares before it runs the job, and the patterns of logscan. Return additions for an
+    initramfs."""
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
     expected = [f"{key}={to}" for key, to in request.settings.items()]
     contents = {
@@ -249,22 +258,22 @@ def guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
     return [(scratch / name, f"/etc/{name}") for name in contents]
 
 
-def _serial_logs(out: Path) -> list[Path]:
+def _list_serial_logs(out: Path) -> list[Path]:
     return [out / name for name in SERIAL_LOGS]
 
 
-def _serial(out: Path) -> list[str]:
-    """Return options that write each serial port to a file."""
+def _make_serial_options(out: Path) -> list[str]:
+    """Return QEMU options that write the output of each serial port to a file."""
     options = []
-    for number, log in enumerate(_serial_logs(out)):
-        path = emulator.quoted(log.resolve())
+    for number, log in enumerate(_list_serial_logs(out)):
+        path = emulator.quote_value(log.resolve())
         options += ["-chardev", f"file,id=port{number},path={path}"]
         options += ["-serial", f"chardev:port{number}"]
     return options
 
 
-def _describe(request: Request, used: Emulator, release: str, cmdline: str) -> None:
-    """Record the machine that the numbers of this run come from."""
+def _write_description(request: Request, used: Emulator, release: str, cmdline: str) -> None:
+    """Write a description of the virtual machine to vm.json."""
     described = {
         "qemu": used.version,
         "accel": request.accel,
@@ -279,8 +288,10 @@ def _describe(request: Request, used: Emulator, release: str, cmdline: str) -> N
     (request.out / VM_JSON).write_text(json.dumps(described, indent=1) + "\n")
 
 
-def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Watch) -> Result:
-    """Run the emulator until it ends, hangs or is interrupted, or the time is up."""
+def _run_emulator(
+    running: Emulator, request: Request, channel: StatusChannel, watch: Watch
+) -> Result:
+    """Run the emulator until it exits, the guest hangs, or the time is up."""
     result = Result(out=request.out)
     started = time.monotonic()
     deadline = started + request.timeout
@@ -295,7 +306,7 @@ def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Wat
         try:
             while process.poll() is None and time.monotonic() < deadline:
                 if not channel.poll():
-                    result.finding = _standing(watch.poll(), process)
+                    result.finding = _confirm_finding(watch.poll(), process)
                 elif result.exit_code is None:
                     result.exit_code = channel.exit_code
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
@@ -303,7 +314,7 @@ def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Wat
                     break
                 time.sleep(POLL_SECONDS)
             if not result.finding and process.poll() is None and result.exit_code is None:
-                result.finding = _standing(watch.last_words(), process)
+                result.finding = _confirm_finding(watch.inspect_at_timeout(), process)
             hung = process.poll() is None
             result.emulator_failed = not hung and process.returncode != running.powered_off
         finally:
@@ -316,17 +327,17 @@ def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Wat
         result.reason = f"{TIME_UP} {min(round(result.seconds, 1), request.timeout):g} s"
         result.reason += f": {result.finding.reason}" if result.finding else ""
     elif hung:
-        result.reason = "the guest said its exit code and did not power off"
+        result.reason = "the guest sent its exit code but did not power off"
     return result
 
 
 def _is_over(request: Request) -> bool:
-    """Tell whether the console has the text that ends the boot."""
+    """Return True if the console contains the text that ends the boot."""
     return bool(request.until) and request.until in read_log(request.out / "console.log")
 
 
-def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding, or None if the emulator ended during the look."""
+def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
+    """Return the finding, or None if the emulator exited during the inspection."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

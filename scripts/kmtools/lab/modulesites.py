@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the sites of a module from its file: markers, SDT probes and immediate values, with their
-places.
+"""Reads the sites (markers, SDT probes and immediate values) from the ELF file of a module.
 
-The records are those of include/kmarkers/table.h, with the relocations that the kernel applies when
-it loads the module.
+It parses the tables that include/kmarkers/table.h defines, and applies their relocations as the
+kernel does when it loads the module.
 """
 
 from __future__ import annotations
@@ -19,26 +18,28 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from kmtools.base.errors import UnableError
-from kmtools.lab.stock import unpacked
+from kmtools.lab.stock import read_module
 
-# The exceptions that pyelftools raises for damaged files.
+# The exceptions that pyelftools raises when it reads a damaged file.
 DAMAGE = (ELFError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
-# A site: struct patcher_site. A note has four bytes more.
+# struct patcher_site: its size, that of a record with a note, and offsets of the members key and
+# size.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT = 12, 16, 4, 9
-# Fields of struct marker.
+# Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
 MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
 )  # fmt: skip
 SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
-# The key of these flavours is a struct sdt_origin, which begins with the address of the probe.
+# For these flavours the key points to a struct sdt_origin, whose first member points to the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
-# Fields of struct sdt_probe.
+# Offsets of members of struct sdt_probe.
 PROVIDER_AT, PROBE_NAME_AT = 0, 24
+# The suffix of the symbol of an immediate value.
 SUFFIX = "__imv"
-# The prefix of symbols for the padding before a function, and aliases that the kernel gives to
-# functions.
+# Symbols that are not names of functions in the source: those of padding before a function, and
+# the aliases that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
 REMEDIES = {
     "marker": "use _trace_mark(), or make its function noinline and not __init",
@@ -48,7 +49,7 @@ REMEDIES = {
 
 
 class Place(NamedTuple):
-    """A place in the file of a module: the number of a section, and an offset in the section."""
+    """A position in the file of a module: the index of a section, and an offset into it."""
 
     section: int
     offset: int
@@ -61,10 +62,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """A site of a module, or a marker that has none because it reads its state from memory.
+    """A site of a module, or a marker without a site, which loads its state from memory.
 
-    `function` is the function whose text has the site, `of` is the function in the source; they
-    differ if the compiler inlined. `place` is the file and line, if they are recorded.
+    `function` is the function whose machine code contains the site, `of` the function in the
+    source; they differ if the compiler inlined `of`. `place` is FILE:LINE, empty if not recorded.
     """
 
     kind: str
@@ -77,7 +78,8 @@ class Site:
 
     @property
     def fault(self) -> str:
-        """Why the module cannot be loaded with this site, and the remedy; empty if it can."""
+        """The reason why a module with this site cannot be loaded, with the remedy; empty if it
+        can."""
         if not self.is_freed:
             return ""
         where = ", ".join(part for part in (self.place, self.of) if part)
@@ -86,11 +88,11 @@ class Site:
 
 
 class Module:
-    """The file of a module: its sections, symbols and relocations."""
+    """The sections, symbols and relocations of a module's ELF file."""
 
     def __init__(self, path: Path) -> None:
-        """Read a file; raises UnableError if it is no module."""
-        data = unpacked(path)
+        """Read a file; raise UnableError if it is not a module."""
+        data = read_module(path)
         try:
             self._read(ELFFile(BytesIO(data)))
         except DAMAGE as error:
@@ -117,7 +119,7 @@ class Module:
         for each in section.iter_relocations():
             symbol = self.symbols[each["r_info_sym"]]
             number = symbol["st_shndx"]
-            # Symbols of other modules have no section here.
+            # Undefined symbols, of the kernel or other modules, have no section index.
             if isinstance(number, int):
                 to = Place(number, symbol["st_value"] + each["r_addend"])
                 self.targets[Place(section["sh_info"], each["r_offset"])] = to
@@ -135,7 +137,7 @@ class Module:
         ]
 
     def records(self, table: str, size: int) -> Iterator[Place]:
-        """Yield the place of each record of a table."""
+        """Yield the position of each record, of `size` bytes, in a table."""
         wanted = f".discard_kmarkers_{table}"
         for number, name in enumerate(self.names):
             if name == wanted:
@@ -143,65 +145,70 @@ class Module:
                     yield Place(number, offset)
 
     def byte(self, at: Place) -> int:
-        """Return a byte."""
+        """Return the byte at a position."""
         return self.data[at.section][at.offset]
 
     def number(self, at: Place) -> int:
-        """Return an unsigned number of 32 bits."""
+        """Return the unsigned 32-bit number at a position."""
         return int.from_bytes(self.data[at.section][at.offset : at.offset + 4], "little")
 
-    def pointed(self, at: Place) -> Place:
-        """Return the target of a pointer, which is absolute or relative to itself."""
+    def follow_pointer(self, at: Place) -> Place:
+        """Return the target of the relocation at a position: of an absolute or a relative
+        pointer."""
         return self.targets[at]
 
     def text(self, at: Place) -> str:
-        """Return the string at the target of a pointer."""
-        to = self.pointed(at)
+        """Return the string to which the pointer at a position points."""
+        to = self.follow_pointer(at)
         return self.data[to.section][to.offset :].split(b"\0", 1)[0].decode(errors="replace")
 
     def symbol(self, symbols: list[tuple[Place, str]], at: Place) -> str:
-        """Return the name of the last symbol up to a place in its section, or "?"."""
+        """Return the name of the last symbol at or before a position in the same section; else
+        "?"."""
         index = bisect_right(symbols, at, key=lambda pair: pair[0]) - 1
         return symbols[index][1] if index >= 0 and symbols[index][0].section == at.section else "?"
 
     def is_freed(self, at: Place) -> bool:
-        """Tell whether a place is in a section that the kernel frees after init."""
+        """Return True if a position is in a section that the kernel frees after the init
+        function."""
         return str(self.names[at.section]).startswith(".init.")
 
 
 def read_sites(path: Path) -> list[Site]:
-    """Return the sites of a module's file, by kind and then in the order of its records.
+    """Return the sites in a module's file: immediate values and markers, then SDT probes, each in
+    the order of the records.
 
-    Raises UnableError for a file that is no module, or whose tables are not those of this version.
+    Raise UnableError if the file is not a module, or if its tables are of another version.
     """
     module = Module(path)
     try:
-        return [*_immediates(module), *_probes(module)]
+        return [*_read_immediates(module), *_read_probes(module)]
     except (KeyError, IndexError) as error:
         raise UnableError(f"{path}: its tables are not those of this version") from error
 
 
-def _immediates(module: Module) -> Iterator[Site]:
+def _read_immediates(module: Module) -> Iterator[Site]:
     markers = {
-        marker + STATE_AT: marker for marker in map(module.pointed, module.records("markers", 4))
+        marker + STATE_AT: marker
+        for marker in map(module.follow_pointer, module.records("markers", 4))
     }
     seen = set()
     for record in module.records("imv", SITE_BYTES):
-        at, key = module.pointed(record), module.pointed(record + KEY_AT)
+        at, key = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)
         marker = markers.get(key)
         seen.add(key)
         if marker:
-            yield _marker(module, marker, at)
+            yield _read_marker(module, marker, at)
         else:
             name = module.symbol(module.objects, key).removesuffix(SUFFIX)
             where = (module.symbol(module.functions, at), module.is_freed(at))
             yield Site("imv_read() of", name, "immediate", "", "", *where)
     for key, marker in markers.items():
         if key not in seen:
-            yield _marker(module, marker, None)
+            yield _read_marker(module, marker, None)
 
 
-def _marker(module: Module, marker: Place, at: Place | None) -> Site:
+def _read_marker(module: Module, marker: Place, at: Place | None) -> Site:
     function = module.text(marker + FUNCTION_AT)
     return Site(
         "marker",
@@ -214,14 +221,14 @@ def _marker(module: Module, marker: Place, at: Place | None) -> Site:
     )
 
 
-def _probes(module: Module) -> Iterator[Site]:
+def _read_probes(module: Module) -> Iterator[Site]:
     for table, size in (("sdt", SITE_BYTES), ("sdtnote", NOTE_BYTES)):
         for record in module.records(table, size):
-            at, probe = module.pointed(record), module.pointed(record + KEY_AT)
+            at, probe = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)
             flavour = SDT_FLAVOURS[module.byte(record + SIZE_AT)]
             if flavour in SDT_BRANCHES:
-                probe = module.pointed(probe)
-            provider = module.text(module.pointed(probe + PROVIDER_AT))
+                probe = module.follow_pointer(probe)
+            provider = module.text(module.follow_pointer(probe + PROVIDER_AT))
             name = f"{provider}:{module.text(probe + PROBE_NAME_AT)}"
             where = (module.symbol(module.functions, at), module.is_freed(at))
             yield Site("SDT probe", name, flavour, "", "", *where)

@@ -12,31 +12,31 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import UnableError
-from kmtools.base.processes import beside
+from kmtools.base.processes import run_beside
 
 ANSWER_SECONDS = 60.0
 
 
 class MonitorError(UnableError):
-    """The emulator does not answer, or answers with an error."""
+    """QEMU's monitor does not answer, or answers with an error."""
 
 
 class Monitor:
-    """A connection to a socket of an emulator; a socket serves one connection at a time."""
+    """A connection to a QMP socket of QEMU, which serves one connection at a time."""
 
     def __init__(self, path: Path, seconds: float = ANSWER_SECONDS) -> None:
-        """Connect; `seconds` is how long an answer may take."""
+        """Connect to a socket; `seconds` is the time limit of an answer."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(seconds)
         try:
             self._socket.connect(str(path))
             self._lines = self._socket.makefile("rw")
             self._read()
-            self.ask("qmp_capabilities")
+            self.execute("qmp_capabilities")
         except OSError as error:
             self._socket.close()
             raise MonitorError(
-                f"the emulator cannot be asked: {error.strerror or error}"
+                f"cannot connect to the emulator's monitor: {error.strerror or error}"
             ) from error
         except MonitorError:
             self._socket.close()
@@ -44,13 +44,13 @@ class Monitor:
 
     @staticmethod
     def options(path: Path) -> list[str]:
-        """Return QEMU's options for a socket that a monitor connects to."""
-        # QEMU wants a comma in the value of an option written twice.
+        """Return the QEMU options that create a QMP socket."""
+        # A comma in the value of a QEMU option must be doubled.
         name = str(path).replace(",", ",,")
         return ["-qmp", f"unix:{name},server=on,wait=off"]
 
-    def ask(self, command: str, **arguments: object) -> Any:
-        """Send a command and skip events until its answer; return the value in the answer."""
+    def execute(self, command: str, **arguments: object) -> Any:
+        """Send a QMP command; return the value of its answer, without the events before it."""
         words: dict[str, object] = {"execute": command}
         if arguments:
             words["arguments"] = {key.replace("_", "-"): to for key, to in arguments.items()}
@@ -68,16 +68,16 @@ class Monitor:
     def _read(self) -> dict[str, Any]:
         line = self._lines.readline()
         if not line:
-            raise MonitorError("the emulator has hung up")
+            raise MonitorError("the emulator has closed its monitor connection")
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError as error:
-            raise MonitorError("the emulator says what is no JSON") from error
+            raise MonitorError("the emulator's monitor sent invalid JSON") from error
         return answer
 
-    def human(self, command: str, cpu: int = 0) -> str:
-        """Run a command of the human monitor for one CPU; return its output."""
-        said = self.ask("human-monitor-command", command_line=command, cpu_index=cpu)
+    def execute_human(self, command: str, cpu: int = 0) -> str:
+        """Run a command of QEMU's human monitor protocol (HMP) for one CPU; return its output."""
+        said = self.execute("human-monitor-command", command_line=command, cpu_index=cpu)
         return str(said).replace("\r", "")
 
     def close(self) -> None:
@@ -85,24 +85,24 @@ class Monitor:
         self._socket.close()
 
 
-def injecting(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
-    """Send a non-maskable interrupt to every CPU, `rate` times a second, until the block is left.
+def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
+    """Send an NMI to the guest `rate` times a second, until the block is left.
 
-    Injection begins after the first line on the guest's status channel, because an interrupt would
-    kill a kernel that has just begun to boot. With apic_extnmi=all on the command line every CPU
-    takes the interrupts.
+    The first NMI is sent after the first line of the guest's status channel, because an NMI during
+    early boot kills the kernel. Every CPU receives the NMIs if the kernel's command line has
+    apic_extnmi=all, else only the first CPU.
     """
 
     def work(left: threading.Event) -> None:
         while not (status.is_file() and status.stat().st_size):
             if left.wait(0.1):
                 return
-        # The guest may end at any time.
+        # QEMU may exit at any time, and then the connection fails.
         with (
             contextlib.suppress(MonitorError, OSError),
             contextlib.closing(Monitor(path)) as monitor,
         ):
             while not left.wait(1 / rate):
-                monitor.ask("inject-nmi")
+                monitor.execute("inject-nmi")
 
-    return beside(work)
+    return run_beside(work)

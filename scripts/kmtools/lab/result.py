@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The result of a run in a test kernel: the guest's output, the verdict, and its report."""
+"""Judges a run in a test kernel by the guest's output, and prints the reason of a failure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from kmtools.lab import logscan
 from kmtools.lab.look import Finding
 
 LOOK_LOG, VM_JSON = "look.log", "vm.json"
+# The maximum number of printed lines of LOOK_LOG, which records inspections of the CPUs.
 LOOK_LINES = 60
-# The beginning of the reason of a boot whose time was up.
+# The first words of Result.reason for a boot that exceeded its time limit.
 TIME_UP = "no exit status after"
 
 
 @dataclass
 class Result:
-    """The result of a run."""
+    """The result of a boot. `reason` is why it failed, `dirt` the log lines that report faults."""
 
     ok: bool = False
     reason: str = ""
@@ -35,19 +36,20 @@ class Result:
 
     @property
     def console(self) -> str:
-        """The kernel's log."""
+        """The text of the kernel's console."""
         return read_log(self.out / "console.log")
 
     @property
     def under_kvm(self) -> bool:
-        """Whether KVM ran the kernel on a CPU that is not emulated."""
+        """True if the kernel ran under KVM on a real CPU, and not on one that itself is
+        emulated."""
         described = self.out / VM_JSON
         vm = json.loads(described.read_text()) if described.is_file() else {}
         return vm.get("accel") == "kvm" and not vm.get("emulated")
 
     @property
     def status(self) -> str:
-        """The output of the job."""
+        """The text of the status channel: the output of the job."""
         return read_log(self.out / "status.log")
 
 
@@ -58,11 +60,12 @@ def read_log(path: Path) -> str:
     return path.read_bytes().decode(errors="replace").replace("\r", "")
 
 
-def judge(result: Result, out: Path) -> None:
-    """Decide whether a run is good; the results of a bad one are renamed to results.failed."""
+def judge_result(result: Result, out: Path) -> None:
+    """Set `ok` and `reason` of a result, and unpack the guest's results archive. The results of a
+    failed run are renamed to results.failed."""
     console = result.console
     result.dirt = logscan.scan_log(console)
-    error = _extract(out / "results.tar.gz", out / "results")
+    error = _unpack_results(out / "results.tar.gz", out / "results")
     if not result.reason:
         if result.exit_code is None:
             result.reason = "the guest ended without an exit status"
@@ -79,8 +82,8 @@ def judge(result: Result, out: Path) -> None:
         (out / "results").rename(out / "results.failed")
 
 
-def _extract(archive: Path, target: Path) -> str:
-    """Unpack the results of the guest; return an error text, which is empty if they are
+def _unpack_results(archive: Path, target: Path) -> str:
+    """Unpack the results archive of the guest; return an error text, empty if the archive is
     complete."""
     if not archive.is_file() or archive.stat().st_size == 0:
         return "nothing was sent"
@@ -102,18 +105,18 @@ def _extract(archive: Path, target: Path) -> str:
     return ""
 
 
-def report(result: Result) -> None:
-    """Explain a failed run on stderr."""
+def print_failure(result: Result) -> None:
+    """Print on stderr why a run failed, with the relevant lines of its logs."""
     lines = [f"vm: {result.reason}"]
     console = result.console
     if result.dirt:
-        lines += ["vm: faults in the kernel log:", *logscan.with_context(console)]
+        lines += ["vm: faults in the kernel log:", *logscan.select_context(console)]
     if result.exit_code is None or "power off" in result.reason:
         lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]
     said = read_log(result.out / "qemu.log").strip()
     if said:
-        lines += ["vm: the emulator said:", said]
+        lines += ["vm: output of the emulator:", said]
     if looked := read_log(result.out / LOOK_LOG).strip():
-        lines += ["vm: a look at its CPUs:", *looked.splitlines()[:LOOK_LINES]]
+        lines += ["vm: an inspection of its CPUs:", *looked.splitlines()[:LOOK_LINES]]
     lines.append(f"vm: logs are in {result.out}")
     print("\n".join(lines), file=sys.stderr)

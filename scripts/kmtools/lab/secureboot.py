@@ -2,9 +2,9 @@
 """Prepares a boot under UEFI Secure Boot: a key, firmware that trusts it, and signed files.
 
 The key is made for one boot, in its scratch directory, or is one that DKMS made. The firmware is
-OVMF from the emulator's suite: older versions do not verify a kernel that the emulator hands over.
-Its list of trusted certificates (db) holds the certificate of the key and nothing else. A kernel of
-Debian puts the certificates of db into its keyring .platform, and trusts these for modules.
+OVMF from the emulator's suite: older versions do not verify a kernel that QEMU passes with -kernel.
+The only certificate in its database of trusted certificates (db) is that of the key. Debian's
+kernels copy the certificates of db to the keyring .platform, and accept modules signed with them.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.lab import chroot, unpack
-from kmtools.lab.build import kernel_binds
+from kmtools.lab.build import list_kernel_binds
 from kmtools.lab.catalogue import Kernel
-from kmtools.lab.emulator import quoted
+from kmtools.lab.emulator import quote_value
 
 PACKAGES = ("ovmf", "python3-virt-firmware", "openssl", "sbsigntool", "coreutils", "dash")
 FIRMWARE = "usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
 VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
+# The common name in the certificate.
 NAME = "kmarkers test of Secure Boot"
-# The owner of the certificate in the firmware's variables, an arbitrary GUID.
+# An arbitrary GUID: the owner of the certificate in the firmware's variables.
 OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
-# Without this option the firmware starts a kernel that fails verification by its legacy loader,
-# which does not verify.
+# An option that disables the legacy loader: without it, the firmware starts a kernel that failed
+# verification by this loader, which does not verify.
 VERIFY = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
-# The firmware's message on the console when it refuses a kernel.
+# The firmware's message on the console when it rejects a kernel.
 REFUSAL = "Secure boot image verification failed"
 
-# The names of DKMS's key files, and of their copies here.
+# The names of DKMS's key files, and of their copies in the working directory.
 DKMS_KEY = {"mok.key": "key.pem", "mok.pub": "certificate.der"}
 
 MAKE_KEY = f"""set -e; cd /src
@@ -54,19 +55,20 @@ done"""
 
 @dataclass(frozen=True)
 class Files:
-    """The emulator's files for a boot, with options for the firmware."""
+    """The kernel image and modules of a boot, and QEMU options for the firmware."""
 
     image: Path
     modules: list[Path]
     options: list[str] = field(default_factory=list)
 
 
-def tools(suite: str) -> Path:
-    """Make sure that the firmware beside a suite's emulator is there; return its tree."""
+def fetch_firmware(suite: str) -> Path:
+    """Fetch the firmware and the signing tools of a suite, if they are missing; return their
+    tree."""
     return unpack.fetch_programs(suite, "secureboot", PACKAGES)
 
 
-def prepare(
+def prepare_secure_boot(
     kernel: Kernel,
     suite: str,
     files: Files,
@@ -75,10 +77,10 @@ def prepare(
     signed: bool,
     key: Path | None = None,
 ) -> Files:
-    """Make a key and firmware that trusts it; return copies of the files, which are signed with the
-    key if `signed` is set. The programs' output is added to `log`. `key` is a directory with DKMS's
-    key and certificate, to be used instead."""
-    tree = tools(suite)
+    """Make a signing key and firmware variables that trust it; return copies of kernel and modules,
+    signed if `signed` is set. `log` gets the output of the programs. If `key` is given, the key and
+    certificate of DKMS in this directory are used instead."""
+    tree = fetch_firmware(suite)
     work = scratch / "secure-boot"
     (work / "modules").mkdir(parents=True)
     image = shutil.copyfile(files.image, work / "kernel")
@@ -87,29 +89,32 @@ def prepare(
         for source, target in DKMS_KEY.items():
             shutil.copyfile(key / source, work / target)
     binds = [(work, "src")]
-    _run(tree, binds, ["sh", "-c", MAKE_KEY], log)
+    _run_step(tree, binds, ["sh", "-c", MAKE_KEY], log)
     if signed:
-        _run(tree, binds, ["sh", "-c", SIGN_KERNEL], log)
+        _run_step(tree, binds, ["sh", "-c", SIGN_KERNEL], log)
     if signed and modules:
         sign = ["sh", "-c", SIGN_MODULES, "sh", kernel.release]
-        _run(unpack.suite_dir(kernel.suite), [*binds, *kernel_binds(kernel)], sign, log)
-    return Files(image, modules, options(tree / FIRMWARE, work / "variables.fd"))
+        _run_step(unpack.suite_dir(kernel.suite), [*binds, *list_kernel_binds(kernel)], sign, log)
+    return Files(image, modules, make_options(tree / FIRMWARE, work / "variables.fd"))
 
 
-def options(firmware: Path, variables: Path) -> list[str]:
-    """Return the options of a machine with Secure Boot; only firmware can change the variables."""
+def make_options(firmware: Path, variables: Path) -> list[str]:
+    """Return the QEMU options for Secure Boot. Only firmware in system management mode can write
+    the variables."""
     if not firmware.is_file():
         raise UnableError(f"{firmware} is missing: the package ovmf has changed")
     flash = "if=pflash,format=raw"
     return [
         *("-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on"),
-        *("-drive", f"{flash},unit=0,readonly=on,file={quoted(firmware)}"),
-        *("-drive", f"{flash},unit=1,file={quoted(variables)}"),
+        *("-drive", f"{flash},unit=0,readonly=on,file={quote_value(firmware)}"),
+        *("-drive", f"{flash},unit=1,file={quote_value(variables)}"),
         *("-fw_cfg", VERIFY),
     ]
 
 
-def _run(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path) -> None:
-    """Run a step in a tree; raise UnableError if it fails."""
-    if chroot.run(tree, binds, command, log):
+def _run_step(
+    tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
+) -> None:
+    """Run a command in a chroot; raise UnableError if it fails."""
+    if chroot.run_command(tree, binds, command, log):
         raise UnableError(f"the files of Secure Boot cannot be made, see {log}")

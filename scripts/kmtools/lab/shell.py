@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Gives a shell inside a test kernel, with the modules loaded and the tracers of its Debian."""
+"""Implements `lab shell`: a shell in a test kernel with the modules loaded, and with tracers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pathlib import Path
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.lab import build, catalogue, kernels, stock, tracers
-from kmtools.lab.machine import Request, boot, usable_accel
-from kmtools.lab.result import Result, report
+from kmtools.lab.machine import Request, boot, find_usable_accel
+from kmtools.lab.result import Result, print_failure
 
 JOB = ROOT / "scripts" / "guest" / "shell.sh"
 MODULES = ROOT / "build" / "modules"
 OUT = ROOT / "build" / "vm" / "shell"
-# The examples are built together with the tests.
+# KMARKERS_TESTS=m also builds the examples.
 OPTIONS = ("-s", "KMARKERS_TESTS=m")
-# The folder of modules from outside this tree in the test kernel.
+# The directory in the guest for modules from outside this tree.
 OWN = "/own"
 WELCOME = """
 Linux {release} in a virtual machine, with kmarkers loaded. All modules are in /modules.
-Nothing you do here reaches the machine outside. "exit" leaves.
+The host cannot be changed from here. "exit" ends the virtual machine.
 
     {first}
     cat markers/list
@@ -40,31 +40,31 @@ Nothing you do here reaches the machine outside. "exit" leaves.
 """
 
 
-def tell(what: str) -> None:
-    """Print the next step."""
+def print_next_step(what: str) -> None:
+    """Print a line about the next step of `lab shell`."""
     print(f"lab shell: {what}", flush=True)
 
 
-def built(kernel: str) -> Path:
-    """Return the folder of our modules for a kernel."""
+def modules_dir(kernel: str) -> Path:
+    """Return the directory of the kmarkers modules that are built for a kernel's shell."""
     return MODULES / f"{kernel}-shell"
 
 
 def build_ours(kernel: str) -> int:
-    """Build our modules for a kernel; return 0, or 1 if make failed."""
-    return build.build_modules(kernel, ROOT, built(kernel), OPTIONS)
+    """Build the kmarkers modules for a kernel's shell; return 0, or 1 if make failed."""
+    return build.build_modules(kernel, ROOT, modules_dir(kernel), OPTIONS)
 
 
-def suggestion(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return the first command of the welcome text, and a pattern of markers."""
+def choose_example(clients: Sequence[Path]) -> tuple[str, str]:
+    """Return the example command of the welcome text, and a pattern of marker names for it."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
     return f"lsmod                                  # {clients[-1].stem} is loaded", "*"
 
 
 @contextmanager
-def terminal_kept() -> Iterator[None]:
-    """Restore the terminal settings, however the block ends: the emulator sets raw mode."""
+def keep_terminal_settings() -> Iterator[None]:
+    """Restore the terminal settings at the end of the block, because the emulator sets raw mode."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
@@ -73,26 +73,26 @@ def terminal_kept() -> Iterator[None]:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def run(request: Request, folders: Sequence[Path] = ()) -> Result:
-    """Boot a kernel and connect its shell to this terminal until the shell ends.
+def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
+    """Boot a kernel and connect its shell to this terminal until the shell exits.
 
-    The request names the kernel, CPUs, memory and additions; the modules whose sources are in
-    `folders` are built and loaded after ours, in this order; the kernel's own modules that they
-    need are loaded before them. Raises UnableError without a terminal, FailedError if modules
-    cannot be built. A warning in the kernel's log makes the result bad.
+    Of the request, the kernel, CPUs, memory and additions are used. The modules in `folders` are
+    built and loaded after those of kmarkers, in this order; modules of the kernel's package that
+    they depend on are loaded before them. Raise UnableError without a terminal, FailedError if
+    modules cannot be built. A warning in the kernel's log makes the result a failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
     entry = catalogue.find(request.kernel)
-    kernel = kernels.ensure(entry)
-    tell("building the modules and tests, which takes a minute or two the first time")
+    kernel = kernels.ensure_kernel(entry)
+    print_next_step("building the modules and tests, which takes a minute or two the first time")
     if build_ours(entry.name):
         raise FailedError("the modules cannot be built")
     if folders:
-        tell(f"building {', '.join(map(str, folders))}")
+        print_next_step(f"building {', '.join(map(str, folders))}")
     clients = build.build_clients(entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"])
-    print(usable_accel(entry.name, print).line)
-    tell("fetching tracers and booting, usually half a minute")
+    print(find_usable_accel(entry.name, print).line)
+    print_next_step("fetching tracers and booting, usually half a minute")
     files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
         print(f"lab shell: {why}", file=sys.stderr)
@@ -100,19 +100,19 @@ def run(request: Request, folders: Sequence[Path] = ()) -> Result:
     tools = f"{', '.join(there)} are here" if there else "No tracer could be fetched"
     size = shutil.get_terminal_size()
     with tempfile.TemporaryDirectory(prefix="kmarkers-shell-") as scratch:
-        loaded = [*stock.needed(kernel, clients, Path(scratch, "stock")), *clients]
+        loaded = [*stock.copy_dependencies(kernel, clients, Path(scratch, "stock")), *clients]
         welcome = Path(scratch, "welcome")
-        first, pattern = suggestion(clients)
+        first, pattern = choose_example(clients)
         welcome.write_text(
             WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools)
         )
-        with terminal_kept():
+        with keep_terminal_settings():
             result = boot(
                 Request(
                     kernel=entry.name,
                     job=JOB,
                     out=OUT,
-                    modules=built(entry.name),
+                    modules=modules_dir(entry.name),
                     additions=[
                         (welcome, "/welcome"),
                         *((path, f"{OWN}/{path.name}") for path in loaded),
@@ -127,11 +127,11 @@ def run(request: Request, folders: Sequence[Path] = ()) -> Result:
                     timeout=math.inf,
                     cpus=request.cpus,
                     memory=request.memory,
-                    # A shell that nobody types into is silent.
+                    # Do not inspect the CPUs: a shell without input is silent.
                     silence=0.0,
                     terminal=True,
                 )
             )
     if not result.ok:
-        report(result)
+        print_failure(result)
     return result

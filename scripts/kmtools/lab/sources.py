@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the archive of a suite: the mirror in the apt configuration of this machine if the machine
-runs the distribution of that suite, else the one that KMARKERS_DEBIAN or KMARKERS_UBUNTU names."""
+"""Finds the package archive (mirror) of a Debian or Ubuntu suite.
+
+If this machine runs the distribution of the suite, the mirror is that of its apt configuration,
+else the one in KMARKERS_DEBIAN or KMARKERS_UBUNTU.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from kmtools.base.paths import cache_dir
 APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
 DEBIAN, UBUNTU = "debian", "ubuntu"
-# On a machine of another distribution the user names an archive in the environment: its URI, as
-# apt's configuration has it. These are the keys that must have signed it.
+# The environment variables with the URI of an archive, for machines of another distribution, and
+# the keyring that must have signed it.
 DEBIAN_SETTING, UBUNTU_SETTING = "KMARKERS_DEBIAN", "KMARKERS_UBUNTU"
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Debian 13 has a package of Ubuntu's keys, which is unpacked beside the compilers.
+# Debian 13 has a package with Ubuntu's keyring. It is unpacked to a directory like a suite's tree.
 UBUNTU_KEYS_SUITE, UBUNTU_KEYS_PACKAGE = "trixie", "ubuntu-keyring"
 UBUNTU_KEYS_TREE = f"{UBUNTU_KEYS_SUITE}-{UBUNTU_KEYS_PACKAGE}"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source of packages: a URI and a suite."""
+    """A package source of apt: a URI, a suite, its components, and the keyring that signed it."""
 
     uri: str
     suite: str
@@ -43,15 +46,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Mirror:
-    """The archive and, if the machine has one, its security part."""
+    """A Debian archive, and the security archive if the machine's configuration has one."""
 
     archive: Source
     security: Source | None
 
     def candidates(self, suite: str) -> list[list[str]]:
-        """Return source lists to try for a suite, the most complete one first."""
+        """Return alternative source lists for a suite, the most complete one first."""
         lines = [self.archive.line(suite)]
-        if suite == "experimental":  # incomplete by design: the rest comes from sid
+        if suite == "experimental":  # experimental is incomplete by design; dependencies are in sid
             return [[self.archive.line("sid"), *lines]]
         if self.security is None:
             return [lines]
@@ -59,7 +62,7 @@ class Mirror:
 
 
 def parse_one_line(text: str) -> list[Source]:
-    """Parse a sources.list."""
+    """Parse the text of a sources.list file, which has one source per line."""
     found = []
     for line in text.splitlines():
         match = re.match(r"deb\s+(?:\[([^]]*)\]\s+)?(\S+)\s+(\S+)\s*(.*)", line.split("#", 1)[0])
@@ -72,7 +75,7 @@ def parse_one_line(text: str) -> list[Source]:
 
 
 def parse_deb822(text: str) -> list[Source]:
-    """Parse a .sources file."""
+    """Parse the text of a .sources file, in the deb822 format."""
     kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     found: list[Source] = []
     for stanza in re.split(r"\n\s*\n", kept):
@@ -82,7 +85,7 @@ def parse_deb822(text: str) -> list[Source]:
         if fields.get("enabled", "yes").strip().lower() in ("no", "false"):
             continue
         components = tuple(fields.get("components", "").split())
-        # An inline key block is of no use as a file name.
+        # The field may also contain the key itself, which is not a file name.
         keyring = fields.get("signed-by", "").strip()
         keyring = keyring if keyring.startswith("/") else ""
         for uri in fields.get("uris", "").split():
@@ -91,8 +94,8 @@ def parse_deb822(text: str) -> list[Source]:
     return found
 
 
-def read_all(apt_dir: Path = APT_DIR) -> list[Source]:
-    """Read every source of the machine in the order of apt."""
+def read_sources(apt_dir: Path = APT_DIR) -> list[Source]:
+    """Read all package sources of this machine, in the order in which apt reads them."""
     found: list[Source] = []
     for path in (apt_dir / "sources.list", *sorted((apt_dir / "sources.list.d").glob("*"))):
         if path.is_file() and path.suffix == ".list":
@@ -102,19 +105,19 @@ def read_all(apt_dir: Path = APT_DIR) -> list[Source]:
     return found
 
 
-def os_field(name: str) -> str:
-    """Return what /etc/os-release says about this machine."""
+def read_os_field(name: str) -> str:
+    """Return the value of a field of /etc/os-release."""
     match = re.search(rf'^{name}="?([a-z]+)', OS_RELEASE.read_text(), re.M)
     return match[1] if match else ""
 
 
-def codename() -> str:
-    """Return the machine's own suite."""
-    return os_field("VERSION_CODENAME") or "stable"
+def read_codename() -> str:
+    """Return the codename of this machine's release, or "stable"."""
+    return read_os_field("VERSION_CODENAME") or "stable"
 
 
-def choose(sources: Iterable[Source], own: str) -> Mirror:
-    """Return the archive and its security part, chosen from all sources of a machine."""
+def choose_mirror(sources: Iterable[Source], own: str) -> Mirror:
+    """Choose the archive and the security archive for release `own` among a machine's sources."""
     with_main = [source for source in sources if "main" in source.components]
     archives = [s for s in with_main if s.suite in (own, "stable", "testing", "unstable", "sid")]
     security = [s for s in with_main if s.suite in (f"{own}-security", "stable-security")]
@@ -123,8 +126,8 @@ def choose(sources: Iterable[Source], own: str) -> Mirror:
     return Mirror(archives[0], security[0] if security else None)
 
 
-def named_archive(setting: str, distribution: str) -> str:
-    """Return the archive of a distribution that is not the machine's own."""
+def read_archive_setting(setting: str, distribution: str) -> str:
+    """Return the archive URI in an environment variable; raise UnableError if it is not a URI."""
     uri = os.environ.get(setting, "").rstrip("/")
     if re.fullmatch(r"[a-z]+://\S+", uri):
         return uri
@@ -135,23 +138,23 @@ def named_archive(setting: str, distribution: str) -> str:
     )
 
 
-def machine_mirror() -> Mirror:
-    """Return the mirror of Debian that this machine uses, or the named one if the machine runs
-    another distribution."""
-    if os_field("ID") == DEBIAN:
-        return choose(read_all(), codename())
+def find_debian_mirror() -> Mirror:
+    """Return the Debian mirror of this machine's apt configuration, or that in KMARKERS_DEBIAN if
+    the machine runs another distribution."""
+    if read_os_field("ID") == DEBIAN:
+        return choose_mirror(read_sources(), read_codename())
     if not Path(DEBIAN_KEYS).is_file():
         raise UnableError(
             f"the keys of Debian's archive are missing: {DEBIAN_KEYS}; run scripts/setup"
         )
-    uri = named_archive(DEBIAN_SETTING, "Debian")
+    uri = read_archive_setting(DEBIAN_SETTING, "Debian")
     archive = Source(uri, "stable", ("main",), DEBIAN_KEYS)
     return Mirror(archive, replace(archive, uri=f"{uri}-security"))
 
 
 @dataclass(frozen=True)
 class UbuntuMirror:
-    """Ubuntu's archive, which has all parts of a suite."""
+    """An archive of Ubuntu, which also contains the updates and security updates of a suite."""
 
     uri: str
     keys: Path
@@ -164,18 +167,18 @@ class UbuntuMirror:
 
 
 def is_ubuntu(suite: str) -> bool:
-    """Tell whether a suite is one of Ubuntu's archive."""
+    """Return True if a suite is one of Ubuntu, such as ubuntu-noble."""
     return suite.startswith(f"{UBUNTU}-")
 
 
-def mirror_of(suite: str) -> Mirror | UbuntuMirror:
+def find_mirror(suite: str) -> Mirror | UbuntuMirror:
     """Return the mirror of a suite."""
     if not is_ubuntu(suite):
-        return machine_mirror()
-    own = os_field("ID") == UBUNTU
+        return find_debian_mirror()
+    own = read_os_field("ID") == UBUNTU
     if own:
-        uri = choose(read_all(), codename()).archive.uri
+        uri = choose_mirror(read_sources(), read_codename()).archive.uri
     else:
-        uri = named_archive(UBUNTU_SETTING, "Ubuntu")
+        uri = read_archive_setting(UBUNTU_SETTING, "Ubuntu")
     keys = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
     return UbuntuMirror(uri, cache_dir() / "suites" / UBUNTU_KEYS_TREE / keys)

@@ -13,34 +13,34 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.lab.catalogue import Kernel
 
-# The beginnings of texts in the section .modinfo; a zero byte ends each text.
+# The prefixes of entries in the section .modinfo, each of which ends with a null byte.
 DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
 
 
-def texts(data: bytes, start: bytes) -> list[str]:
-    """Return the texts of a module's .modinfo that begin with `start`, without that beginning.
+def find_modinfo(data: bytes, start: bytes) -> list[str]:
+    """Return the entries of a module's .modinfo that have a prefix, without the prefix.
 
-    Names of modules in them are those of the kernel: dm_mod, where files have dm-mod.
+    Dashes are replaced by underscores, as in names of loaded modules (dm_mod for dm-mod.ko).
     """
     found = data.split(start)[1:]
     return [part.split(b"\0", 1)[0].decode().replace("-", "_") for part in found]
 
 
-def depends(data: bytes) -> list[str]:
+def list_dependencies(data: bytes) -> list[str]:
     """Return the names of a module's direct dependencies, from the content of its file."""
-    return [name for text in texts(data, DEPENDS) for name in text.split(",") if name]
+    return [name for text in find_modinfo(data, DEPENDS) for name in text.split(",") if name]
 
 
-def soft_depends(data: bytes) -> list[str]:
-    """Return a module's soft dependencies, which are loaded before it if they exist: modules or
+def list_soft_dependencies(data: bytes) -> list[str]:
+    """Return the names of a module's soft dependencies (softdep pre:), modules or crypto
     algorithms."""
-    return [word for text in texts(data, SOFTDEP) for word in text.split("post:")[0].split()]
+    return [word for text in find_modinfo(data, SOFTDEP) for word in text.split("post:")[0].split()]
 
 
-def unpacked(path: Path) -> bytes:
-    """Return the content of a module's file, which may be compressed.
+def read_module(path: Path) -> bytes:
+    """Read a module's file, and decompress it if its suffix is .xz, .gz or .zst.
 
-    Raises UnableError for a damaged one.
+    Raise UnableError if the file is damaged.
     """
     try:
         if path.suffix == ".xz":
@@ -58,35 +58,38 @@ def unpacked(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def plain_name(path: Path) -> str:
-    """Return the name by which the kernel knows a module, from that of its file."""
+def name_in_kernel(path: Path) -> str:
+    """Return the name of a module in the kernel, from the name of its file."""
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
-def needed(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]:
-    """Return copies of the kernel's modules that modules need, in an order in which they load.
+def copy_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]:
+    """Copy the dependencies of modules from the kernel's package to `scratch`, decompressed; return
+    the copies in an order in which they can be loaded.
 
-    A dependency that the kernel's package lacks is ignored here; insmod reports it.
+    A dependency that the package lacks is ignored here; insmod reports it.
     """
     files = {
-        plain_name(path): path
+        name_in_kernel(path): path
         for path in (kernel.tree / "usr/lib/modules" / kernel.release).rglob("*.ko*")
     }
     order: dict[str, Path] = {}
 
-    def take(data: bytes) -> None:
-        # modprobe finds an algorithm by its alias; here NAME_generic is assumed, the module of the
-        # generic C implementation.
-        soft = [name if name in files else f"{name}_generic" for name in soft_depends(data)]
-        for name in (*soft, *depends(data)):
+    def add_dependencies(data: bytes) -> None:
+        # modprobe finds the module of an algorithm by its alias. Here it is NAME_generic, the
+        # module with the generic C implementation.
+        soft = [
+            name if name in files else f"{name}_generic" for name in list_soft_dependencies(data)
+        ]
+        for name in (*soft, *list_dependencies(data)):
             if name in order or name not in files:
                 continue
-            found = unpacked(files[name])
-            take(found)
+            found = read_module(files[name])
+            add_dependencies(found)
             order[name] = scratch / f"{name}.ko"
             order[name].write_bytes(found)
 
     scratch.mkdir(parents=True, exist_ok=True)
     for module in modules:
-        take(module.read_bytes())
+        add_dependencies(module.read_bytes())
     return list(order.values())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds names of functions to the addresses in a record of looks at a guest.
+"""Adds names of functions to the kernel addresses in the file that records inspections of CPUs.
 
-A distribution's package has no list of the kernel's symbols, so the kernel is booted once more and
-/proc/kallsyms read. The address of the breakpoint entry code in the record gives the load address
-of the recorded kernel.
+The package of a kernel has no list of symbols, so the kernel is booted again to read
+/proc/kallsyms. With KASLR each boot has another load address: the difference is that of the
+addresses of the int3 entry code, which the file contains, too.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ LIST = "kallsyms"
 ENTRY = "asm_exc_int3"
 SAID_ENTRY = re.compile(r"^entry of breakpoints: ([0-9a-f]+)$", re.M)
 ADDRESS = re.compile(r"\bffffffff[0-9a-f]{8}\b")
-# The largest distance from a symbol: addresses further away are code of modules.
+# The maximum offset from a symbol, in bytes: an address with a larger offset belongs to a module.
 MOST_BYTES = 1 << 20
 
 Symbols = list[tuple[int, str]]
 
 
-def parse(text: str) -> Symbols:
-    """Read the kernel's functions from lines of /proc/kallsyms."""
+def parse_kallsyms(text: str) -> Symbols:
+    """Return the addresses and names of functions in the text of /proc/kallsyms, sorted."""
     rows = (line.split() for line in text.splitlines())
     return sorted((int(row[0], 16), row[2]) for row in rows if len(row) == 3 and row[1] in "tTwW")
 
 
-def fetch(kernel: str, out: Path) -> Symbols:
-    """Boot a kernel and read its symbols."""
+def fetch_symbols(kernel: str, out: Path) -> Symbols:
+    """Boot a kernel, read its /proc/kallsyms, and return its functions."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-symbols-") as scratch:
         job = Path(scratch, "job")
         job.write_text(f"cat /proc/kallsyms >/results/{LIST}\n")
         result = boot(Request(kernel, job, out, silence=0.0))
-    return parse((result.results / LIST).read_text()) if result.results else []
+    return parse_kallsyms((result.results / LIST).read_text()) if result.results else []
 
 
-def annotate(text: str, symbols: Symbols) -> str:
-    """Put a name behind every address of the kernel's code, wherever the kernel was loaded."""
+def add_names(text: str, symbols: Symbols) -> str:
+    """Add FUNCTION+OFFSET after each kernel text address in a text; correct for KASLR."""
     entry = SAID_ENTRY.search(text)
     starts = [address for address, _ in symbols]
     usual = next((address for address, name in symbols if name == ENTRY), None)
@@ -60,10 +60,12 @@ def annotate(text: str, symbols: Symbols) -> str:
     return ADDRESS.sub(named, text)
 
 
-def name_addresses(kernel: str, record: Path) -> str:
-    """Rewrite a record of looks with names; return it."""
+def add_names_to_file(kernel: str, record: Path) -> str:
+    """Add function names to the file `record`; return its new text."""
     text = record.read_text()
     if SAID_ENTRY.search(text):
-        text = annotate(text, fetch(catalogue.find(kernel).name, record.parent / "symbols"))
+        text = add_names(
+            text, fetch_symbols(catalogue.find(kernel).name, record.parent / "symbols")
+        )
         record.write_text(text)
     return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the tracers of a Debian release as files for a test kernel."""
+"""Fetches trace-cmd, perf and bpftrace of a Debian release as files for an initramfs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import unpack
 from kmtools.lab.apt import FetchError
 
-# The packages of the tracers. A tracer that cannot be fetched is a SKIP with the reason.
+# The tracers and their packages. If one cannot be fetched, its tests are skipped with the reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
-# The memory of a guest in MB: bpftrace brings a compiler of 200 MB.
+# The memory of a guest with tracers, in MB: bpftrace contains a compiler of 200 MB.
 TRACERS_MEMORY = 2048
 
 
 def fetch_tracers(suite: str) -> tuple[dict[Path, str], list[str]]:
-    """Return the files for the test kernel, and the reason for each program that is missing."""
+    """Return the tracers with their libraries as additions to an initramfs, and a reason for each
+    tracer that is missing."""
     try:
         tree = unpack.fetch_programs(suite, "tracers", list(TRACERS.values()))
     except FetchError as error:
@@ -25,7 +26,7 @@ def fetch_tracers(suite: str) -> tuple[dict[Path, str], list[str]]:
     missing = []
     for name in TRACERS:
         try:
-            files |= dict(unpack.with_libraries(tree, f"/usr/bin/{name}"))
+            files |= dict(unpack.list_with_libraries(tree, f"/usr/bin/{name}"))
         except UnableError as error:
             missing.append(f"{name}: {error}")
     return files, missing

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Unpacks compilers, kernels and emulators side by side, without installing anything.
+"""Unpacks packages of compilers, kernels and emulators into the cache directory, without installing
+them.
 
-A suite is a tree with a compiler that serves as a chroot. A kernel is a tree of its own with the
-image, the modules and the headers, which a build mounts into the suite. Each tree is filled under
-a temporary name and renamed when it is complete, so an interrupted run leaves no incomplete tree
-under a final name.
+A suite's tree contains the compiler of a Debian or Ubuntu release, and is used as a chroot. A
+kernel's tree contains image, modules and headers; a build mounts it into the chroot. A tree is
+filled under a temporary name and renamed when it is complete, so that an interrupted run leaves no
+incomplete tree under the final name.
 """
 
 from __future__ import annotations
@@ -21,53 +22,53 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.files import alone
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import cache_dir
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 from kmtools.lab import sources
-from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
+from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, print_step
 from kmtools.lab.cache import locked
-from kmtools.lab.catalogue import Entry, Kernel, kernel_dir, unpacked
+from kmtools.lab.catalogue import Entry, Kernel, find_unpacked, kernel_dir
 
-# The programs that Kbuild runs, besides the compiler, which is a dependency of the headers.
+# Packages of the programs that Kbuild runs. The compiler is a dependency of the headers.
 BUILD_TOOLS = (
     *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
     *("gzip", "xz-utils", "mawk", "perl-base"),
 )
-# Packages that belong to one kernel; all others belong to the suite's tree.
+# Prefixes of packages that are unpacked to a kernel's tree; others go to the suite's tree.
 KERNEL_PREFIXES = tuple(
     f"linux-{kind}" for kind in ("headers-", "kbuild-", "image-", "binary-", "modules-", "base")
 )
+# Directories of / that are symbolic links to /usr, and directories of /usr/share that are left out.
 USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 NEEDED_BYTES = 3 << 30
-# The beginning of the names of trees that are being filled, and the end of those being removed.
+# The prefix of the names of trees that are being filled, and the suffix of those being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
-# The dynamic linker of a tree, and the lines in which it lists the libraries of a program.
+# The path of the dynamic linker in a tree, and the lines in which it lists a program's libraries.
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
 def suite_dir(suite: str) -> Path:
-    """Return the tree with a suite's compiler."""
+    """Return the directory of a suite's tree, which contains its compiler."""
     return cache_dir() / "suites" / suite
 
 
 def qemu_dir(suite: str) -> Path:
-    """Return the tree with a suite's emulator."""
+    """Return the directory of the tree that contains a suite's QEMU."""
     return cache_dir() / "qemu" / suite
 
 
-def build_lock(kernel: str) -> str:
-    """Return the name of the lock for installing a kernel's tree; it is taken before the lock
-    `fetch`."""
+def name_build_lock(kernel: str) -> str:
+    """Return the name of the lock for replacing a kernel's tree. Lock order: before `fetch`."""
     return f"build-{kernel}"
 
 
 @contextmanager
-def fetching(needed_bytes: int) -> Iterator[None]:
-    """Hold the lock for downloading and unpacking; raise UnableError if the disk has too little
-    room."""
+def hold_fetch_lock(needed_bytes: int) -> Iterator[None]:
+    """Hold the lock `fetch` for downloading and unpacking; raise UnableError if the disk has less
+    than `needed_bytes` free."""
     with locked("fetch"):
         _require_space(needed_bytes)
         _remove_leftovers()
@@ -75,32 +76,34 @@ def fetching(needed_bytes: int) -> Iterator[None]:
 
 
 def ensure_qemu(entry: Entry) -> None:
-    """Make sure that an entry's emulator is unpacked."""
-    if have_qemu(entry):
+    """Fetch the QEMU that boots a kernel, unless it is unpacked."""
+    if is_qemu_unpacked(entry):
         return
-    with fetching(NEEDED_BYTES):
-        # Another process may have fetched it while this one waited.
-        if not have_qemu(entry):
+    with hold_fetch_lock(NEEDED_BYTES):
+        # Another process may have fetched it while this process waited for the lock.
+        if not is_qemu_unpacked(entry):
             _fetch_qemu(entry.qemu)
 
 
-def have_qemu(entry: Entry) -> bool:
-    """Tell whether an entry's emulator is unpacked."""
+def is_qemu_unpacked(entry: Entry) -> bool:
+    """Return True if the QEMU that boots a kernel is unpacked."""
     return qemu_dir(entry.qemu).is_dir()
 
 
-def complete(entry: Entry) -> Kernel | None:
-    """Return a kernel if it, its suite and its emulator are unpacked."""
-    kernel = unpacked(entry.name)
+def find_complete(entry: Entry) -> Kernel | None:
+    """Return the kernel of an entry if it, its suite's tree and its QEMU are unpacked, else
+    None."""
+    kernel = find_unpacked(entry.name)
     # The entry in kernels.txt may have changed since the kernel was unpacked.
     fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
-    return kernel if fits and have_qemu(entry) and suite_dir(entry.suite).is_dir() else None
+    return kernel if fits and is_qemu_unpacked(entry) and suite_dir(entry.suite).is_dir() else None
 
 
-def make(entry: Entry, there: Kernel | None) -> Kernel:
-    """Unpack the newest kernel of an entry that can still be downloaded."""
-    with fetching(NEEDED_BYTES):
-        progress(f"{entry.name}: asking the mirror for {entry.suite}")
+def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
+    """Download and unpack the newest kernel of an entry that the mirror still has, or return the
+    kernel `there` if that is as new."""
+    with hold_fetch_lock(NEEDED_BYTES):
+        print_step(f"{entry.name}: asking the mirror for {entry.suite}")
         if sources.is_ubuntu(entry.suite):
             _unpack_ubuntu_keys()
         apt = PrivateApt(entry.suite)
@@ -112,7 +115,7 @@ def make(entry: Entry, there: Kernel | None) -> Kernel:
             try:
                 kernel = _unpack_candidate(apt, entry, found)
             except NotOnMirrorError as error:
-                progress(f"{entry.name}: there is no {found.package} {found.version}: {error}")
+                print_step(f"{entry.name}: there is no {found.package} {found.version}: {error}")
                 problems.append(str(error))
                 continue
             shutil.rmtree(apt.archives, ignore_errors=True)
@@ -123,18 +126,18 @@ def make(entry: Entry, there: Kernel | None) -> Kernel:
 
 
 def _unpack_ubuntu_keys() -> None:
-    """Unpack the keys of Ubuntu's archive."""
+    """Download and unpack the keyring of Ubuntu's archive."""
     if suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
         return
     apt = PrivateApt(sources.UBUNTU_KEYS_SUITE)
     apt.update()
     debs = apt.download([sources.UBUNTU_KEYS_PACKAGE])
-    with new_tree(suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
-        extract_all(debs, tree)
+    with make_tree(suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
+        unpack_packages(debs, tree)
 
 
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
-    """Download and unpack one candidate, its headers and, if need be, its suite."""
+    """Download and unpack one kernel, its headers and, if it is missing, the suite's tree."""
     release = candidate.release
     # Up to 7.1 the image is one package, later it is split by content.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
@@ -146,9 +149,9 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     debs = apt.download(sorted({*own, *image}))
     ensure_suite(apt, apt.suite, [name for name in closure if name not in own])
 
-    progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
-    with new_kernel(entry) as tree:
-        extract_all(debs, tree)
+    print_step(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
+    with make_kernel_tree(entry) as tree:
+        unpack_packages(debs, tree)
         vmlinuz = str(find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(
             entry.name, entry.suite, candidate.package, candidate.version, release, vmlinuz
@@ -158,19 +161,20 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
 
 
 @contextmanager
-def new_kernel(entry: Entry) -> Iterator[Path]:
-    """Yield an empty tree for a kernel; afterwards remove the objects that were built for the
-    previous kernel."""
-    with new_tree(kernel_dir(entry.name)) as tree:
+def make_kernel_tree(entry: Entry) -> Iterator[Path]:
+    """Yield an empty tree for a kernel, and install it at the end of the block; then remove the
+    objects that were built for the previous kernel."""
+    with make_tree(kernel_dir(entry.name)) as tree:
         yield tree
-    # make compares timestamps, and the new headers may be older than the old objects.
+    # make compares times, and would keep old objects that are newer than the new headers.
     for objects in (cache_dir() / "objects").glob("*"):
         if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
             shutil.rmtree(objects)
 
 
 def find_vmlinuz(tree: Path, release: str) -> Path:
-    """Return the bootable file, whose place has changed since images are split into packages."""
+    """Return the path of the bootable image. Newer Debian packages have it below
+    usr/lib/modules."""
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():
             return path
@@ -178,21 +182,21 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
 
 
 def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
-    """Unpack packages of a suite into its build tree, unless the tree has all of them."""
+    """Unpack packages into the suite's tree `name`, unless the tree has all of them."""
     tree = suite_dir(name)
     record = tree / "packages.json"
     if record.is_file() and set(names) <= set(json.loads(record.read_text())):
         return
     debs = apt.download(names)
-    progress(f"{name}: unpacking {len(debs)} packages to build with")
-    with new_tree(tree) as new:
-        extract_all(debs, new)
+    print_step(f"{name}: unpacking {len(debs)} packages to build with")
+    with make_tree(tree) as new:
+        unpack_packages(debs, new)
         _make_chroot_usable(new)
         (new / "packages.json").write_text(json.dumps(sorted(names)) + "\n")
 
 
 def _make_chroot_usable(tree: Path) -> None:
-    """Make the links and files that a chroot needs and maintainer scripts would have made."""
+    """Make the links and files in a chroot that scripts of the packages would have made."""
     binaries = tree / "usr" / "bin"
     for link, target in (("sh", "dash"), ("awk", "mawk")):
         if not os.path.lexists(binaries / link):
@@ -212,22 +216,23 @@ def _make_chroot_usable(tree: Path) -> None:
 
 
 def _fetch_qemu(suite: str) -> None:
-    """Unpack a suite's emulator."""
-    progress(f"emulator: asking the mirror for {suite}")
+    """Download and unpack the QEMU of a suite."""
+    print_step(f"emulator: asking the mirror for {suite}")
     apt = PrivateApt(suite)
     apt.update()
     debs = apt.download(apt.closure(["qemu-system-x86"]))
-    progress(f"emulator: unpacking {len(debs)} packages of {suite}")
-    with new_tree(qemu_dir(suite)) as tree:
-        extract_all(debs, tree)
+    print_step(f"emulator: unpacking {len(debs)} packages of {suite}")
+    with make_tree(qemu_dir(suite)) as tree:
+        unpack_packages(debs, tree)
 
 
 @contextmanager
-def new_tree(final: Path) -> Iterator[Path]:
-    """Yield an empty tree; put it in place when the block is done, and remove it when it fails."""
+def make_tree(final: Path) -> Iterator[Path]:
+    """Yield an empty tree; rename it to `final` at the end of the block, or remove it after an
+    error."""
     final.parent.mkdir(parents=True, exist_ok=True)
     new, old = (final.with_name(f"{UNFINISHED}{final.name}{end}") for end in ("", REPLACED))
-    # A killed process may have left them.
+    # A killed process may have left these trees.
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir()
@@ -242,21 +247,21 @@ def new_tree(final: Path) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def extract_all(debs: Collection[Path], tree: Path) -> None:
+def unpack_packages(debs: Collection[Path], tree: Path) -> None:
     """Unpack packages into an empty tree."""
     for name in USR_MERGED:
         (tree / "usr" / name).mkdir(parents=True)
         (tree / name).symlink_to(f"usr/{name}")
-    # base-files replaces the links above, so nothing may be unpacked at the same time.
+    # base-files replaces the links above, so it is unpacked first and alone.
     base = [deb for deb in debs if deb.name.startswith("base-files_")]
     for deb in base:
-        extract(deb, tree)
+        unpack_package(deb, tree)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda deb: extract(deb, tree), set(debs) - set(base)))
+        list(pool.map(lambda deb: unpack_package(deb, tree), set(debs) - set(base)))
 
 
-def extract(deb: Path, tree: Path) -> None:
-    """Unpack one package over a usr-merged tree; run none of its scripts."""
+def unpack_package(deb: Path, tree: Path) -> None:
+    """Unpack one package into a tree with merged /usr, without running its scripts."""
     left_out = [f"--exclude=./usr/share/{name}" for name in LEFT_OUT]
     command = ["tar", "-x", "--keep-directory-symlink", "-C", str(tree), *left_out]
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as source:
@@ -264,14 +269,14 @@ def extract(deb: Path, tree: Path) -> None:
             command, stdin=source.stdout, capture_output=True, text=True, check=False
         )
     if source.returncode != 0 or done.returncode != 0:
-        # The package stays: the next download checks it against the lists.
+        # The package file is kept: the next download verifies its size and digest.
         said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
         full = "; make room and run it again" if "No space left" in said[0] else ""
         raise UnableError(f"cannot unpack {deb.name}: {said[0]}{full}")
 
 
 def _require_space(needed_bytes: int) -> None:
-    """Raise UnableError if the disk has too little room."""
+    """Raise UnableError if the disk of the cache directory has less than `needed_bytes` free."""
     cache = cache_dir()
     free = shutil.disk_usage(cache).free
     if free < needed_bytes:
@@ -282,25 +287,26 @@ def _require_space(needed_bytes: int) -> None:
 
 
 def _remove_leftovers() -> None:
-    """Remove the trees that killed processes left.
+    """Remove incomplete trees, which killed processes left.
 
-    This process holds the lock `fetch`, so no other process fills the tree of a suite or an
-    emulator. Another process may be compiling a kernel, under the lock of that kernel.
+    The caller holds the lock `fetch`, so no other process fills the tree of a suite or of a QEMU.
+    Another process may be compiling a kernel, and then holds the lock of this kernel.
     """
     for tree in cache_dir().glob(f"*/{UNFINISHED}*"):
         if tree.parent != kernel_dir(tree.name).parent:
             shutil.rmtree(tree, ignore_errors=True)
             continue
         name = tree.name.removeprefix(UNFINISHED).removesuffix(REPLACED)
-        lock = cache_dir() / f"{build_lock(name)}.lock"
-        with contextlib.suppress(UnableError), alone(lock, "this kernel is being compiled"):
+        lock = cache_dir() / f"{name_build_lock(name)}.lock"
+        with contextlib.suppress(UnableError), hold_lock(lock, "this kernel is being compiled"):
             shutil.rmtree(tree, ignore_errors=True)
 
 
 def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
-    """Make sure that packages and their dependencies are unpacked; return the tree.
+    """Fetch packages and their dependencies of a suite, unless they are unpacked; return their
+    tree.
 
-    Its programs can be added to the initramfs, which otherwise holds only busybox.
+    Programs of this tree can be added to an initramfs.
     """
     name = f"{suite}-{kind}"
     tree = suite_dir(name)
@@ -313,17 +319,18 @@ def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
     return tree
 
 
-def with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
-    """Return a program of a tree and its libraries, as additions to an initramfs."""
-    listed = captured(["chroot", tree, LOADER, "--list", program])
+def list_with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
+    """Return a program of a tree, its dynamic linker and its libraries, as additions to an
+    initramfs."""
+    listed = capture_output(["chroot", tree, LOADER, "--list", program])
     if listed.returncode:
         raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
     files = [program, LOADER, *LIBRARY.findall(listed.stdout)]
-    return [(inside(tree, file), file) for file in dict.fromkeys(files)]
+    return [(resolve_in_tree(tree, file), file) for file in dict.fromkeys(files)]
 
 
-def inside(tree: Path, file: str) -> Path:
-    """Follow the symbolic links of a file as if its tree were the root."""
+def resolve_in_tree(tree: Path, file: str) -> Path:
+    """Return the target of a file in a tree: resolve symbolic links as if the tree were /."""
     path = tree / file.lstrip("/")
     for _ in range(8):
         if not path.is_symlink():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Watches a running guest, and inspects its CPUs after a period of silence."""
+"""Watches the logs of a running guest, and inspects its CPUs after a period without output."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.lab.look import UNREADABLE, Cpu, Finding, judge, look
+from kmtools.lab.look import UNREADABLE, Cpu, Finding, inspect_guest, judge_looks
 from kmtools.lab.qmp import Monitor, MonitorError
 
+# The number of looks (inspections of all CPUs) in a series.
 LOOKS = 20
-# The number of looks in the allowed time of silence; a series of LOOKS takes a third of it.
+# The time between looks is this fraction of the period of silence; a series takes a third of it.
 LOOKS_A_SILENCE = 60
-# The kernel's messages about a CPU that is stuck.
+# The kernel's messages about a CPU that is locked up.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
 # The lowest address of kernel code.
 CODE_FROM = 0xFFFFFFFF80000000
 
 
 class Watch:
-    """Inspects a guest whose logs do not grow, and writes the results to the file `record`."""
+    """Inspects the CPUs of a guest whose logs have not grown for `silence` seconds, and writes the
+    results to the file `record`."""
 
     def __init__(self, socket: Path, logs: Sequence[Path], silence: float, record: Path) -> None:
         self._socket = socket
@@ -35,13 +37,13 @@ class Watch:
         self._patience = silence
 
     def poll(self) -> Finding | None:
-        """Take the next look if it is due; return the reason if the guest hangs."""
+        """Inspect the CPUs if the next look is due; return a finding if the guest hangs."""
         if not self._silence:
             return None
         now = time.monotonic()
         sizes = [log.stat().st_size if log.is_file() else 0 for log in self._logs]
         if sizes != self._sizes:
-            locked_up = self._said_lockup(sizes)
+            locked_up = self._has_lockup_message(sizes)
             self._sizes = sizes
             self._begin(now if locked_up else now + self._silence)
             self._patience = self._silence
@@ -50,13 +52,13 @@ class Watch:
         return self._look()
 
     def _begin(self, due: float) -> None:
-        """Begin a new series of looks, the first one at the given time."""
+        """Begin a new series of looks at the time `due`."""
         self.looks = []
         self._due = due
         self.close()
 
-    def _said_lockup(self, sizes: Sequence[int]) -> bool:
-        """Whether the new lines of a log report a lockup."""
+    def _has_lockup_message(self, sizes: Sequence[int]) -> bool:
+        """Return True if new lines of a log report a lockup."""
         for log, old, new in zip(self._logs, self._sizes, sizes, strict=False):
             if new > old:
                 with log.open("rb") as file:
@@ -66,10 +68,11 @@ class Watch:
         return False
 
     def _look(self) -> Finding | None:
-        """Look once more; judge after the last look."""
+        """Inspect the CPUs once; after the last look of the series, return a finding if the guest
+        hangs."""
         try:
             self._monitor = self._monitor or Monitor(self._socket)
-            self.looks.append(look(self._monitor))
+            self.looks.append(inspect_guest(self._monitor))
         except MonitorError as error:
             finding = Finding(str(error))
             self._write(finding)
@@ -77,16 +80,17 @@ class Watch:
         self._due = time.monotonic() + self._silence / LOOKS_A_SILENCE
         if len(self.looks) < LOOKS:
             return None
-        finding_or_none = judge(self.looks)
+        finding_or_none = judge_looks(self.looks)
         self._write(finding_or_none)
         if finding_or_none is None:
-            # The guest is in a long computation: the next series begins later.
+            # The guest makes progress: wait twice as long before the next series.
             self._patience *= 2
             self._begin(time.monotonic() + self._patience)
         return finding_or_none
 
-    def last_words(self) -> Finding | None:
-        """Take a last series of looks at a guest whose time is up."""
+    def inspect_at_timeout(self) -> Finding | None:
+        """Run a series of looks at once, for a guest that exceeded its time limit; return a
+        finding."""
         if not self._silence:
             return None
         self._begin(0.0)
@@ -100,14 +104,14 @@ class Watch:
         return finding
 
     def _write(self, finding: Finding | None) -> None:
-        """Add the looks to the record."""
-        said = finding.reason if finding else "every CPU goes on"
+        """Append the looks of the series to the record."""
+        said = finding.reason if finding else "every CPU makes progress"
         lines = [f"== {len(self.looks)} looks: {said}"]
         for number, seen in enumerate(zip(*self.looks, strict=True)):
             places = sorted({f"{cpu.place:x}" for cpu in seen})
             lines.append(f"CPU {number} was at {', '.join(places)}")
         for cpu in self.looks[-1] if self.looks else []:
-            lines += [f"CPU {cpu.number}, last look:", cpu.registers, *shown_stack(cpu)]
+            lines += [f"CPU {cpu.number}, last look:", cpu.registers, *format_stack(cpu)]
         with self._record.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
 
@@ -118,8 +122,9 @@ class Watch:
             self._monitor = None
 
 
-def shown_stack(cpu: Cpu) -> list[str]:
-    """Return the words of a stack that may be addresses of code, and a breakpoint's registers."""
+def format_stack(cpu: Cpu) -> list[str]:
+    """Return lines for the record: words of a CPU's stack that may be code addresses, and the
+    memory at an int3."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
     if cpu.trap:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's checkpatch.pl, extracted once from the distribution's source package."""
+"""Extracts the kernel's checkpatch.pl from the distribution's source package, and makes its command
+line."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import cache_dir
-from kmtools.lab.apt import PrivateApt, progress
+from kmtools.lab.apt import PrivateApt, print_step
 from kmtools.lab.cache import locked
 
 SUITE = "bookworm"
@@ -21,15 +22,15 @@ FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
 OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
 TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
 
-# Warnings that checkpatch must not give, by the beginning of a path, each with the reason.
+# Prefix of a path: the types of warnings that are disabled there. The comment gives the reason.
 IGNORED = {
-    # Macros that define an object or a row of a table cannot stand in parentheses or in a
-    # loop. EXPECT() returns from a test. A marker's text may name its function.
+    # Macros that define an object or a table row cannot be enclosed in parentheses or do-while. The
+    # macro EXPECT() contains a return. The format of a marker may contain the name of its function.
     "": (
         *("COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "MACRO_WITH_FLOW_CONTROL"),
         "EMBEDDED_FUNCTION_NAME",
     ),
-    # User space: it defines what checkpatch recommends, for the sources of the modules.
+    # User space: these files define the macros that checkpatch recommends in the modules' sources.
     **dict.fromkeys(
         ("native/", "tests/native/", "examples/user/"),
         (
@@ -38,26 +39,27 @@ IGNORED = {
             *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
         ),
     ),
-    # Formats that a marker may have, and the formats that tracers get for them.
+    # Test data: formats of markers, and the formats of their trace events.
     "tests/native/layout": ("SPLIT_STRING", "PRINTF_L"),
-    # Storms test the order of accesses, and their barriers have no comments. Tests name labels of
-    # assembly. Patterns hold sets of characters.
+    # Stress tests have barriers without comments. Tests declare assembler labels as extern. Search
+    # patterns contain character sets.
     "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
     "bench_modules/sites.c": ("AVOID_EXTERNS",),
     # checkpatch mistakes a parameter that is a pointer to a function for a function.
     "patcher/register.c": ("OPEN_BRACE",),
     "patcher/main.c": ("OPEN_BRACE",),
     "entry/modules.c": ("OPEN_BRACE",),
-    # Several files share the array.
+    # The array is not static, because several files use it.
     "entry/registry.c": ("STATIC_CONST_CHAR_ARRAY",),
     # A macro exports an object that another macro defines.
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
-    # The same. A macro takes parameters as an argument. A comment is above, in the macro.
+    # A macro exports an object that another macro defines. One macro takes a parameter list as an
+    # argument. The comment on a barrier is further up in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
-    # Not every kernel has a macro for the attribute.
+    # Some kernels have no macro for the attribute.
     "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),
-    # Macros have empty arguments, as in FreeBSD's sources. Macros hold parts of a list, of an
-    # inline function and of _Generic. Another macro completes prototypes.
+    # Macros have empty arguments, as in FreeBSD's sources. Macros contain parts of a list, of an
+    # inline function and of _Generic. Prototypes are completed by another macro.
     "include/kmarkers/sdt": (
         *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO", "INDENTED_LABEL"),
         "FUNCTION_ARGUMENTS",
@@ -70,24 +72,24 @@ IGNORED = {
         ),
         ("SPACING",),
     ),
-    # The same. Rows hold every conversion that a format may have.
+    # Macros have empty arguments. Table rows contain every conversion that a format may have.
     "tests/kernel/readers": (
         *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
     ),
     # Macros define a hundred probes.
     "tests/kernel/sdt_forms": ("TRAILING_SEMICOLON",),
-    # For programs in C and in C++, which need none of the kernel's headers.
+    # This header is for C and C++ programs, which have no macros of the kernel.
     "include/usdt/": (
         *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO"),
         *("PREFER_DEFINED_ATTRIBUTE_MACRO", "CONSTANT_COMPARISON", "VOLATILE"),
     ),
-    # The only files that depend on kernel versions.
+    # Only these files may check kernel versions.
     "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }
 
 
-def ensure() -> Path:
-    """Return the script, unpacking it if it is missing."""
+def ensure_script() -> Path:
+    """Return the path of checkpatch.pl; extract it first if it is missing."""
     tree = cache_dir() / "checkpatch"
     script = tree / FILES[0]
     if all((tree / name).is_file() for name in FILES):
@@ -96,7 +98,7 @@ def ensure() -> Path:
         apt = PrivateApt(SUITE)
         apt.update()
         (deb,) = apt.download([PACKAGE])
-        progress(f"extracting checkpatch from {deb.name}")
+        print_step(f"extracting checkpatch from {deb.name}")
         tree.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=tree) as scratch:
             _extract(deb, Path(scratch))
@@ -108,7 +110,7 @@ def ensure() -> Path:
 
 
 def _extract(deb: Path, scratch: Path) -> None:
-    """Unpack the wanted files of a source package."""
+    """Extract FILES from a source package to a directory."""
     wanted = " ".join(f"'*/scripts/{name}'" for name in FILES)
     command = (
         f"dpkg-deb --fsys-tarfile {deb} | tar -xO --wildcards '*/linux-source-*.tar.xz' |"
@@ -119,8 +121,8 @@ def _extract(deb: Path, scratch: Path) -> None:
         raise UnableError(f"cannot extract checkpatch from {deb.name}")
 
 
-def command(script: Path, path: Path, typedefs: Path) -> list[str]:
-    """Return the command that checks one file; this function writes the file `typedefs`."""
+def make_command(script: Path, path: Path, typedefs: Path) -> list[str]:
+    """Return the command that checks one file; this function also writes the file `typedefs`."""
     typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
     ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
     names = ",".join(dict.fromkeys(name for types in ignored for name in types))

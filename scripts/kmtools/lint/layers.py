@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks includes and imports against layers.toml: reports those that lead to a higher layer or
-form a cycle."""
+"""Checks includes and imports against the layers of layers.toml: reports those that lead to a
+higher layer or form a cycle."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.paths import ROOT, sources
+from kmtools.base.paths import ROOT, list_sources
 
 TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:kmarkers|compat)/[^>]+)>)', re.M)
-Edge = tuple[Path, Path]  # a file, and one that it includes or imports
+Edge = tuple[Path, Path]  # a file, and a file that it includes or imports
 
 
-def layer_of(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Return the layer of a file: the layer with the longest pattern that matches the path."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
 
-def includes(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield each include of a file of ours."""
+def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
+    """Yield each include of a source file in this tree by another."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
         for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
             used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
@@ -35,8 +35,8 @@ def includes(root: Path, files: set[Path]) -> Iterator[Edge]:
                 yield path, used
 
 
-def imports(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield each import of a module of ours."""
+def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
+    """Yield each import of a Python module in this tree by another."""
     for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
         for node in ast.walk(ast.parse((root / path).read_text(encoding="utf-8"))):
             names = [one.name for one in getattr(node, "names", ()) if isinstance(one, ast.alias)]
@@ -48,8 +48,8 @@ def imports(root: Path, files: set[Path]) -> Iterator[Edge]:
                     yield path, used
 
 
-def circles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each pair of names that lie on a common cycle."""
+def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a line for each pair of names that lie on a common cycle of edges."""
     after: dict[str, set[str]] = {}
     for user, used in edges:
         after.setdefault(user, set()).add(used)
@@ -59,23 +59,26 @@ def circles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
         return goal in new or any(reaches(one, goal, seen) for one in new)
 
     pairs = {tuple(sorted((a, b))) for a in after for b in after[a] if reaches(b, a, set())}
-    yield from (f"circle: {a} <-> {b}" for a, b in sorted(pairs) if a != b)
+    yield from (f"cycle: {a} <-> {b}" for a, b in sorted(pairs) if a != b)
 
 
-def breaches(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
-    """Yield each include or import in a tree that the table does not allow."""
-    files = set(sources(root))
-    for kind, ending, find in (("c", r"\.[ch]$", includes), ("python", r"\.py$", imports)):
+def find_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
+    """Yield a line for each include or import in a tree that the table does not allow."""
+    files = set(list_sources(root))
+    for kind, ending, find in (
+        ("c", r"\.[ch]$", list_includes),
+        ("python", r"\.py$", list_imports),
+    ):
         rooms, edges = [one["name"] for one in table[kind]], [*find(root, files)]
-        layers = {p: layer_of(p, table[kind]) for p in files if re.search(ending, p.name)}
-        yield from (f"{path}: is on no layer" for path in sorted(layers) if not layers[path])
+        layers = {p: find_layer(p, table[kind]) for p in files if re.search(ending, p.name)}
+        yield from (f"{path}: belongs to no layer" for path in sorted(layers) if not layers[path])
         for user, used in edges:
             mine, other = layers[user], layers[used]
             if not mine or not other or mine == other:
                 continue
             own = used.parts[0] in ("include", user.parts[0]) or mine.get("inside") or kind != "c"
             if other["name"] not in mine.get("knows", rooms[: rooms.index(mine["name"])]):
-                yield f"{user}: uses {used}: {mine['name']} may not know {other['name']}"
+                yield f"{user}: uses {used}: layer {mine['name']} may not use {other['name']}"
             elif not own and not other.get("open"):
                 yield f"{user}: uses {used}, a private header of {other['name']}"
-        yield from circles((str(a), str(b)) for a, b in edges)
+        yield from find_cycles((str(a), str(b)) for a, b in edges)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs all linters. A missing tool is a SKIP with the reason."""
+"""Runs all linters. A linter whose tool is missing is skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.paths import ROOT, sources
-from kmtools.base.processes import captured
+from kmtools.base.paths import ROOT, list_sources
+from kmtools.base.processes import capture_output
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
-from kmtools.lab.build import mirror, object_dir, run_make
-from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, fetching
+from kmtools.lab.build import object_dir, run_make, update_copy
+from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, printed
+from kmtools.runner.suite import Suite, log_output
 from kmtools.suites import kernelsuite
 
-# scripts/setup --lint lets pip install here the linters that Debian lacks.
+# scripts/setup --lint installs linters here with pip.
 LINTERS = ROOT / "build" / "lint" / "bin"
 RUFF, MYPY = [LINTERS / "ruff"], [LINTERS / "mypy", "--no-error-summary"]
 CONCISE = "--output-format=concise"
 COMPAT = Path("include/compat")
 COMMAND = Path("scripts/kmarkers")
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
-# The title of a commit, and a kernel version that contains it.
+# Matches a citation: the title of a commit, and the first kernel version that contains it.
 CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
 # REUSE-IgnoreStart
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
 # REUSE-IgnoreEnd
-# Files that cannot hold a comment, or that are not ours to license.
+# Suffixes of files that cannot contain a comment, or that are under another licence.
 UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
 
 # shellcheck reads a sourced file together with the file that sources it. SC2317 reports functions
 # that are called only through other functions as never called.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
-# W=1 runs kernel-doc, which needs perl.
 USUAL_SECONDS = 100.0
+# W=1 runs kernel-doc, which needs perl.
 LINT_TOOLS = ("sparse", "perl")
 
 
 @dataclass
 class Sources:
-    """The files of this tree by kind, relative to it."""
+    """The source files of this tree, as paths relative to its root."""
 
-    files: list[Path] = field(default_factory=lambda: sorted(sources(ROOT)))
+    files: list[Path] = field(default_factory=lambda: sorted(list_sources(ROOT)))
 
     def with_suffix(self, *suffixes: str) -> list[Path]:
-        """Return the files with one of these endings."""
+        """Return the files with one of these suffixes."""
         return [path for path in self.files if path.suffix in suffixes]
 
     def shell(self) -> list[Path]:
-        """Return scripts for a shell, without those that others source."""
+        """Return the shell scripts, except those that other scripts source."""
         found = [path for path in self.files if path.suffix == ".sh" or _is_shell(path)]
         text = "".join((ROOT / path).read_text() for path in found)
         sourced = {Path(name).name for name in re.findall(r"shellcheck .*\bsource=(\S+)", text)}
@@ -73,35 +73,37 @@ def _is_shell(path: Path) -> bool:
     return re.match(rb"#!.*\b(ba|da)?sh\b", first) is not None
 
 
-def output(words: Sequence[object], tool: str) -> list[str]:
-    """Run a tool over the tree; return its output if it found something."""
+def run_tool(words: Sequence[object], tool: str) -> list[str]:
+    """Run a tool in the root of the tree; return its output as lines if it exits with an error,
+    else no lines."""
     program = str(words[0])
     if shutil.which(program) is None:
         raise UnableError(f"{program} is not installed")
-    done = captured(words, ROOT)
+    done = capture_output(words, ROOT)
     said = (done.stdout + done.stderr).splitlines()
     return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
 
 
 def lint_checkpatch(tree: Sources) -> list[str]:
-    """Run the kernel's own style checker."""
-    script = checkpatch.ensure()
+    """Run the kernel's checkpatch.pl on every C file."""
+    script = checkpatch.ensure_script()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
         for path in tree.with_suffix(".c", ".h"):
-            words = checkpatch.command(script, path, Path(typedefs.name))
-            found += [line for line in output(words, "checkpatch") if line.strip()]
+            words = checkpatch.make_command(script, path, Path(typedefs.name))
+            found += [line for line in run_tool(words, "checkpatch") if line.strip()]
     return found
 
 
-def lint_kernel() -> catalogue.Kernel:
-    """Return the default kernel, in a tree that contains sparse and perl."""
+def prepare_lint_kernel() -> catalogue.Kernel:
+    """Return the default test kernel with a build environment that contains sparse and perl; unpack
+    that if it is missing."""
     entry = catalogue.find(catalogue.default_name())
-    kernel = kernels.ensure(entry)
+    kernel = kernels.ensure_kernel(entry)
     suite = f"{entry.suite}-lint"
     if not unpack.suite_dir(suite).is_dir():
         require_root("unpacking sparse")
-        with fetching(unpack.NEEDED_BYTES):
+        with hold_fetch_lock(unpack.NEEDED_BYTES):
             apt = PrivateApt(entry.suite)
             apt.update()
             headers = f"linux-headers-{kernel.release}"
@@ -111,48 +113,50 @@ def lint_kernel() -> catalogue.Kernel:
     return replace(kernel, suite=suite)
 
 
-def build_output(make_args: list[str], anew: bool = False) -> list[str]:
-    """Compile everything for the default kernel and return the warnings."""
+def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str]:
+    """Compile all modules for the default kernel and return the warnings; with `anew`, objects of
+    an earlier build are deleted first."""
     if anew:
         shutil.rmtree(object_dir(catalogue.default_name(), ROOT, "lint"), ignore_errors=True)
-    kernel = lint_kernel()
+    kernel = prepare_lint_kernel()
     objects = object_dir(kernel.name, ROOT, "lint")
-    mirror(ROOT, objects)
+    update_copy(ROOT, objects)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch, "log")
         code = run_make(kernel, objects, ["-s", "KMARKERS_TESTS=m", *make_args], log)
         text = log.read_text(errors="replace")
-    found = kernelsuite.findings(text)
+    found = kernelsuite.find_warnings(text)
     return found or (text.splitlines()[-10:] if code else [])
 
 
 def lint_names() -> list[str]:
-    """Check the names that objects of the w1 build define and use."""
-    found = build_output(["W=1"])
-    return found or names.breaches(object_dir(catalogue.default_name(), ROOT, "lint"))
+    """Check the symbols that the objects of a build with W=1 define and use."""
+    found = collect_build_warnings(["W=1"])
+    return found or names.find_name_faults(object_dir(catalogue.default_name(), ROOT, "lint"))
 
 
-def obstacle() -> str:
-    """Return why linters cannot run here, with the remedy."""
+def find_lint_obstacle() -> str:
+    """Return the reason why linters cannot run on this machine, with the remedy; else ""."""
     if (LINTERS / "mypy").exists():
         return ""
     return "the linters are missing: run scripts/setup --lint"
 
 
 def lint_compat(tree: Sources) -> list[str]:
-    """Find kernel versions outside of include/compat, and version checks that cite no commit."""
+    """Find kernel version checks outside of include/compat, and those inside that cite no
+    commit."""
     found = []
     for path in tree.with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
             if VERSIONS.search(line) and COMPAT not in path.parents:
                 found.append(f"{path}:{number}: {line.strip()}")
     for path in sorted((ROOT / COMPAT).glob("*.h")):
-        found += uncited(path.relative_to(ROOT))
+        found += find_uncited_checks(path.relative_to(ROOT))
     return found
 
 
-def uncited(path: Path) -> Iterator[str]:
-    """Yield the version checks of a file whose comment above cites no commit."""
+def find_uncited_checks(path: Path) -> Iterator[str]:
+    """Yield the version checks of a file that no comment with the citation of a commit precedes."""
     comment = ""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if line.startswith("/*"):
@@ -164,7 +168,7 @@ def uncited(path: Path) -> Iterator[str]:
 
 
 def lint_licence(tree: Sources) -> list[str]:
-    """Find files that do not name the licence at the top."""
+    """Find files that do not name the licence in their first three lines."""
     found = []
     for path in tree.files:
         if path.suffix in UNLICENSED_SUFFIXES and not _is_shell(path):
@@ -180,21 +184,22 @@ def lint_licence(tree: Sources) -> list[str]:
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": lint_compat,
     "licence": lint_licence,
-    "layers": lambda _: [*layers.breaches()],
-    "ruff": lambda _: output([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
-    "format": lambda _: output([*RUFF, "format", "--check", CONCISE, "."], "ruff format"),
-    "mypy": lambda tree: output([*MYPY, *tree.with_suffix(".py"), COMMAND], "mypy"),
-    "shellcheck": lambda tree: output([*SHELLCHECK, *tree.shell()], "shellcheck"),
+    "layers": lambda _: [*layers.find_violations()],
+    "ruff": lambda _: run_tool([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
+    "format": lambda _: run_tool([*RUFF, "format", "--check", CONCISE, "."], "ruff format"),
+    "mypy": lambda tree: run_tool([*MYPY, *tree.with_suffix(".py"), COMMAND], "mypy"),
+    "shellcheck": lambda tree: run_tool([*SHELLCHECK, *tree.shell()], "shellcheck"),
     "checkpatch": lint_checkpatch,
-    # Warnings for kernel developers, and static checks of address spaces, locks and types.
-    "w1": lambda _: build_output(["W=1"], anew=True),
+    # w1: the kernel's extra compiler warnings. sparse: static checks of address spaces, locks,
+    # types.
+    "w1": lambda _: collect_build_warnings(["W=1"], anew=True),
     "names": lambda _: lint_names(),
-    "sparse": lambda _: build_output(["W=1", "C=2"]),
+    "sparse": lambda _: collect_build_warnings(["W=1", "C=2"]),
 }
 
 
-def run(name: str, tree: Sources) -> Tally:
-    """Run one tool and print its result."""
+def run_linter(name: str, tree: Sources) -> Tally:
+    """Run one linter; print and return its result."""
     try:
         found = TOOLS[name](tree)
     except UnableError as error:
@@ -206,20 +211,20 @@ def run(name: str, tree: Sources) -> Tally:
     return Tally(failed=[f"{name}: {line}" for line in found]) if found else Tally(passed=1)
 
 
-def run_all(names: Iterable[str] = ()) -> Tally:
-    """Run the tools named, or every one."""
+def run_linters(names: Iterable[str] = ()) -> Tally:
+    """Run the named linters, or all; return the sum of their results."""
     total = Tally()
     tree = Sources()
     for name in names or TOOLS:
-        total.add(run(name, tree))
+        total.add(run_linter(name, tree))
     return total
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the requested linters; their output is shown if no other suite runs."""
+    """Return the suite of the requested linters; its output is shown if no other suite runs."""
     tools = ask.choice("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", ask.form == "named"
-    run = partial(run_all, tools)
+    run = partial(run_linters, tools)
     if alone:
-        return [Suite("lint", lambda _: run(), what, obstacle, USUAL_SECONDS, loud=True)]
-    return [Suite("lint", printed(run), what, obstacle, USUAL_SECONDS)]
+        return [Suite("lint", lambda _: run(), what, find_lint_obstacle, USUAL_SECONDS, loud=True)]
+    return [Suite("lint", log_output(run), what, find_lint_obstacle, USUAL_SECONDS)]

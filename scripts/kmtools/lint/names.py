@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks the symbols of objects with nm: reports names without a prefix, functions defined twice in
-a module, and objects with cyclic dependencies."""
+"""Checks the symbols of objects with nm: reports names without a prefix, functions that two files
+of a module define, and objects that depend on each other in a cycle."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.processes import captured
-from kmtools.lint.layers import TABLE, circles
+from kmtools.base.processes import capture_output
+from kmtools.lint.layers import TABLE, find_cycles
 
-# Macros make these names: the kernel's names, names of layouts of the same code, and symbols that
-# make a client depend on a module.
+# Matches symbols that macros generate: those of the kernel's macros, the code layouts of a
+# benchmark, and symbols that make a client depend on a module.
 MADE = re.compile(r"__|(init|cleanup)_module$|\w+\.|\w+_\d+$|\w+_tables_need_")
 
 
-def symbols(path: Path) -> list[tuple[str, str]]:
-    """Return the names of an object, each with nm's letter for it."""
-    done = captured(["nm", path])
+def read_symbols(path: Path) -> list[tuple[str, str]]:
+    """Return the symbols of an object, each as (name, type letter of nm), without those that macros
+    generate."""
+    done = capture_output(["nm", path])
     if done.returncode:
         raise UnableError(f"nm cannot read {path}: {done.stderr.strip()}")
     words = [line.split()[-2:] for line in done.stdout.splitlines()]
     return [(name, letter) for letter, name in words if not MADE.match(name)]
 
 
-def of_module(module: Path, root: Path) -> Iterator[str]:
-    """Yield each fault in the names of a module; the list of its objects is in the file beside
-    it."""
+def find_module_faults(module: Path, root: Path) -> Iterator[str]:
+    """Yield a line for each fault in the symbols of a module; the .mod file next to it lists its
+    objects."""
     listed = module.with_suffix(".mod").read_text().split()
     own = [root / name.removeprefix("/src/") for name in listed]
-    used = {path: symbols(path) for path in own}
+    used = {path: read_symbols(path) for path in own}
     owner = {name: path for path in own for name, letter in used[path] if letter in "TDBRA"}
     for name, path in sorted(owner.items()):
         if not name.startswith(tuple(TABLE["names"]["prefixes"])):
@@ -46,12 +47,12 @@ def of_module(module: Path, root: Path) -> Iterator[str]:
         for name, letter in used[path]
         if letter == "U" and name in owner
     ]
-    yield from circles(edges)
+    yield from find_cycles(edges)
 
 
-def breaches(root: Path) -> list[str]:
-    """Return the faults in the names of the modules that were built in a directory."""
+def find_name_faults(root: Path) -> list[str]:
+    """Return the faults in the symbols of all modules that were built in a directory."""
     modules = [path for path in sorted(root.glob("*/*.ko")) if path.parent.name != "tests"]
     if not modules:
         raise UnableError(f"no module was built in {root}")
-    return [line for module in modules for line in of_module(module, root)]
+    return [line for module in modules for line in find_module_faults(module, root)]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measuring: the folder of a run, and the tiers that fill it."""
+"""Measures the tiers of a run, and manages its folder."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the native benchmarks as `bench` does, with fresh seeds, for A/A comparisons."""
+"""Measures the native benchmarks like `bench`, with fresh seeds, for A/A comparisons."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kmtools.measure.run_cache import RunCache
 
 @dataclass(frozen=True)
 class Plan:
-    """The amounts of each run: `blocks` blocks per process, benchmarks by pattern (none for all),
-    and at most `budget` seconds; with `bursts` beside a process that uses a core in bursts."""
+    """The settings of each run: the number of blocks per process, patterns of benchmarks (none for
+    all), and the most seconds. `bursts` runs a neighbour process that uses a core in bursts."""
 
     blocks: int
     budget: float
@@ -25,25 +25,25 @@ class Plan:
     bursts: bool = False
 
 
-def silent(*_words: object, **_more: Any) -> None:
-    """Say nothing."""
+def report_nothing(*_words: object, **_more: Any) -> None:
+    """Ignore all arguments; stands in for functions that report progress."""
 
 
-def measure(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
-    """Return the samples of a run; runs of different numbers share no seed."""
+def measure_run(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
+    """Measure a run and return its samples; runs of different numbers share no seed."""
     seed = number * steering.most
     cache = RunCache()
-    beside = bursts.neighbour(seed) if plan.bursts else contextlib.nullcontext()
+    beside = bursts.run_neighbour(seed) if plan.bursts else contextlib.nullcontext()
     with tempfile.TemporaryDirectory() as scratch, beside:
         raw = Path(scratch) / "raw"
-        native.measure(
+        native.measure_processes(
             raw,
             blocks=plan.blocks,
             processes=steering.most,
             seed=seed,
-            benchmarks=choice.names(native.KMBENCH, plan.benchmarks, ()),
+            benchmarks=choice.matching_benchmarks(native.KMBENCH, plan.benchmarks, ()),
             budget=plan.budget,
-            steer=steering.begin(FULL["processes"], cache, silent, silent),
-            say=silent,
+            steer=steering.begin(FULL["processes"], cache, report_nothing, report_nothing),
+            say=report_nothing,
         )
         return cache.reader.load("native", raw)

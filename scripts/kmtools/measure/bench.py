@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kmtools.base import processes
-from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain, require_root
-from kmtools.base.files import publish
+from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain_error, require_root
+from kmtools.base.files import publish_directory
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import INDENT
 from kmtools.lab import accel, catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
-from kmtools.lab.machine import usable_accel
+from kmtools.lab.machine import find_usable_accel
 from kmtools.measure import benchmark_names, benchrun, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
 from kmtools.measure.progress_json import Events, JsonProgress
@@ -30,21 +30,22 @@ HERE = ("native", "vm", "icount")
 HOST = ("native", "metal")
 GUESTS = ("vm", "icount")
 
-# Blocks per tier, in user space per process. On the real CPU, intervals are then a fraction of a
-# cycle wide; under emulation, orders of magnitude can be told apart, from the fewest blocks that
-# location.py cuts into its batches; exact counts need two blocks, which must agree. Live benchmarks
-# run a program against the kernel's own code, see LIVE; in emulated ticks they only show that it
-# works, and 20 blocks of them took half of the time of a test kernel.
+# Blocks of each tier; `native`: blocks of each process, `processes`: number of processes. On the
+# real CPU, intervals are then a fraction of a cycle wide. Under emulation, only orders of magnitude
+# are meaningful, so `vm` has the fewest blocks that location.py needs for its batches. Exact counts
+# need two blocks, which must agree. Live benchmarks run a program against the kernel's own code,
+# see LIVE; in emulated ticks they only show that this works, and 20 blocks of them took half of the
+# time of a test kernel.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# Under KVM a test kernel gives cycles of the real CPU: it measures this multiple of the blocks, and
-# the live benchmarks of metal.
+# Under KVM a test kernel measures cycles of the real CPU, so it measures this multiple of the
+# blocks, and the live benchmarks of metal.
 KVM_TIMES = 20
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
-# The time to measure in user space, unless another is chosen: make bench shall take five minutes.
+# The default time to measure in user space, with which make bench takes five minutes.
 BUDGET_SECONDS = 150
 # The live benchmarks of each tier. Emulated times of whole programs would not be comparable with
 # the published ones, and the walk of getppid-pressure through memory has too many instructions to
@@ -54,12 +55,13 @@ LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
 
 
-def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = None) -> None:
-    """Run a command, whose output is shown, with further environment variables."""
+def run_command(words: Sequence[object], what: str, env: Mapping[str, str] | None = None) -> None:
+    """Run a command with its output shown and `env` added to the environment; raise FailedError,
+    with the step `what` in its message, if it fails."""
     try:
-        code = processes.run(words, env=env)
+        code = processes.run_program(words, env=env)
     except OSError as error:
-        raise FailedError(f"{what} failed: {explain(error)}") from error
+        raise FailedError(f"{what} failed: {explain_error(error)}") from error
     if code:
         raise FailedError(f"{what} failed: exit code {code}")
 
@@ -68,20 +70,20 @@ class Rows(Protocol):
     """The live view of a tier while it is measured; see resolving.py."""
 
     def at(self, benchmark: str) -> None:
-        """Note the benchmark that is measured in a guest."""
+        """Set the benchmark that is currently measured in a guest."""
 
     def add(self, folder: Path, process: int) -> None:
         """Judge the samples of one more process."""
 
     def lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """Return lines for a terminal, each with a colour."""
+        """Return the lines to show, each with a colour code."""
 
 
 @dataclass(frozen=True)
 class Steering:
-    """The interim analyses of a run in user space: `begin` takes the planned number of processes,
-    the cache of the run, and the functions for events and for lines; `most` is the largest number
-    of processes."""
+    """The interim analyses of a run in user space. `begin` is called with the planned number of
+    processes, the cache of the run, and functions that write events and lines; `most` is the
+    largest number of processes."""
 
     begin: Callable[[int, RunCache, Callable[..., None], Callable[[str], None]], native.Steer]
     most: int
@@ -98,9 +100,10 @@ class Bench:
         steering: Steering | None,
         rows: Callable[[str], Rows | None],
     ) -> None:
-        """`show` prints the table of a tier from the samples so far, before the next tier is
-        measured. Without `steering` the number of processes in user space is fixed. `rows` makes
-        the live view of a tier for a terminal, None for a line of progress alone."""
+        """Store what the steps need. `show` prints the table of a tier from the samples so far,
+        before the next tier is measured. Without `steering` the number of processes in user space
+        is fixed. `rows` makes the live view of a tier for a terminal, None for a line of progress
+        alone."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -123,9 +126,9 @@ class Bench:
             return
         self.progress.step("building kmbench", "20 s the first time")
         try:
-            command(userspace.make("bench"), "building kmbench")
+            run_command(userspace.build_make_command("bench"), "building kmbench")
         except FailedError:
-            if why := userspace.obstacle():
+            if why := userspace.find_compiler_obstacle():
                 raise UnableError(f"kmbench cannot be built: {why}") from None
             raise
 
@@ -140,12 +143,12 @@ class Bench:
             processes = self.steering.most
         rows = self.rows("native")
         with self.progress.watched(rows.lines if rows else None):
-            native.measure(
+            native.measure_processes(
                 self.run.raw("native"),
                 blocks=plan.amounts["native"],
                 processes=processes,
                 seed=plan.seed,
-                benchmarks=choice.names(program, plan.benchmarks, plan.variants),
+                benchmarks=choice.matching_benchmarks(program, plan.benchmarks, plan.variants),
                 budget=plan.budget or BUDGET_SECONDS,
                 steer=steer,
                 program=program,
@@ -155,14 +158,17 @@ class Bench:
             )
 
     def say(self, text: str) -> None:
-        """Print a line about the step that runs."""
+        """Print a line about the current step."""
         self.progress.say(f"{INDENT}{text}")
 
     def install_rest(self) -> None:
-        """Install the packages for test kernels and the page; later steps name the missing ones."""
-        self.progress.step("installing what the rest needs", "1 to 2 minutes the first time")
+        """Install the packages for test kernels and the page. A failure is ignored here: later
+        steps name the missing packages."""
+        self.progress.step(
+            "installing packages for test kernels and the page", "1 to 2 minutes the first time"
+        )
         with contextlib.suppress(FailedError):
-            command([ROOT / "scripts" / "setup", "--bench"], "setting up")
+            run_command([ROOT / "scripts" / "setup", "--bench"], "setting up")
         importlib.invalidate_caches()
 
     def prepare_guest(self) -> None:
@@ -170,10 +176,10 @@ class Bench:
         require_root("building for a test kernel")
         kernel = self.run.plan.kernel
         self.progress.step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
-        kernels.fetch([kernel])
+        kernels.fetch_kernels([kernel])
         self.run.require_release(catalogue.require(kernel).release)
         if "vm" in self.guests:
-            found = usable_accel(kernel, self.say)
+            found = find_usable_accel(kernel, self.say)
             self.real_guest = not accel.is_emulated(found.name)
             self.say(found.line)
         self.progress.step(f"building the modules for {kernel}", "40 s the first time")
@@ -198,7 +204,7 @@ class Bench:
             self.progress.share(done, total, benchmark)
 
         with self.progress.watched(rows.lines if rows else None):
-            guest.measure(
+            guest.measure_in_guest(
                 tier,
                 plan.kernel,
                 self.modules,
@@ -213,21 +219,21 @@ class Bench:
             )
 
     def in_kernel(self) -> Sequence[str]:
-        """Patterns of the benchmarks to measure in a kernel; none for all."""
+        """Return patterns of the benchmarks to measure in a kernel; none for all."""
         plan = self.run.plan
         return plan.benchmarks or (QUICK_GUEST if plan.quick and not plan.module else ())
 
     def times(self, tier: str) -> int:
-        """The factor by which a tier measures more than the planned blocks; 1 if the user chose
-        them."""
+        """Return the factor by which a tier measures more than the planned blocks; 1 if the user
+        chose them."""
         return KVM_TIMES if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
 
     def live(self, tier: str) -> guest.Live:
-        """The live benchmarks that are wanted in a tier."""
+        """Return the live benchmarks to measure in a tier."""
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0) * self.times(tier)
         live = () if plan.module else LIVE["metal" if self.times(tier) > 1 else tier]
-        wanted = [name for name in live if benchmark_names.fits(name, plan.benchmarks)]
+        wanted = [name for name in live if benchmark_names.matches_any(name, plan.benchmarks)]
         return guest.Live(blocks, wanted) if blocks and wanted else guest.NONE_LIVE
 
     def measure_metal(self) -> None:
@@ -238,7 +244,7 @@ class Bench:
         partial = raw.with_name("metal.partial")
         shutil.rmtree(partial, ignore_errors=True)
         config = ROOT / "build" / "bench-host.conf"
-        words = guest.settings(
+        words = guest.make_settings(
             plan.amounts["metal"], plan.seed, self.live("metal"), plan.benchmarks
         )
         partial.mkdir(parents=True)
@@ -249,23 +255,24 @@ class Bench:
             "CONFIG": str(config),
             "KMLIVE": str(guest.KMLIVE),
         }
-        command(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
-        publish(partial, raw)
+        run_command(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
+        publish_directory(partial, raw)
 
     def attempt(self, tiers: Sequence[str], work: str, *words: str) -> bool:
-        """Do a step for some tiers; if it fails, keep the reason and print it."""
+        """Run the method `work` for some tiers; if it fails, store the reason and print it. Returns
+        True if it succeeded."""
         try:
             getattr(self, work)(*words)
         except FailedError as error:
             return self.give_up(tiers, str(error), failed=True)
         except OBSTACLES as error:
-            return self.give_up(tiers, explain(error), failed=False)
+            return self.give_up(tiers, explain_error(error), failed=False)
         finally:
             self.progress.close()
         return True
 
     def give_up(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
-        """Keep and print why tiers are not measured."""
+        """Store and print the reason why tiers are not measured. Returns False."""
         print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}
@@ -274,7 +281,7 @@ class Bench:
         return False
 
     def tier_done(self, tier: str) -> None:
-        """Check the samples of a tier; print the table of the first one, native."""
+        """Check the samples of a measured tier; for native, which is the first, print its table."""
         self.run.obstacles.pop(tier, None)
         self.run.save()
         try:
@@ -282,7 +289,9 @@ class Bench:
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.set_aside(tier)
-            self.give_up([tier], f"its samples are no good; they are kept in {kept}", failed=True)
+            self.give_up(
+                [tier], f"its samples cannot be used; they are kept in {kept}", failed=True
+            )
             return
         self.events.tell("tier", tier=tier, measured=True)
         if tier == "native":
@@ -290,9 +299,10 @@ class Bench:
             self.show(tier, self.cache)
 
     def merge(self) -> None:
-        """Write the run from the samples so far, and keep them in the cache."""
-        self.cache.raws = collect.merge(self.run.path, reader=self.cache.reader)
-        collect.tell(self.run.path, self.cache.raws)
+        """Write samples.csv and env.json from the samples so far, and store the samples in the
+        cache."""
+        self.cache.raws = collect.merge_run(self.run.path, reader=self.cache.reader)
+        collect.print_totals(self.run.path, self.cache.raws)
 
     def measure(self) -> None:
         """Measure the missing tiers: user space first, before anything is downloaded."""
@@ -300,7 +310,7 @@ class Bench:
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
-        # A guest needs none of the programs to measure the benchmarks of an external module.
+        # To measure the benchmarks of an external module, a guest needs no program.
         if not self.run.plan.module and not self.attempt(needing, "build_native"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
@@ -327,11 +337,11 @@ def gather_modules(target: Path) -> Path:
     return target
 
 
-def plan(
+def make_plan(
     tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
 ) -> Plan:
-    """The plan of a new run on this machine; `chosen` has the fields of CHOSEN, None or empty where
-    nothing is chosen. A chosen number of blocks applies to each tier."""
+    """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN, None or
+    empty where nothing is chosen. A chosen number of blocks applies to each tier."""
     blocks = chosen.get("blocks")
     amounts = {
         name: blocks if blocks and name != "processes" else number
@@ -350,6 +360,6 @@ def plan(
         budget=chosen.get("budget") or 0,
         program=chosen.get("program") or "",
         module=chosen.get("module") or "",
-        source=benchrun.source_now(chosen.get("program") or "", chosen.get("module") or ""),
-        machine=benchrun.machine_now(),
+        source=benchrun.identify_sources(chosen.get("program") or "", chosen.get("module") or ""),
+        machine=benchrun.identify_machine(),
     )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names of all benchmarks and variants, known before anything is built.
+"""Reads the names of all benchmarks and variants from benchmarks.csv, so that they are known before
+anything is built.
 
-benchmarks.csv has them. Its column `found` says where: `native` in user space alone, `kernel` in
-kernels alone, "" in both. Tests compare it with what kmbench lists, and `make check` with what is
-counted in a test kernel.
+The column `found` of the table is the place of a benchmark: `native` in user space alone, `kernel`
+in kernels alone, "" in both. Tests compare the table with the list that kmbench prints, and
+`make check` with the benchmarks that a test kernel counts.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ NATIVE, KERNEL = "native", "kernel"
 Names = Mapping[str, Sequence[str]]
 
 
-def place_of(tier: str) -> str:
-    """The place of a tier's benchmarks, as in the column `found` of the table."""
+def table_place(tier: str) -> str:
+    """Return the place of a tier's benchmarks, as in the column `found` of the table."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
-def read(places: Collection[str]) -> dict[str, list[str]]:
-    """The benchmarks of some places, and the variants of each."""
+def read_names(places: Collection[str]) -> dict[str, list[str]]:
+    """Return the benchmarks of some places, and the variants of each."""
     found: dict[str, list[str]] = {}
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -36,19 +37,21 @@ def read(places: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def fits(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name matches one of some patterns; without patterns every name does."""
+def matches_any(name: str, patterns: Sequence[str]) -> bool:
+    """Return True if a name matches one of the patterns, or if there are no patterns."""
     return not patterns or any(fnmatchcase(name, one) for one in patterns)
 
 
-def check(names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str) -> None:
-    """Check that every pattern matches a name; UnableError names one that does not, and the names
-    in `where`."""
+def check_patterns(
+    names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
+) -> None:
+    """Check that every pattern matches a name. UnableError names a pattern that does not, and the
+    names in `where`."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
             raise UnableError(f"no benchmark in {where} matches {one!r}; there are {there}")
-    fit = {name: own for name, own in names.items() if fits(name, benchmarks)}
+    fit = {name: own for name, own in names.items() if matches_any(name, benchmarks)}
     for one in variants:
         every = dict.fromkeys(variant for own in fit.values() for variant in own)
         if not any(fnmatchcase(variant, one) for variant in every):
@@ -57,15 +60,17 @@ def check(names: Names, benchmarks: Sequence[str], variants: Sequence[str], wher
             raise UnableError(f"no variant{whose} matches {one!r}; there are {there}")
 
 
-def check_tiers(tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]) -> None:
-    """Check patterns against what some tiers have."""
+def check_tier_patterns(
+    tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]
+) -> None:
+    """Check patterns against the benchmarks of some tiers."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
-    check(read({place_of(tier) for tier in tiers}), benchmarks, variants, where)
+    check_patterns(read_names({table_place(tier) for tier in tiers}), benchmarks, variants, where)
 
 
-def unlisted(names: Collection[tuple[str, str]], place: str) -> list[str]:
-    """The benchmarks and variants of a place that the table lacks."""
-    there = read({place})
+def find_unlisted(names: Collection[tuple[str, str]], place: str) -> list[str]:
+    """Return the benchmarks and variants of a place that the table lacks."""
+    there = read_names({place})
     return sorted(
         f"{benchmark}:{variant}"
         for benchmark, variant in names

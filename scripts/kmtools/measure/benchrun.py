@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folder of a run of make bench: its plan, and its measured and missing tiers.
+"""Manages the folder of a run of make bench: its plan, and its measured and missing tiers.
 
-raw/<tier> is there once all samples of the tier are. run.json holds the plan and, for each tier
-that could not be measured, the reason. A resumed run must fit the plan.
+The folder raw/<tier> exists once all samples of the tier are complete. run.json holds the plan and,
+for each tier that could not be measured, the reason. A resumed run must fit the plan.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import UnableError, explain
-from kmtools.base.files import write_whole
-from kmtools.base.paths import ROOT, sources
+from kmtools.base.errors import UnableError, explain_error
+from kmtools.base.files import write_atomically
+from kmtools.base.paths import ROOT, list_sources
 from kmtools.measure import hostenv
 
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
 # The sources of the measured programs and modules.
 MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher", "sdt")
-# The frequency of a CPU changes all the time, so it does not identify the machine.
+# A property that does not identify the machine, because it changes all the time.
 UNSTEADY = "cpu_MHz"
 CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program", "module")
 
@@ -39,9 +39,9 @@ class Plan:
     """The tiers, kernel and amounts of a run; all its parts are measured under the same plan.
 
     `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
-    chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the usual one;
-    `program` is a program with benchmarks of its own, `module` the source folder of a module with
-    benchmarks of its own; either may be empty.
+    chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the default;
+    `program` is the path of an external program with benchmarks, `module` the source folder of an
+    external module with benchmarks; either may be empty.
     """
 
     tiers: Sequence[str]
@@ -59,32 +59,33 @@ class Plan:
     machine: Mapping[str, Any] = field(default_factory=dict)
 
 
-def source_now(program: str = "", module: str = "") -> dict[str, Any]:
-    """The commit of the sources, and a hash of the measured sources, of an external program, and of
-    the sources of an external module."""
+def identify_sources(program: str = "", module: str = "") -> dict[str, Any]:
+    """Return the commit of the sources, and one hash of the measured sources, of an external
+    program, and of the sources of an external module."""
     digest = hashlib.sha256(Path(program).read_bytes() if program else b"")
     for part in (*MEASURED, *([module] if module else ())):
-        for path in sorted(sources(ROOT / part)):
+        for path in sorted(list_sources(ROOT / part)):
             content = (ROOT / part / path).read_bytes()
             digest.update(
                 f"{part}/{path} {len(content)}\n".encode(errors="surrogateescape") + content
             )
-    return {"commit": hostenv.source()["commit"], "sha256": digest.hexdigest()}
+    return {"commit": hostenv.describe_source()["commit"], "sha256": digest.hexdigest()}
 
 
-def machine_now() -> dict[str, Any]:
-    """The properties of the machine that numbers depend on and that a reboot may change."""
-    cpu = {key: value for key, value in hostenv.cpu().items() if key != UNSTEADY}
-    gcc = hostenv.first_line(hostenv.output_of("gcc", "--version"))
+def identify_machine() -> dict[str, Any]:
+    """Return the properties of the machine that affect results and that a reboot may change."""
+    cpu = {key: value for key, value in hostenv.describe_cpu().items() if key != UNSTEADY}
+    gcc = hostenv.first_line(hostenv.command_output("gcc", "--version"))
     return {**cpu, "running kernel": platform.release(), "gcc": gcc}
 
 
-def difference(was: Plan, now: Plan) -> str:
-    """The difference that keeps a run from being resumed, as a sentence; empty if there is none."""
+def find_difference(was: Plan, now: Plan) -> str:
+    """Return the difference between two plans that prevents resuming a run, as a sentence; empty if
+    there is none."""
     for name in ("tiers", "kernel", "seed", "quick", "amounts", *CHOSEN):
         before, here = getattr(was, name), getattr(now, name)
         if before != here:
-            return f"its {name} is {before}, and what was asked for is {here}"
+            return f"its {name} is {before}, but {here} was requested"
     if was.source.get("sha256") != now.source.get("sha256"):
         commits = [str(plan.source.get("commit"))[:12] for plan in (was, now)]
         return f"the sources have changed since (commit {commits[0]} then, {commits[1]} now)"
@@ -96,23 +97,24 @@ def difference(was: Plan, now: Plan) -> str:
 
 
 class Run:
-    """A run's folder."""
+    """The folder of a run, with its plan and its state."""
 
     def __init__(self, path: Path, plan: Plan, made: bool = False) -> None:
-        """`made` says that this process made the folder, and may remove it if it stays empty."""
+        """`made` is True if this process made the folder, and may remove it if it stays empty."""
         self.path = path
         self.made = made
         self.plan = plan
         self.release = ""
-        # For each tier that could not be measured: whether it failed, and why.
+        # For each tier that could not be measured: `failed`, true if a step failed, and `why`, the
+        # reason.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
     def raw(self, tier: str) -> Path:
-        """The folder of the samples of a tier."""
+        """Return the folder of the samples of a tier."""
         return self.path / "raw" / tier
 
     def has(self, tier: str) -> bool:
-        """Whether all samples of a tier are there."""
+        """Return True if all samples of a tier are complete."""
         return self.raw(tier).is_dir()
 
     def set_aside(self, tier: str) -> Path:
@@ -121,22 +123,23 @@ class Run:
         return self.raw(tier).rename(next(path for path in names if not path.exists()))
 
     def measured(self) -> list[str]:
-        """The tiers whose samples are there."""
+        """Return the tiers whose samples are complete."""
         return [tier for tier in self.plan.tiers if self.has(tier)]
 
     def holds_samples(self) -> bool:
-        """Whether there are samples that a resumed run could keep."""
+        """Return True if there are samples that a resumed run could use."""
         found = self.path.glob("raw/**/*.csv")
         return any(path.parent.suffix != ".partial" for path in found)
 
     def save(self) -> None:
-        """Write the plan and the obstacles."""
+        """Write the plan and the reasons for missing tiers to run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
-        write_whole(self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        write_atomically(self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
     def require_release(self, release: str) -> None:
-        """Raise UnableError if the test kernel is another one than that measured before."""
+        """Raise UnableError if the release of the test kernel differs from that of samples measured
+        before."""
         if release == self.release:
             return
         if self.release and any(self.has(tier) for tier in ("vm", "icount")):
@@ -148,8 +151,9 @@ class Run:
         self.save()
 
 
-def create(plan: Plan) -> Run:
-    """Make a new folder, named after the time in UTC; an existing one is never used."""
+def create_run(plan: Plan) -> Run:
+    """Make the folder of a new run, named after the time in UTC; an existing folder is never
+    used."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
         run = Run(LOCAL / name, plan, made=True)
@@ -161,23 +165,23 @@ def create(plan: Plan) -> Run:
         except OSError as error:
             with suppress(OSError):
                 run.path.rmdir()
-            raise UnableError(f"results cannot be written: {explain(error)}") from None
+            raise UnableError(f"results cannot be written: {explain_error(error)}") from None
         return run
     raise UnableError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
 
 
-def find(name: str) -> Path:
-    """The folder of RESUME=: a name in results/local, or a path."""
+def find_run(name: str) -> Path:
+    """Return the folder of a run to resume, given as a name in results/local or as a path."""
     for path in (LOCAL / name, Path(name)):
         if (path / RECORD).is_file():
             return path.resolve()
     folders = {path.parent.resolve().name for path in LOCAL.glob(f"*/{RECORD}")}
     known = ", ".join(sorted(folders)[-5:]) or "none"
-    raise UnableError(f"no run {name!r} can go on: there is no {RECORD} of it; there are: {known}")
+    raise UnableError(f"no run {name!r} to resume: {RECORD} is missing; there are: {known}")
 
 
-def load(path: Path) -> Run:
-    """Read a run from its folder."""
+def load_run(path: Path) -> Run:
+    """Read the plan and the state of a run from its folder."""
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
         names = [key for key in Plan.__dataclass_fields__ if key in record]
@@ -190,8 +194,9 @@ def load(path: Path) -> Run:
 
 
 @contextmanager
-def tidied(run: Run) -> Iterator[Run]:
-    """Remove partial files, and the folder if it was made here and holds no sample."""
+def remove_leftovers(run: Run) -> Iterator[Run]:
+    """At the end of the block, remove partial files, and the folder if this process made it and it
+    holds no sample."""
     try:
         yield run
     finally:
@@ -202,8 +207,9 @@ def tidied(run: Run) -> Iterator[Run]:
             shutil.rmtree(run.path, ignore_errors=True)
 
 
-def describe(run: Run) -> dict[str, Any]:
-    """The part of env.json about the whole run: whether it is quick, and its missing tiers."""
+def describe_run(run: Run) -> dict[str, Any]:
+    """Return the part of env.json about the whole run: whether it is quick, and its missing
+    tiers."""
     unknown = {"failed": False, "why": "the run ended before"}
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]

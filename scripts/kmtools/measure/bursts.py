@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A neighbour process that uses a core in bursts, to test measurements beside it.
+"""Runs a neighbour process that uses a core in bursts, to test measurements beside it.
 
 `python bursts.py SEED` is busy and idle in turn, each for a random time whose mean is MEAN_SECONDS,
 until its standard input ends, as it does when its parent has gone.
@@ -38,9 +38,9 @@ def be_busy(seconds: float) -> bool:
     return False
 
 
-def run(seed: int) -> None:
-    """Be busy and idle in turn until the standard input ends; ignore Ctrl-C, which reaches all
-    processes of the terminal."""
+def run_bursts(seed: int) -> None:
+    """Be busy and idle in turn until the standard input ends; ignore SIGINT, which the terminal
+    sends to all of its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     rng = random.Random(seed)
     while not be_busy(rng.expovariate(1 / MEAN_SECONDS)):
@@ -49,8 +49,8 @@ def run(seed: int) -> None:
 
 
 @contextmanager
-def neighbour(seed: int) -> Iterator[None]:
-    """Run the neighbour in another process while the context lasts."""
+def run_neighbour(seed: int) -> Iterator[None]:
+    """During the block, run the neighbour in another process."""
     with subprocess.Popen([sys.executable, __file__, str(seed)], stdin=subprocess.PIPE) as process:
         try:
             yield
@@ -60,4 +60,4 @@ def neighbour(seed: int) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    run(int(sys.argv[1]))
+    run_bursts(int(sys.argv[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The user's selection of benchmarks and variants, by pattern, and of amounts.
+"""Parses the user's selection of benchmarks and variants, by pattern, and of amounts.
 
 Patterns are those of a shell: `marker-*`. A chosen variant comes with the baseline of its benchmark
 and the A/A clone, which its verdict needs.
@@ -17,21 +17,21 @@ from time import monotonic
 
 from kmtools.base.errors import UnableError
 from kmtools.measure import benchmark_names
-from kmtools.measure.native import lines_of
+from kmtools.measure.native import read_lines
 from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
 MOST_BLOCKS, MOST_SEED = 100_000, 2**32 - 1
 # The characters of a pattern: those of names of benchmarks and variants, and wildcards.
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
-# Limits of a program's list of benchmarks: its time, and its lines.
+# Limits of a program's list of benchmarks: the seconds that it may take, and its lines.
 LIST_SECONDS = 30
 MOST_LINES = 10_000
 DURATION = re.compile(r"(\d{1,6})(s|m|h|)")
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-def patterns(text: str) -> list[str]:
+def parse_patterns(text: str) -> list[str]:
     """Parse a list of patterns, with commas between them."""
     found = text.split(",")
     for one in found:
@@ -40,33 +40,33 @@ def patterns(text: str) -> list[str]:
     return found
 
 
-def whole_number(text: str, most: int, least: int) -> int:
+def parse_whole_number(text: str, most: int, least: int) -> int:
     """Parse a whole number in a range."""
     if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
     return int(text)
 
 
-def blocks(text: str) -> int:
-    """Parse a number of blocks."""
-    return whole_number(text, MOST_BLOCKS, 1)
+def parse_blocks(text: str) -> int:
+    """Parse a number of blocks, from 1 to MOST_BLOCKS."""
+    return parse_whole_number(text, MOST_BLOCKS, 1)
 
 
-def seed(text: str) -> int:
-    """Parse a seed; the seeds of later processes follow it."""
-    return whole_number(text, MOST_SEED, 0)
+def parse_seed(text: str) -> int:
+    """Parse the seed of the first process; those of later processes follow it."""
+    return parse_whole_number(text, MOST_SEED, 0)
 
 
-def budget(text: str) -> int:
-    """Parse a time, in seconds unless it ends in m or h; returns seconds."""
+def parse_budget(text: str) -> int:
+    """Parse a time, in seconds unless it ends in m or h; return seconds."""
     match = DURATION.fullmatch(text)
     if not match or not int(match[1]):
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90, 90s, 5m or 1h")
     return int(match[1]) * SECONDS[match[2]]
 
 
-def listed(text: str) -> dict[str, list[str]]:
-    """The benchmarks that kmbench lists, and the variants of each."""
+def parse_benchmark_list(text: str) -> dict[str, list[str]]:
+    """Return the benchmarks in the output of `kmbench list`, and the variants of each."""
     found = {}
     for line in text.splitlines():
         name, _, variants = line.partition(":")
@@ -74,9 +74,11 @@ def listed(text: str) -> dict[str, list[str]]:
     return found
 
 
-def names(program: object, wanted: Sequence[str], variants: Sequence[str]) -> list[str]:
-    """The benchmarks of a program that match, in its order; those that have no such variant are
-    left out. Every pattern must match something; UnableError names one that does not."""
+def matching_benchmarks(
+    program: object, wanted: Sequence[str], variants: Sequence[str]
+) -> list[str]:
+    """Return the benchmarks of a program that match, in its order, without those that have no
+    matching variant. Every pattern must match a name; UnableError names one that does not."""
     if not wanted and not variants:
         return []
     words = [str(program), "list"]
@@ -84,26 +86,33 @@ def names(program: object, wanted: Sequence[str], variants: Sequence[str]) -> li
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             assert process.stdout is not None
-            lines = list(islice(lines_of(process.stdout, lambda: until), MOST_LINES))
+            lines = list(islice(read_lines(process.stdout, lambda: until), MOST_LINES))
         except TimeoutError:
-            raise UnableError(f"{program} list does not end: it is not used like kmbench") from None
+            raise UnableError(
+                f"{program} list does not end: its command line differs from that of kmbench"
+            ) from None
         finally:
             process.kill()
-    there = listed("\n".join(lines))
-    benchmark_names.check(there, wanted, variants, "user space")
-    fit = [name for name in there if benchmark_names.fits(name, wanted)]
-    return [name for name in fit if any(benchmark_names.fits(one, variants) for one in there[name])]
+    there = parse_benchmark_list("\n".join(lines))
+    benchmark_names.check_patterns(there, wanted, variants, "user space")
+    fit = [name for name in there if benchmark_names.matches_any(name, wanted)]
+    return [
+        name
+        for name in fit
+        if any(benchmark_names.matches_any(one, variants) for one in there[name])
+    ]
 
 
-def only(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
-    """The samples of the chosen variants, and of what these are compared with."""
+def select_variants(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
+    """Return the samples of the chosen variants, and of the baselines and A/A clones of their
+    benchmarks."""
     groups: dict[str, list[Sample]] = defaultdict(list)
     for row in rows:
         groups[row.benchmark].append(row)
     kept = []
     for own in groups.values():
         there = {row.variant for row in own}
-        wanted = {name for name in there if benchmark_names.fits(name, variants)}
+        wanted = {name for name in there if benchmark_names.matches_any(name, variants)}
         if wanted:
             baselines = {name for name in there if f"{name}{CLONE_SUFFIX}" in there}
             wanted |= baselines | {f"{name}{CLONE_SUFFIX}" for name in baselines}

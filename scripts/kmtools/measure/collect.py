@@ -19,14 +19,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import explain
-from kmtools.base.files import write_whole
+from kmtools.base.errors import explain_error
+from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import read_json
 from kmtools.measure import benchrun, choice, disturbance, hostenv, hwcounters, rundir, samples
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
-# The file with the output of scripts/target/machine.sh, in a raw folder of another machine.
+# In a raw folder of another machine, the file with the output of scripts/target/machine.sh.
 MACHINE = "machine"
 
 
@@ -42,12 +42,13 @@ class RawDir:
 
 
 def read_key_values(path: Path) -> dict[str, str]:
-    """A file of key=value lines; blank lines and lines starting with # are skipped."""
+    """Return the content of a file of key=value lines; blank lines and lines starting with # are
+    skipped."""
     values: dict[str, str] = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise RunError(explain(error)) from error
+        raise RunError(explain_error(error)) from error
     except UnicodeDecodeError as error:
         raise RunError(f"{path}: {error}") from error
     for number, line in enumerate(lines, 1):
@@ -60,8 +61,8 @@ def read_key_values(path: Path) -> dict[str, str]:
     return values
 
 
-def describe(name: str, path: Path) -> rundir.Tier:
-    """The tier of a raw directory, from its env and vm.json."""
+def describe_tier(name: str, path: Path) -> rundir.Tier:
+    """Return the tier of a raw directory, from its files env and vm.json."""
     if not path.is_dir():
         raise RunError(f"{path}: not a directory")
     env, file = read_key_values(path / "env"), path / "vm.json"
@@ -74,7 +75,8 @@ def describe(name: str, path: Path) -> rundir.Tier:
 
 
 def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
-    """Check that every block has the same windows, all at one layout; else the file was cut."""
+    """Check that every block has the same windows, all at one layout; RunError if not, as in a
+    truncated file."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
     layouts: dict[int, int] = {}
     last_line: dict[int, str] = {}
@@ -100,9 +102,9 @@ def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
             raise RunError(f"{path}: {variant} ran at one loop count; a slope needs two")
 
 
-def read_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
-    """The validated samples of one raw CSV file."""
-    rows = list(samples.read_raw(path, tier, process))
+def read_checked_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
+    """Return the samples of one raw CSV file, after all checks."""
+    rows = list(samples.read_raw_samples(path, tier, process))
     if not rows:
         raise RunError(f"{path}:2: no samples")
     check_blocks(rows, path)
@@ -110,14 +112,15 @@ def read_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
 
 
 def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
-    """Add the samples of one process. Its blocks follow those of earlier processes, whose number
-    is in `blocks` for each benchmark. The cycles of an emulated CPU are dropped."""
+    """Add the samples of one process to `raw`. Its blocks are numbered after those of earlier
+    processes; `blocks` has their number for each benchmark. The core cycles of an emulated CPU are
+    dropped."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
     for file in files:
         first = blocks[file.stem]
-        for sample in read_raw(file, raw.tier, process):
+        for sample in read_checked_raw(file, raw.tier, process):
             cycles = None if raw.tier.emulated else sample.core_cycles
             raw.dropped_cycles += cycles != sample.core_cycles
             block = first + sample.block
@@ -127,24 +130,24 @@ def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) ->
 
 class Reader:
     """Reads the raw directories of a run, one of each tier. The files of a process are read once,
-    also if the directory is read again when more processes have ended."""
+    even if the directory is read again after more processes have ended."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
     def load(self, name: str, path: Path, most: int | None = None) -> RawDir:
-        """Validate a raw directory: all processes, or the first `most`, which must be no fewer than
-        before. The samples are added to the RawDir returned before."""
+        """Validate and read a raw directory: all processes, or the first `most`, which must be no
+        fewer than before. The samples are added to the RawDir returned before."""
         count = len(list(path.glob("process-*"))) if most is None else most
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: CSV files both in it and in folders of processes")
-        tier = describe(name, parts[0])
-        counted = disturbance.total([read_key_values(part / "env") for part in parts])
+        tier = describe_tier(name, parts[0])
+        counted = disturbance.sum_counters([read_key_values(part / "env") for part in parts])
         raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
         raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
-        raw.counted = hwcounters.merged(parts)
-        with samples.uncollected():
+        raw.counted = hwcounters.merge_events(parts)
+        with samples.pause_gc():
             for number, part in enumerate(parts[done:], done + 1):
                 load_process(raw, part, number, blocks)
         self._known[name] = raw, blocks, len(parts)
@@ -152,12 +155,13 @@ class Reader:
 
 
 def load_raw(name: str, path: Path, most: int | None = None) -> RawDir:
-    """Validate a raw directory: all processes, or the first `most`."""
+    """Validate and read a raw directory: all processes, or the first `most`."""
     return Reader().load(name, path, most)
 
 
 def check_distinct(raws: Sequence[RawDir]) -> None:
-    """Refuse two raw directories of one tier and kernel: statistics could not separate them."""
+    """Raise RunError for two raw directories of one tier and kernel, which statistics could not
+    separate."""
     seen: dict[tuple[str, str], Path] = {}
     for raw in raws:
         key = (raw.tier.tier, raw.tier.kernel)
@@ -167,8 +171,8 @@ def check_distinct(raws: Sequence[RawDir]) -> None:
 
 
 def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
-    """The machine of a run: this one, unless the raw folders say that it was another. RunError if
-    they name several."""
+    """Return the description of the machine of a run: this one, unless the raw folders have the
+    properties of another. RunError if they are of several machines."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
     if not told:
@@ -180,7 +184,7 @@ def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
 
 
 def tier_entry(raw: RawDir) -> dict[str, Any]:
-    """The entry of a tier in env.json."""
+    """Return the entry of a tier in env.json."""
     return {
         "tier": raw.tier.tier,
         "kernel": raw.tier.kernel,
@@ -193,7 +197,7 @@ def tier_entry(raw: RawDir) -> dict[str, Any]:
         "cycle_fields_dropped": raw.dropped_cycles,
         "env": dict(raw.tier.env),
         "vm": dict(raw.tier.vm) or None,
-        "counters": hwcounters.entries(raw.counted),
+        "counters": hwcounters.make_entries(raw.counted),
     }
 
 
@@ -201,11 +205,11 @@ def write_run(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
     """Write samples.csv and env.json, each in one step."""
     run.mkdir(parents=True, exist_ok=True)
     samples.write_samples(run / "samples.csv", (row for raw in raws for row in raw.rows))
-    write_whole(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
+    write_atomically(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 
 def switch_latest(run: Path) -> None:
-    """Make the link `latest` beside the run point to it, in one rename."""
+    """Point the link `latest` beside the run to it, by one rename."""
     link = run.parent / "latest"
     if run.name == link.name or (link.exists() and not link.is_symlink()):
         return
@@ -215,20 +219,20 @@ def switch_latest(run: Path) -> None:
     os.replace(fresh, link)
 
 
-def chosen(raw: RawDir, variants: Sequence[str]) -> RawDir:
-    """The raw directory without the samples of variants that the user did not choose."""
-    kept = replace(raw, rows=choice.only(raw.rows, variants)) if variants else raw
+def keep_chosen_variants(raw: RawDir, variants: Sequence[str]) -> RawDir:
+    """Return the raw directory without the samples of variants that the user did not choose."""
+    kept = replace(raw, rows=choice.select_variants(raw.rows, variants)) if variants else raw
     if not kept.rows:
         raise RunError(f"{raw.path}: no variant matches {', '.join(variants)}")
     return kept
 
 
-def merge(
+def merge_run(
     path: Path, named: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
-    """Validate raw directories, by default those of the run, and write the run; returns them.
+    """Validate raw directories, by default those of the run, and write the run; return them.
     `reader` may have read those of the run before."""
-    run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
+    run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw(tier)) for tier in run.measured()] if run else []
     if not named and not own:
         rundir.require_run(path)
@@ -238,20 +242,22 @@ def merge(
     else:
         assert run is not None
         reader = reader or Reader()
-        raws = [chosen(reader.load(tier, raw), run.plan.variants) for tier, raw in own]
+        raws = [
+            keep_chosen_variants(reader.load(tier, raw), run.plan.variants) for tier, raw in own
+        ]
     check_distinct(raws)
     env = describe_machine(raws)
     env["tiers"] = [tier_entry(raw) for raw in raws]
     if run is not None:
-        env["run"] = benchrun.describe(run)
+        env["run"] = benchrun.describe_run(run)
     write_run(path, raws, env)
     if run is None or not env["run"]["missing"]:
         switch_latest(path.resolve())
     return raws
 
 
-def tell(path: Path, raws: Sequence[RawDir]) -> None:
-    """Print how many windows and tiers a run holds."""
+def print_totals(path: Path, raws: Sequence[RawDir]) -> None:
+    """Print the number of windows and tiers of a run, and of dropped cycle counts."""
     for raw in raws:
         if raw.dropped_cycles:
             dropped = f"{raw.dropped_cycles} cycle counts of an emulated CPU dropped"

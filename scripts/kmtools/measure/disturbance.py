@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures what disturbed a process: the machine's counters before and after it.
+"""Measures the disturbances of a process, from counters of the machine before and after it.
 
-In user space interrupts are on, and a hypervisor may take the CPU away. Neither is seen by the
-process itself. Times are in seconds. What the machine does not count is left out.
+A process in user space does not notice interrupts, or that a hypervisor took the CPU away. Times
+are in seconds. Counters that the machine lacks are left out.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from pathlib import Path
 PROC = Path("/proc")
 # The counters of an env file that are sums over processes.
 SUMMED = ("seconds", "steal_seconds", "others_seconds", "interrupts", "page_faults", "switches")
-# Fields of a CPU's line in /proc/stat, in ticks of the kernel: times of programs, and steal time.
+# Indices of fields in a CPU's line of /proc/stat, whose unit is the kernel's clock tick (USER_HZ):
+# times of programs, and steal time.
 RUNNING, STEAL = (0, 1, 2), 7
 SHORTEST_SLEEP = 0.5
-# The rate of the clock in the env of a process, and how much it differs among those of a tier.
+# Keys of env: the rate of the clock in a process, in kHz, and the spread of the rates of a tier as
+# a share.
 RATE, RATE_SPREAD = "tsc_khz", "tsc_khz_spread"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The counters of all CPUs by their number, those of all children that have ended, and for how
-    long the machine was suspended since it was started."""
+    """All counters at one time: times and interrupts of each CPU, the resource usage of all
+    children that have ended, and the seconds for which the machine was suspended since it was
+    started."""
 
     at: float
     times: Mapping[int, tuple[float, ...]]
@@ -37,7 +40,8 @@ class Reading:
 
 
 def read_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
-    """The times of each CPU in /proc/stat, whose fields count parts of `tick` seconds."""
+    """Return the times of each CPU in /proc/stat, in seconds; a field counts units of `tick`
+    seconds."""
     found = {}
     for line in text.splitlines():
         name, *fields = line.split() or [""]
@@ -47,8 +51,8 @@ def read_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
 
 
 def read_interrupts(text: str) -> dict[int, int]:
-    """The number of interrupts of each CPU in /proc/interrupts. A line with fewer columns than
-    there are CPUs counts errors, not interrupts."""
+    """Return the number of interrupts of each CPU in /proc/interrupts. A line with fewer columns
+    than CPUs counts errors, not interrupts."""
     head, *lines = text.splitlines() or [""]
     cpus = [int(name[3:]) for name in head.split()]
     totals = dict.fromkeys(cpus, 0)
@@ -60,34 +64,36 @@ def read_interrupts(text: str) -> dict[int, int]:
     return totals
 
 
-def _text(name: str) -> str:
-    """A file of /proc; empty where there is none."""
+def _read_proc(name: str) -> str:
+    """Return the text of a file in /proc; empty if it cannot be read."""
     try:
         return (PROC / name).read_text(encoding="utf-8")
     except OSError:
         return ""
 
 
-def read() -> Reading:
-    """All counters now."""
+def read_counters() -> Reading:
+    """Return the current values of all counters."""
     tick = 1 / os.sysconf("SC_CLK_TCK")
     return Reading(
         time.monotonic(),
-        read_times(_text("stat"), tick),
-        read_interrupts(_text("interrupts")),
+        read_times(_read_proc("stat"), tick),
+        read_interrupts(_read_proc("interrupts")),
         resource.getrusage(resource.RUSAGE_CHILDREN),
         time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic(),
     )
 
 
-def slept(before: Reading, after: Reading) -> bool:
-    """Whether the machine was suspended meanwhile. Its clocks are read one after the other, and a
-    program may have to wait between them; a suspension lasts longer than such a wait."""
+def was_suspended(before: Reading, after: Reading) -> bool:
+    """Return True if the machine was suspended between two readings. Its clocks are read one after
+    the other, and a program may have to wait between them; a suspension lasts longer than such a
+    wait."""
     return after.asleep - before.asleep > SHORTEST_SLEEP
 
 
-def between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
-    """The disturbances of a CPU between two readings, while a single child ran there."""
+def count_between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
+    """Return the disturbances of a CPU between two readings, during which a single child ran
+    there."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime
@@ -109,14 +115,14 @@ def between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
     return found
 
 
-def lines(found: Mapping[str, float]) -> str:
-    """The counters as lines of an env file."""
+def format_env_lines(found: Mapping[str, float]) -> str:
+    """Return the counters as lines of an env file."""
     return "".join(f"{name}={round(value, 2):.10g}\n" for name, value in found.items())
 
 
-def total(parts: list[Mapping[str, str]]) -> dict[str, str]:
-    """The sums of the counters of several env files, and the spread of the clock's rate as a share
-    of it; only of what all of them have."""
+def sum_counters(parts: list[Mapping[str, str]]) -> dict[str, str]:
+    """Return the sums of the counters of several env files, and the spread of the clock's rate as a
+    share of the lowest rate. Counters that any of the files lacks are left out."""
     sums = {}
     for name in SUMMED:
         try:

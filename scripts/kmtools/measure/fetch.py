@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches raw samples from debugfs, of this machine or over ssh, or from an archive.
+"""Fetches raw samples from debugfs of this machine or, over ssh, of another, or from an archive.
 
-What another machine sends is not trusted: an archive may hold files of certain names only, and each
-of them is checked by collect.py afterwards.
+Data of another machine are not trusted: an archive may hold files of certain names only, and
+collect.py checks each of them afterwards.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ from urllib.parse import urlsplit
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.base.text import printable
+from kmtools.base.text import escape_unprintable
 from kmtools.measure.rundir import RunError
 
 DEBUGFS = "/sys/kernel/debug/kmarkers/bench"
 TARGET = ROOT / "scripts" / "target"
-# The files of a raw folder, in it or in the folder of a process.
+# Names of the files in a raw folder, or in the folder of one of its processes.
 MEMBER = re.compile(r"(?:\./)?((?:process-[1-9][0-9]*/)?(?:[\w-]+\.csv|env|machine|vm\.json))")
 FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
 MOST_BYTES = 2_000_000_000
-# A clock that differs by more is wrong.
+# Largest permitted difference between the clock of another machine and that of this one.
 CLOCK = timedelta(hours=1)
-# A connection that is dead for a minute is given up.
+# Options of ssh: a connection without a reply for a minute is closed.
 OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=15", "ServerAliveCountMax=4")
 SSH = ("ssh", *(word for option in OPTIONS for word in ("-o", option)))
 
 
-def script(folder: str) -> bytes:
-    """The shell script that makes a machine send the samples in `folder` as an archive."""
+def make_script(folder: str) -> bytes:
+    """Return the shell script that makes a machine print the samples in `folder` as a tar
+    archive."""
     machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
     quoted = folder.replace("'", "'\\''")
     return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
 
 
-def shell_of(place: str) -> tuple[list[str], str]:
-    """The command that starts a shell at a place, and the folder there. A place is `debugfs`, a
-    folder, or ssh://[USER@]HOST[:PORT][/FOLDER]."""
+def parse_place(place: str) -> tuple[list[str], str]:
+    """Return the command that starts a shell at a place, and the folder there. A place is
+    `debugfs`, a folder, or ssh://[USER@]HOST[:PORT][/FOLDER]."""
     if not place.startswith("ssh://"):
         return ["sh", "-s"], DEBUGFS if place == "debugfs" else place
     try:
@@ -64,8 +65,8 @@ def shell_of(place: str) -> tuple[list[str], str]:
     return [*SSH, *port, *user, host, "sh -s"], folder
 
 
-def unpack(stream: IO[bytes], name: str, out: Path) -> None:
-    """Write the files of an archive to a new folder; RunError for a file that does not belong to
+def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
+    """Write the files of an archive to a new folder; RunError if it has a file that is not part of
     samples."""
     size = 0
     try:
@@ -88,9 +89,9 @@ def unpack(stream: IO[bytes], name: str, out: Path) -> None:
         raise RunError(f"{name}: it holds no samples")
 
 
-def set_right(file: Path, name: str, fresh: bool) -> None:
-    """Replace the date that a machine reported if its clock is wrong: if it is later than now or,
-    if `fresh`, also if it is earlier. The history of runs relies on the date."""
+def correct_date(file: Path, name: str, fresh: bool) -> None:
+    """Replace the date that a machine reported by the current date if it is wrong: if it is later
+    than now or, if `fresh`, also if it is earlier. The history of runs relies on the date."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):
@@ -106,24 +107,26 @@ def set_right(file: Path, name: str, fresh: bool) -> None:
             right = False
         if not right:
             lines[number] = f"date={now:%Y-%m-%dT%H:%M:%SZ}\nclock_said={told}"
-            wrong = f"collect: {name}: its clock says {told}; the run has the date of this machine"
-            print(printable(wrong), file=sys.stderr)
+            wrong = (
+                f"collect: {name}: its clock shows {told}; the run gets the date of this machine"
+            )
+            print(escape_unprintable(wrong), file=sys.stderr)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def from_archive(path: Path, out: Path) -> None:
+def fetch_archive(path: Path, out: Path) -> None:
     """Unpack an archive that measure.sh made."""
     try:
         with path.open("rb") as stream:
-            unpack(stream, str(path), out)
+            unpack_archive(stream, str(path), out)
     except FileNotFoundError as error:
         raise UnableError(f"{path}: there is no such file") from error
-    set_right(out / "machine", str(path), fresh=False)
+    correct_date(out / "machine", str(path), fresh=False)
 
 
-def answer(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
-    """Send a script to a shell; returns its exit code, its output, and the lines of its errors. A
-    shell that sends more than MOST_BYTES is killed."""
+def run_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
+    """Send a script to a shell; return its exit code, its output, and the lines of its standard
+    error. A shell that sends more than MOST_BYTES is killed."""
     with (
         TemporaryFile() as errors,
         subprocess.Popen(
@@ -142,16 +145,17 @@ def answer(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
         return code, content, errors.read().decode(errors="replace").strip().splitlines()
 
 
-def from_place(place: str, out: Path) -> None:
-    """Fetch the samples of a machine. FailedError holds the last line of its errors."""
-    command, folder = shell_of(place)
+def fetch_place(place: str, out: Path) -> None:
+    """Fetch the samples at a place. FailedError has the last line of the standard error of its
+    shell."""
+    command, folder = parse_place(place)
     try:
-        code, content, said = answer(command, script(folder))
+        code, content, said = run_script(command, make_script(folder))
     except FileNotFoundError as error:
         raise UnableError(f"{command[0]} is not installed") from error
     if len(content) > MOST_BYTES:
         raise FailedError(f"{place}: it sends more than {MOST_BYTES} bytes")
     if code:
         raise FailedError(f"{place}: {said[-1] if said else f'exit code {code}'}")
-    unpack(BytesIO(content), place, out)
-    set_right(out / "machine", place, fresh=True)
+    unpack_archive(BytesIO(content), place, out)
+    correct_date(out / "machine", place, fresh=True)

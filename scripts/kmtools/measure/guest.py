@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import FailedError
-from kmtools.base.files import publish
+from kmtools.base.files import publish_directory
 from kmtools.base.paths import ROOT
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import report
+from kmtools.lab.result import print_failure
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 480.0
-# The folder of external modules in the guest.
+# The folder of an external module in the guest.
 OWN = "/own"
-# The guest prints such a line every two seconds: the benchmark, windows done of all.
+# The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
-# The guest says in such a line why it measures nothing.
+# The line with the reason why the guest measures nothing.
 REFUSED = re.compile(r"bench: not measured: (.+)")
 
 Show = Callable[[float, float, str], None]
@@ -39,24 +39,24 @@ class Live:
 NONE_LIVE = Live()
 
 
-def settings(
+def make_settings(
     blocks: int,
     seed: int,
     live: Live = NONE_LIVE,
     benchmarks: Sequence[str] = (),
     own: str = "",
 ) -> str:
-    """The configuration that the guest's job reads; without names it runs every benchmark or, with
-    `own`, only those of the modules in that folder."""
+    """Return the configuration that bench.sh reads in the guest. Without names it runs every
+    benchmark or, with `own`, only those of the modules in that folder."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
     modules = f"own {own}\n" if own else ""
     return f"blocks {blocks}\nseed {seed}\nlive {' '.join(words)}\n{modules}{chosen}"
 
 
-def follow(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
-    """Return a function that reads the guest's lines, passes on the progress in them, and adds the
-    reasons why nothing is measured to `refusals`."""
+def make_line_reader(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
+    """Return a function that reads the guest's lines. It calls `show` with the progress in them,
+    and adds the reasons why nothing is measured to `refusals`."""
 
     def read(line: str) -> None:
         if show is not None and (match := RUNNING.fullmatch(line)):
@@ -67,7 +67,7 @@ def follow(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
     return read
 
 
-def measure(
+def measure_in_guest(
     tier: str,
     kernel: str,
     modules: Path,
@@ -95,7 +95,7 @@ def measure(
     config = out / "bench.conf"
     if not program.exists():
         live = NONE_LIVE
-    words = settings(blocks, seed, live, benchmarks, OWN if own else "")
+    words = make_settings(blocks, seed, live, benchmarks, OWN if own else "")
     config.write_text(words, encoding="ascii")
     further = [(program, "/kmlive")] if program.exists() else []
     further += [(own, OWN)] if own else []
@@ -109,9 +109,9 @@ def measure(
         timeout=seconds,
     )
     refusals: list[str] = []
-    result = boot(request, follow(show, refusals))
+    result = boot(request, make_line_reader(show, refusals))
     if not result.ok or result.results is None:
-        report(result)
+        print_failure(result)
         why = refusals[-1] if refusals else result.reason
         raise FailedError(f"the {tier} run in kernel {kernel} failed: {why}")
     partial = raw.with_name(f"{raw.name}.partial")
@@ -119,4 +119,4 @@ def measure(
         shutil.rmtree(stale, ignore_errors=True)
     shutil.copytree(result.results, partial)
     shutil.copy(out / "vm.json", partial / "vm.json")
-    publish(partial, raw)
+    publish_directory(partial, raw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Describes the machine, its kernel and the tools at the time when a run is collected."""
+"""Describes the machine, its kernel and its tools when a run is collected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.paths import ROOT
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 
 NOTABLE_OPTIONS = re.compile(
     r"^(?:# )?(CONFIG_(?:PREEMPT\w*|HZ_\d+|HZ|JUMP_LABEL|HAVE_STATIC_CALL_INLINE|X86_KERNEL_IBT"
@@ -22,7 +22,8 @@ NOTABLE_OPTIONS = re.compile(
     r"|CALL_DEPTH_TRACKING|CALL_THUNKS|LOCKDEP|KASAN|DEBUG_PAGEALLOC|NO_HZ_FULL|UNWINDER_\w+"
     r"|RETPOLINE|MITIGATION_RETPOLINE|CC_OPTIMIZE_FOR_\w+))(?:=(\S+)| is not set)$"
 )
-# Parameters of the kernel that affect timing; the rest of the command line stays private.
+# Kernel parameters that affect timing. The rest of the command line is not recorded, because it may
+# be private.
 NOTABLE_PARAMETERS = re.compile(
     r"^(?:mitigations|nopti|pti|spectre_v\w+|nospectre_\w+|spec_\w+|retbleed|mds|l1tf|tsx\w*|srbds|mmio_\w+"
     r"|gather_data_sampling|ibt|clocksource|tsc|nosmt|maxcpus|nr_cpus|isolcpus|nohz\w*|rcu_nocb\w*"
@@ -33,29 +34,29 @@ TOOLS = {"gcc": ("gcc", "--version"), "ld": ("ld", "--version"), "make": ("make"
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file, stripped; None if it cannot be read."""
+    """Return the text of a file, stripped; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None
 
 
-def output_of(*command: str, cwd: Path | None = None) -> str | None:
-    """The output of a command, stripped; None if it is missing or fails."""
+def command_output(*command: str, cwd: Path | None = None) -> str | None:
+    """Return the output of a command, stripped; None if the command is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
-    done = captured(command, cwd)
+    done = capture_output(command, cwd)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def first_line(text: str | None) -> str | None:
-    """The first line of a text."""
+    """Return the first line of a text."""
     return text.splitlines()[0] if text else None
 
 
-def cpu() -> dict[str, Any]:
-    """Model, family, stepping, microcode of the first CPU of /proc/cpuinfo, and the number of
-    CPUs."""
+def describe_cpu() -> dict[str, Any]:
+    """Return model, family, stepping and microcode of the first CPU in /proc/cpuinfo, and the
+    number of CPUs."""
     fields: dict[str, str] = {}
     for line in (read_text(Path("/proc/cpuinfo")) or "").split("\n\n")[0].splitlines():
         key, _, value = line.partition(":")
@@ -67,8 +68,9 @@ def cpu() -> dict[str, Any]:
     return values
 
 
-def kernel_config() -> dict[str, Any] | None:
-    """SHA-256 and notable options of the running kernel's configuration, where readable."""
+def describe_config() -> dict[str, Any] | None:
+    """Return the SHA-256 and notable options of the running kernel's configuration; None if it
+    cannot be read."""
     try:
         text: str | None = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except (OSError, EOFError, UnicodeDecodeError):
@@ -80,45 +82,46 @@ def kernel_config() -> dict[str, Any] | None:
     return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "options": options}
 
 
-def mitigations() -> dict[str, str]:
-    """The kernel's text on each vulnerability of the CPU."""
+def read_mitigations() -> dict[str, str]:
+    """Return the kernel's text on each vulnerability of the CPU, by the name of its file in
+    sysfs."""
     directory = Path("/sys/devices/system/cpu/vulnerabilities")
     return {file.name: read_text(file) or "" for file in sorted(directory.glob("*"))}
 
 
-def cmdline() -> dict[str, Any]:
-    """The parameters of the kernel that affect timing, and a hash of the whole command line."""
+def describe_cmdline() -> dict[str, Any]:
+    """Return the kernel parameters that affect timing, and a hash of the whole command line."""
     text = read_text(Path("/proc/cmdline")) or ""
     words = [word for word in text.split(" -- ")[0].split() if NOTABLE_PARAMETERS.match(word)]
     return {"notable": words, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def source() -> dict[str, Any]:
-    """Commit and version of the source tree, and whether it had local changes."""
+def describe_source() -> dict[str, Any]:
+    """Return commit and version of the source tree, and whether it has local changes."""
     header = read_text(ROOT / "include" / "kmarkers" / "version.h") or ""
     version = re.search(r'KMARKERS_VERSION\s+"([^"]+)"', header)
     here = Path(__file__).resolve().parent
-    status = output_of("git", "status", "--porcelain", cwd=here)
+    status = command_output("git", "status", "--porcelain", cwd=here)
     return {
-        "commit": output_of("git", "rev-parse", "HEAD", cwd=here),
+        "commit": command_output("git", "rev-parse", "HEAD", cwd=here),
         "dirty": None if status is None else bool(status),
         "version": version[1] if version else None,
     }
 
 
-def date() -> str:
-    """The time now, or SOURCE_DATE_EPOCH if it is set; UTC."""
+def collection_date() -> str:
+    """Return the current time, or SOURCE_DATE_EPOCH if it is set, in UTC."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def describe_other(told: dict[str, str]) -> dict[str, Any]:
-    """The part of env.json about another machine, from the properties that it reported."""
+    """Return the part of env.json about another machine, from the properties that it reported."""
     cpu = {"model_name": told.get("cpu_model"), "microcode": told.get("microcode")}
     return {
         "schema": 1,
-        "date": told.get("date") or date(),
+        "date": told.get("date") or collection_date(),
         "machine": {
             "architecture": told.get("architecture"),
             "cpu": {**cpu, "cpu_family": told.get("cpu_family")},
@@ -126,20 +129,20 @@ def describe_other(told: dict[str, str]) -> dict[str, Any]:
         "kernel": {"release": told.get("kernel"), "version": told.get("version")},
         "mitigations": {},
         "tools": {},
-        "source": source(),
+        "source": describe_source(),
     }
 
 
 def describe_host() -> dict[str, Any]:
-    """The part of env.json about the machine that collected the run."""
-    tools = {name: first_line(output_of(*command)) for name, command in TOOLS.items()}
+    """Return the part of env.json about the machine that collected the run."""
+    tools = {name: first_line(command_output(*command)) for name, command in TOOLS.items()}
     return {
         "schema": 1,
-        "date": date(),
+        "date": collection_date(),
         "machine": {
             "architecture": platform.machine(),
             "product": read_text(Path("/sys/class/dmi/id/product_name")),
-            "cpu": cpu(),
+            "cpu": describe_cpu(),
             "governor": read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
             "smt": read_text(Path("/sys/devices/system/cpu/smt/control")),
             "clocksource": read_text(
@@ -149,10 +152,10 @@ def describe_host() -> dict[str, Any]:
         "kernel": {
             "release": platform.release(),
             "version": platform.version(),
-            "cmdline": cmdline(),
-            "config": kernel_config(),
+            "cmdline": describe_cmdline(),
+            "config": describe_config(),
         },
-        "mitigations": mitigations(),
+        "mitigations": read_mitigations(),
         "tools": {"python": platform.python_version(), **tools},
-        "source": source(),
+        "source": describe_source(),
     }

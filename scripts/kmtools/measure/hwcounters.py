@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Events that hardware counters of the processor counted beside the timed windows.
+"""Reads the events that hardware performance counters counted beside the timed windows.
 
-kmbench leaves a file `counters` for each process, where there are counters: the events of a pass of
-each variant, and the share of the time in which the counter ran. A run keeps the median over its
-processes, and the least share.
+If the CPU has counters, kmbench writes a file `counters` for each process: the events in a loop
+pass of each variant, and the share of the time in which the counter ran. A run keeps the median
+over its processes, and the smallest share.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import explain
+from kmtools.base.errors import explain_error
 from kmtools.measure.rundir import RunError
 
 FILE = "counters"
 COLUMNS = ["benchmark", "variant", "counter", "per_pass", "share"]
 # The benchmark, the variant, and the name of the counter.
 Key = tuple[str, str, str]
-# Events of a pass, and the share of the time in which they were counted.
+# The events in a loop pass, and the share of the time in which they were counted.
 Counted = tuple[float, float]
 
 
-def number(text: str, where: str) -> float:
-    """A finite number."""
+def parse_finite(text: str, where: str) -> float:
+    """Parse a finite number; RunError begins with `where` if it is none."""
     try:
         value = float(text)
     except ValueError:
@@ -38,8 +38,8 @@ def number(text: str, where: str) -> float:
     return value
 
 
-def read(path: Path) -> dict[Key, Counted]:
-    """The events of one process; none if there is no file."""
+def read_events(path: Path) -> dict[Key, Counted]:
+    """Return the events in the file of one process; none if there is no file."""
     if not path.exists():
         return {}
     found: dict[Key, Counted] = {}
@@ -47,7 +47,7 @@ def read(path: Path) -> dict[Key, Counted]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
     except OSError as error:
-        raise RunError(explain(error)) from error
+        raise RunError(explain_error(error)) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise RunError(f"{path}: {error}") from error
     if not rows or rows[0] != COLUMNS:
@@ -56,18 +56,19 @@ def read(path: Path) -> dict[Key, Counted]:
         where = f"{path}:{line}"
         if len(row) != len(COLUMNS):
             raise RunError(f"{where}: {len(row)} fields, not {len(COLUMNS)} (truncated?)")
-        share = number(row[4], where)
+        share = parse_finite(row[4], where)
         if not 0 <= share <= 1:
             raise RunError(f"{where}: share is {row[4]!r}, not between 0 and 1")
-        found[row[0], row[1], row[2]] = number(row[3], where), share
+        found[row[0], row[1], row[2]] = parse_finite(row[3], where), share
     return found
 
 
-def merged(parts: Sequence[Path]) -> dict[Key, Counted]:
-    """The events of all processes, each with a folder; in the order of their files."""
+def merge_events(parts: Sequence[Path]) -> dict[Key, Counted]:
+    """Return the median events over all processes and the smallest share, in the order of their
+    files; `parts` are the folders of the processes."""
     every: dict[Key, list[Counted]] = defaultdict(list)
     for part in parts:
-        for key, counted in read(part / FILE).items():
+        for key, counted in read_events(part / FILE).items():
             every[key].append(counted)
     return {
         key: (
@@ -78,13 +79,13 @@ def merged(parts: Sequence[Path]) -> dict[Key, Counted]:
     }
 
 
-def entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
-    """The events as lists for env.json."""
+def make_entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
+    """Return the events as lists for env.json."""
     return [[*key, *counted] for key, counted in found.items()]
 
 
-def of_entries(values: Any) -> dict[Key, Counted]:
-    """The events in lists that entries() made; RunError if they are malformed."""
+def parse_entries(values: Any) -> dict[Key, Counted]:
+    """Return the events in lists that make_entries() made; RunError if they are malformed."""
     found: dict[Key, Counted] = {}
     for value in values if isinstance(values, list) else [values]:
         try:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Times a whole command under kernels that only a user can build or boot.
+"""Times a whole command under several kernels that the user builds and boots.
 
-No module can measure the cost of a change to the whole kernel, such as other LOCK prefixes or nops
-at all entries. Each kernel is booted several times; in each boot the command is timed several
-times, and the times go to one file. The clusters are the boots, because times in one boot are not
-independent.
+A module cannot measure the cost of a change to the whole kernel, such as other LOCK prefixes or
+nops at all function entries. Each kernel is booted several times. In each boot the command is timed
+several times, and the times are added to one file. The clusters are the boots, because times in one
+boot are not independent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 COLUMNS = ["label", "boot", "kernel", "seconds"]
@@ -35,8 +35,8 @@ class Time:
     seconds: float
 
 
-def read(path: Path) -> list[Time]:
-    """The times of a file; none if there is no such file."""
+def load_times(path: Path) -> list[Time]:
+    """Return the times in a file; none if there is no such file."""
     if not path.exists():
         return []
     lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
@@ -54,16 +54,16 @@ def read(path: Path) -> list[Time]:
     return times
 
 
-def write(path: Path, times: Sequence[Time]) -> None:
-    """Write all times."""
+def write_times(path: Path, times: Sequence[Time]) -> None:
+    """Write all times to a file."""
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
     rows.writerows([one.label, one.boot, one.kernel, f"{one.seconds:.6f}"] for one in times)
-    write_whole(path, text.getvalue())
+    write_atomically(path, text.getvalue())
 
 
-def once(command: Sequence[str]) -> float:
+def time_once(command: Sequence[str]) -> float:
     """Run the command, and return the seconds that it took."""
     start = perf_counter()
     try:
@@ -77,14 +77,14 @@ def once(command: Sequence[str]) -> float:
     return perf_counter() - start
 
 
-def record(path: Path, label: str, runs: int, command: Sequence[str]) -> list[Time]:
-    """Time the command in this boot, once more than `runs`: the first time is dropped, since it
-    fills the caches. Return all times of the file."""
-    times, boot = read(path), BOOT.read_text(encoding="ascii").strip()
+def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> list[Time]:
+    """Time the command in this boot, once more than `runs`: the first time is dropped, because the
+    caches are not filled yet. Return all times in the file."""
+    times, boot = load_times(path), BOOT.read_text(encoding="ascii").strip()
     if other := next((one.label for one in times if one.boot == boot and one.label != label), ""):
         raise UnableError(f"this boot was recorded as {other}; {label} needs a boot of its own")
-    once(command)
+    time_once(command)
     kernel = os.uname().release
-    times += [Time(label, boot, kernel, once(command)) for _ in range(runs)]
-    write(path, times)
+    times += [Time(label, boot, kernel, time_once(command)) for _ in range(runs)]
+    write_times(path, times)
     return times

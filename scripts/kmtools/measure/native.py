@@ -2,12 +2,12 @@
 """Runs the benchmarks in user space, in several processes one after the other.
 
 The kernel and the allocator choose the pages of a process when it starts. This choice can make two
-pieces of code differ by a few cycles for as long as the process lives. A single process would show
-such a difference with a narrow interval; several processes show how much it varies. Each leaves a
-folder; collect.py makes one series of their blocks.
+pieces of code differ by a few cycles for as long as the process runs. A single process would show
+such a difference with a narrow interval; several processes show how much it varies. Each writes its
+samples to a folder; collect.py joins their blocks to one series.
 
-The samples of a process that has ended are kept until all have, so an interrupted run goes on with
-the next process.
+The samples of completed processes are kept, so that an interrupted run resumes with the next
+process.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from time import monotonic as now
 from typing import IO
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.files import publish
+from kmtools.base.files import publish_directory
 from kmtools.base.paths import ROOT
 from kmtools.measure import disturbance
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 NOTHING_TO_MEASURE = 4
-# kmbench prints such a line when a benchmark is done.
+# The line that kmbench prints when a benchmark is done.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
-# The CPU on which kmbench measured, in its env.
+# The line in the env of kmbench with the CPU on which it measured.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
 
-# Time without a finished benchmark after which a program is taken to hang: fixed, and per block.
+# Time without a completed benchmark after which a program counts as hung: fixed, and per block.
 HANGS_SECONDS = 600.0
 HANGS_BLOCK_SECONDS = 10.0
-# The number of last lines kept of a program's messages that are no progress.
+# The number of last lines that are kept of the messages of a program, without those of progress.
 KEPT_LINES = 20
 
-# Largest number of attempts of a process if the machine is suspended meanwhile.
+# The largest number of attempts to run a process; it is repeated if the machine was suspended.
 TURNS = 3
 
 Show = Callable[[float, float, str], None]
-# Takes the folder of the processes and the number of ended ones; returns the benchmarks of the next
-# process, None for the same as before, and an empty sequence to end.
+# A function of the folder of the processes and the number of completed ones. It returns the
+# benchmarks of the next process, None for the same as before, or an empty sequence to end the run.
 Steer = Callable[[Path, int], Sequence[str] | None]
 STEERED = "looks=1\n"
 
 
 @contextmanager
-def elsewhere() -> Iterator[None]:
-    """Keep this process off the last CPU, on which kmbench measures, if there is another. kmbench
-    must have been started before, because it would inherit the affinity."""
+def avoid_last_cpu() -> Iterator[None]:
+    """During the block, keep this process off the last CPU, on which kmbench measures, if there is
+    another. kmbench must have been started before, because it would inherit the affinity."""
     allowed = os.sched_getaffinity(0)
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed - {max(allowed)})
@@ -73,9 +73,10 @@ class SuspendedError(FailedError):
     """The machine was suspended while a process measured."""
 
 
-def lines_of(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
-    """The lines that a program writes. TimeoutError if the pipe is open after the time that `until`
-    gives, whatever is written; a process that the program has started may hold it open."""
+def read_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
+    """Yield the lines that a program writes to a pipe. TimeoutError if the pipe is still open at
+    the time that `until` returns, even if the program writes; another process that it started may
+    hold the pipe open."""
     held = b""
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_READ)
@@ -91,15 +92,15 @@ def lines_of(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
         yield held.decode(errors="replace").strip()
 
 
-def listen(
+def follow_progress(
     process: subprocess.Popen[bytes], show: Callable[[int, int, str], None], seconds: float
 ) -> list[str]:
-    """Show the progress of a program until it ends; returns its last lines that are no progress.
-    TimeoutError if it makes no progress for `seconds`."""
+    """Show the progress of a program until it ends; return its last lines without those of
+    progress. TimeoutError if no benchmark is completed for `seconds`."""
     assert process.stderr is not None
     said: deque[str] = deque(maxlen=KEPT_LINES)
     done, progressed = 0, [now()]
-    for line in lines_of(process.stderr, lambda: progressed[-1] + seconds):
+    for line in read_lines(process.stderr, lambda: progressed[-1] + seconds):
         match = BENCHMARK.match(line)
         if not match:
             said.append(line)
@@ -111,7 +112,7 @@ def listen(
     return list(said)
 
 
-def run_process(
+def run_kmbench(
     part: Path,
     words: list[object],
     show: Callable[[int, int, str], None],
@@ -119,24 +120,24 @@ def run_process(
     program: Path | None = None,
     hangs: float = HANGS_SECONDS,
 ) -> None:
-    """Run kmbench, or another program that is used like it, once and leave its samples in `part`,
-    unless it fails; `more` goes to its env. A program without progress for `hangs` seconds is
-    ended."""
+    """Run kmbench once, or another program with the same command line, and leave its samples in
+    `part` unless it fails. `more` is appended to its env file. A program that completes no
+    benchmark for `hangs` seconds is killed."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    before = disturbance.read()
+    before = disturbance.read_counters()
     command = [str(word) for word in (program or KMBENCH, "run", *words, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            with elsewhere():
-                said = listen(process, show, hangs)
+            with avoid_last_cpu():
+                said = follow_progress(process, show, hangs)
         except TimeoutError:
             raise FailedError(
                 f"{command[0]} hangs: it ended no benchmark in {hangs:.0f} s"
             ) from None
         finally:
             process.kill()
-    # Lines about skipped parts do not explain a failure.
+    # Leave out lines about skipped parts, which do not explain a failure.
     why = "; ".join([line for line in said if " SKIP " not in line] or said)
     why = why or f"exit code {process.returncode}"
     if process.returncode == NOTHING_TO_MEASURE:
@@ -144,28 +145,32 @@ def run_process(
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
     if not (partial / "env").is_file():
-        raise FailedError(f"{command[0]} left no samples: it is not used like kmbench")
-    if disturbance.slept(before, disturbance.read()):
+        raise FailedError(
+            f"{command[0]} left no samples: its command line differs from that of kmbench"
+        )
+    if disturbance.was_suspended(before, disturbance.read_counters()):
         raise SuspendedError("the machine was suspended while kmbench measured")
-    add_to(partial / "env", before, more)
-    publish(partial, part)
+    add_disturbances(partial / "env", before, more)
+    publish_directory(partial, part)
 
 
-def add_to(env: Path, before: disturbance.Reading, more: str) -> None:
-    """Add the disturbances of a process's CPU, and the lines `more`, to its description. The
-    process has ended."""
+def add_disturbances(env: Path, before: disturbance.Reading, more: str) -> None:
+    """Append the disturbances of a process's CPU and the lines `more` to its env file. The process
+    has ended."""
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        why = "not text in UTF-8: the program is not used like kmbench"
+        why = "not text in UTF-8: the program does not write the files of kmbench"
         raise FailedError(f"{env}: {why}") from None
     match = CPU.search(text)
-    found = disturbance.between(before, disturbance.read(), int(match[1]) if match else NO_CPU)
-    env.write_text(text + disturbance.lines(found) + more, encoding="utf-8")
+    found = disturbance.count_between(
+        before, disturbance.read_counters(), int(match[1]) if match else NO_CPU
+    )
+    env.write_text(text + disturbance.format_env_lines(found) + more, encoding="utf-8")
 
 
-def run_awake(run: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Run a process, and again if the machine was suspended meanwhile. `say` takes a line."""
+def repeat_if_suspended(run: Callable[[], None], say: Callable[[str], None]) -> None:
+    """Call `run`, and repeat it if the machine was suspended meanwhile. `say` prints a line."""
     for turn in range(1, TURNS + 1):
         try:
             return run()
@@ -176,7 +181,7 @@ def run_awake(run: Callable[[], None], say: Callable[[str], None]) -> None:
     return None
 
 
-def measure(
+def measure_processes(
     raw: Path,
     *,
     blocks: int,
@@ -190,14 +195,15 @@ def measure(
     say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
     program: Path | None = None,
 ) -> int:
-    """Measure `blocks` blocks of every benchmark, or of some, in each of `processes` processes;
-    leave samples and env of each in a folder of `raw`.
+    """Measure `blocks` blocks of every benchmark, or of the given ones, in each of `processes`
+    processes; leave samples and env of each in a folder of `raw`.
 
     The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
-    again. After the first, none begins that would end after `budget` seconds if it takes as long as
-    the last. `ended` receives the folder and the number of each process, while no other runs; then
-    `steer` is called. `say` takes a line. `program` is run in place of kmbench. Returns the number
-    of processes. FailedError if one fails, UnableError if nothing can be measured here.
+    again. After the first, no process is started that would end after `budget` seconds if it takes
+    as long as the last one. `ended` is called with the folder and the number of each completed
+    process, while no other runs; then `steer` is called. `say` prints a line. `program` replaces
+    kmbench. Returns the number of processes. FailedError if one fails, UnableError if nothing can
+    be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
@@ -207,7 +213,7 @@ def measure(
     for number, part in enumerate(parts):
         done = number
         if number and not part.is_dir() and last + took - began > budget:
-            say(f"native: the time is out after {number} process{'es' * (number > 1)}")
+            say(f"native: the time limit was reached after {number} process{'es' * (number > 1)}")
             break
 
         def tell(done: int, total: int, name: str, number: int = number) -> None:
@@ -220,7 +226,7 @@ def measure(
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
             more = "" if steer is None else STEERED
             hangs = HANGS_SECONDS + HANGS_BLOCK_SECONDS * blocks
-            run_awake(partial(run_process, part, words, tell, more, program, hangs), say)
+            repeat_if_suspended(partial(run_kmbench, part, words, tell, more, program, hangs), say)
         if ended is not None:
             ended(part, number + 1)
         done = number + 1
@@ -230,5 +236,5 @@ def measure(
             if not benchmarks:
                 break
         last, took = now(), now() - last
-    publish(directory, raw)
+    publish_directory(directory, raw)
     return done

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Progress that a program can read: one JSON object a line, in a file or a pipe.
+"""Writes progress for programs: one JSON object a line, to a file or a pipe.
 
 Every object has `event` and `seconds`, the time since the start. Events:
 - step: a step begins; `number` of `of`, `text`;
-- share: how far a step is; `done` of `of`, `text`;
-- tier: a tier is `measured`, or is not and `why`;
-- pilot, look: what the benchmarks in user space resolve so far; see steering.py;
+- share: the completed part of a step; `done` of `of`, `text`;
+- tier: true in `measured` if a tier was measured; if not, the reason in `why`;
+- pilot, look: the differences or rows that benchmarks in user space can resolve; see steering.py;
 - end: the exit `code`, and the folder of the `run`.
 """
 
@@ -16,12 +16,13 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from kmtools.base.errors import UnableError, explain
+from kmtools.base.errors import UnableError, explain_error
 from kmtools.base.progress import Progress
 
 
 class Events:
-    """Writes events. A reader that is gone does not end the measurement."""
+    """Writes events. If the reader exits, the measurement continues and no more events are
+    written."""
 
     def __init__(self, path: str | None) -> None:
         """Open the file; without a path nothing is written. UnableError if it cannot be opened."""
@@ -32,7 +33,7 @@ class Events:
         try:
             self._stream = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  kept open
         except OSError as error:
-            raise UnableError(f"--progress {path}: {explain(error)}") from None
+            raise UnableError(f"--progress {path}: {explain_error(error)}") from None
 
     def tell(self, event: str, **parts: Any) -> None:
         """Write an event."""
@@ -50,16 +51,16 @@ class JsonProgress(Progress):
     """Progress that is shown on the terminal and written as events."""
 
     def __init__(self, total: int, events: Events) -> None:
-        """Expect `total` steps."""
+        """Start the clock; `total` is the number of steps."""
         super().__init__(total)
         self._events = events
 
     def step(self, text: str, usual: str = "") -> None:
-        """Announce the next step."""
+        """Print the next step, and write it as an event."""
         super().step(text, usual)
         self._events.tell("step", number=self.number, of=self.total, text=text)
 
     def share(self, done: float, total: float, text: str) -> None:
-        """Show how far the step is."""
+        """Show the completed part of the step, and write it as an event."""
         super().share(done, total, text)
         self._events.tell("share", done=done, of=total, text=text)

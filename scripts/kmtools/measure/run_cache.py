@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cache of a run's samples and results while it is measured.
+"""Caches a run's samples and results while it is measured.
 
-A run of ten minutes leaves five million windows. To read them takes as long as to judge them, and
+A run of ten minutes has five million windows. Reading them takes as long as computing verdicts, and
 both are needed several times: to steer the run, for the table of a tier, and for the page.
 """
 
@@ -14,7 +14,7 @@ from kmtools.measure.collect import RawDir, Reader
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
-# Makes results of the samples of some tiers.
+# A function that computes the results of the samples of some tiers.
 Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 
@@ -27,8 +27,8 @@ class RunCache:
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
     def results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
-        """The results of a tier, by `judge`: made again if its samples or its description are not
-        the same as before. In a run samples are only added."""
+        """Return the results of a tier, computed by `judge`. They are computed again if the number
+        of its samples or its env has changed; in a run, samples are only added."""
         place, env = (tier.tier, tier.kernel), dict(tier.env)
         known = self._results.get(place)
         if known is None or known[:2] != (len(samples), env):

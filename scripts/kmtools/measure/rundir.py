@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tiers of a run: their units, and their entries in env.json.
+"""Describes the tiers of a run: their units, and their entries in env.json.
 
 This file uses the standard library alone, so that collecting needs nothing else.
 """
@@ -16,11 +16,12 @@ from kmtools.base.jsonfile import read_json
 
 TIERS = ("native", "metal", "vm", "icount")
 
-# Prefix of a line of env that names a benchmark or variant that could not be measured.
+# Prefix of the key in env that names a benchmark or variant that could not be measured.
 LACKS = "lacks:"
-# Prefix of a line with the number of executions of a variant's sites in a whole operation.
+# Prefix of the key in env with the number of executions of a variant's sites in a whole operation.
 HITS = "hits:"
-# Prefix of a line with the number of pieces of code of a variant, if it has fewer than layouts.
+# Prefix of the key in env with the number of pieces of code of a variant, if it has fewer than
+# there are layouts.
 LAYOUTS = "layouts:"
 
 UNIT_TSC = "TSC cycles"
@@ -49,19 +50,20 @@ class Tier:
 
     @property
     def exact(self) -> bool:
-        """True if values are counts that repeat exactly, not timings."""
+        """True if values are counts that repeat exactly, not times."""
         return self.unit == UNIT_INSTRUCTIONS
 
 
-def truthy(value: object) -> bool:
-    """'1', 1, 'yes' and 'true' are true; all else is false."""
+def is_true_word(value: object) -> bool:
+    """Return True for '1', 1, 'y', 'yes' and 'true', False for all else."""
     return str(value).strip().lower() in {"1", "y", "yes", "true"}
 
 
 def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> bool:
-    """Whether the CPU was emulated. One sign of it is enough, and a virtual machine without any
-    information counts as emulated: a wrong 'cycles' is worse than a missing one."""
-    if tier == "icount" or truthy(vm.get("emulated")) or truthy(env.get("emulated")):
+    """Return True if the CPU was emulated. One sign of it is enough, and a virtual machine without
+    any information counts as emulated, because to call emulated ticks cycles is worse than not to
+    show cycles."""
+    if tier == "icount" or is_true_word(vm.get("emulated")) or is_true_word(env.get("emulated")):
         return True
     if str(vm.get("accel", "")).startswith("tcg"):
         return True
@@ -70,7 +72,7 @@ def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> boo
 
 
 def tier_unit(tier: str, emulated: bool) -> str:
-    """The unit of a tier's numbers per operation. Emulated time is never called cycles."""
+    """Return the unit of a tier's numbers per operation. Emulated time is never called cycles."""
     if tier not in TIERS:
         raise RunError(f"unknown tier {tier!r} (one of {', '.join(TIERS)})")
     if tier == "icount":
@@ -81,11 +83,11 @@ def tier_unit(tier: str, emulated: bool) -> str:
 
 
 def tier_order(tier: str) -> int:
-    """Position of a tier in every table and page."""
+    """Return the position of a tier in tables and on the page."""
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
-# The fields of env.json that every command relies on.
+# The fields of env.json that every command reads.
 OBJECT = (dict, None)
 ENV = {
     "tiers": [
@@ -100,13 +102,13 @@ ENV = {
 
 
 def require_run(run: Path) -> None:
-    """Raise UnableError unless the folder of a run is there."""
+    """Raise UnableError unless the folder of a run exists."""
     if not run.is_dir():
         raise UnableError(f"{run}: there is no such folder of a run")
 
 
 def read_env(path: Path) -> dict[str, Any]:
-    """The content of env.json of a run."""
+    """Return the content of env.json of a run."""
     require_run(path.parent)
     if not path.exists():
         raise UnableError(f"{path.parent}: this is no folder of a run, which holds {path.name}")
@@ -115,21 +117,22 @@ def read_env(path: Path) -> dict[str, Any]:
 
 
 def is_quick(env: Mapping[str, Any]) -> bool:
-    """Whether a run is a quick one, whose numbers must not be quoted."""
+    """Return True if a run is a quick one, whose numbers must not be quoted."""
     return bool((env.get("run") or {}).get("quick"))
 
 
-def missing_of(env: Mapping[str, Any]) -> list[str]:
-    """The missing tiers of a run, and the reasons, as sentences."""
+def describe_missing(env: Mapping[str, Any]) -> list[str]:
+    """Return the missing tiers of a run, and the reasons, as sentences."""
     tiers: dict[str, list[str]] = {}
     for entry in (env.get("run") or {}).get("missing") or []:
         tiers.setdefault(str(entry["why"]), []).append(str(entry["tier"]))
     return [f"not measured: {' and '.join(names)}, because {why}" for why, names in tiers.items()]
 
 
-def lacking(tiers: Sequence[Tier]) -> list[str]:
-    """The benchmarks and variants that a machine could not measure, each with the reason. Their
-    programs say so in lines `lacks:BENCHMARK=why` or `lacks:BENCHMARK:VARIANT=why` of env."""
+def list_unmeasured(tiers: Sequence[Tier]) -> list[str]:
+    """Return the benchmarks and variants that a machine could not measure, each with the reason.
+    The measuring program writes them to env, as lines `lacks:BENCHMARK=why` or
+    `lacks:BENCHMARK:VARIANT=why`."""
     return [
         f"{tier.tier}, kernel {tier.kernel}: {key[len(LACKS) :].replace(':', ' ')}: {why}"
         for tier in tiers
@@ -138,17 +141,17 @@ def lacking(tiers: Sequence[Tier]) -> list[str]:
     ]
 
 
-def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
-    """The warnings that stand before the numbers of a run, or of one tier of it."""
+def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
+    """Return the warnings to print before the numbers of a run, or of one tier of it."""
     lines = [QUICK] if is_quick(env) else []
-    if tier or not (missing := missing_of(env)):
+    if tier or not (missing := describe_missing(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
     return [*lines, f"To measure the rest: {env['run']['resume']}"]
 
 
-def tiers_of(env: Mapping[str, Any]) -> list[Tier]:
-    """The tiers of a run. Their units are derived again, not read from the file."""
+def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
+    """Return the tiers of a run. Their units are derived again, not read from the file."""
     tiers = []
     for entry in env["tiers"]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}

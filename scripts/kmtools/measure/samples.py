@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.measure.rundir import RunError, Tier
 
 SCHEMA = 2
@@ -29,7 +29,8 @@ LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
 # The largest value of a counter of 64 bits.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
-# Digits of a row; few rows have more, and int() takes long for very many.
+# The largest number of digits in a row of the fast path: few rows have more, and int() is slow for
+# very many digits.
 LARGEST_ROW = 120
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
@@ -56,7 +57,7 @@ class Sample(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Passes of the loop, or sites switched."""
+        """The passes of the loop, or the number of sites that were switched."""
         return self.loops or self.sites or 0
 
 
@@ -74,9 +75,10 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Disable garbage collection while many samples are read, because it takes as long as reading;
-    then exempt them from it, because they do not become garbage later."""
+def pause_gc() -> Iterator[None]:
+    """During the block, in which many samples are read, disable garbage collection, because it
+    takes as long as reading. Then exempt the existing objects from it, because they do not become
+    garbage."""
     gc.disable()
     try:
         yield
@@ -85,9 +87,9 @@ def uncollected() -> Iterator[None]:
         gc.freeze()
 
 
-def whole_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, whose last one must be complete. A file whose name ends in .gz is
-    decompressed."""
+def read_complete_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file. RunError if the last line is incomplete. A file whose name ends in
+    .gz is decompressed."""
     number = 0
     begin = gzip.open if path.suffix == ".gz" else open
     try:
@@ -104,7 +106,7 @@ def read_rows(
     path: Path, known: Mapping[int, Sequence[str]]
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the number of the line, the schema and the fields of each row of a file."""
-    lines = whole_lines(path)
+    lines = read_complete_lines(path)
     first = next(lines, "").strip()
     named = re.fullmatch(r"# schema=(\d+)", first)
     schema = int(named[1]) if named else 1
@@ -128,9 +130,9 @@ def read_rows(
         raise RunError(f"{path}:{reader.line_num + before}: {error}") from error
 
 
-def from_schema_1(row: Row, tier: Tier, where: str) -> Row:
-    """Turn a row into one of schema 2. In schema 1 the measured quantity is in the name of the
-    variant, and counts have a column of their own."""
+def convert_schema_1(row: Row, tier: Tier, where: str) -> Row:
+    """Convert a row of schema 1 to schema 2. In schema 1 the measured quantity is part of the name
+    of the variant, and instruction counts have a column of their own."""
     variant, measured = row["variant"], LOOP
     if row["benchmark"].startswith("arm-"):
         part = variant in ("batched-validate", "batched-map", "batched-rounds")
@@ -155,7 +157,7 @@ def from_schema_1(row: Row, tier: Tier, where: str) -> Row:
 
 
 def make_sample(row: Row, tier: Tier, where: str) -> Sample:
-    """A row of samples.csv, checked field by field."""
+    """Return the sample in a row, after a check of each field."""
 
     def number(column: str, least: int = 0) -> int:
         text = row[column]
@@ -208,9 +210,9 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
     )
 
 
-def quickly(row: Sequence[str], like: Sample) -> Sample | None:
-    """The sample of a row that differs from `like` in plain numbers alone; None if the row must be
-    checked field by field."""
+def make_like(row: Sequence[str], like: Sample) -> Sample | None:
+    """Return the sample in a row that differs from `like` in plain numbers alone; None if the row
+    must be checked field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
@@ -229,19 +231,19 @@ def quickly(row: Sequence[str], like: Sample) -> Sample | None:
 
 
 class Maker:
-    """Makes samples of the rows of samples.csv. It caches one sample of each kind, so that a
-    million are read in seconds and share their strings."""
+    """Makes samples from the rows of samples.csv. It caches one sample of each kind, so that a
+    million rows are read in seconds and share their strings."""
 
     def __init__(self, path: Path) -> None:
-        """`path` is for the text of errors."""
+        """Store `path`, which error messages name."""
         self._path = path
         self._kinds: dict[tuple[str, ...], Sample] = {}
 
     def make(self, row: Sequence[str], tier: Tier, number: int) -> Sample:
-        """The sample in the row at line `number`; RunError if a field is wrong."""
+        """Return the sample in the row at line `number`; RunError if a field is wrong."""
         kind = (row[0], row[1], row[3], row[4], row[5], row[13], row[14] and "core", row[15])
         like = self._kinds.get(kind)
-        if like is not None and (found := quickly(row, like)) is not None:
+        if like is not None and (found := make_like(row, like)) is not None:
             return found
         named = dict(zip(SAMPLE_COLUMNS, row, strict=True))
         sample = make_sample(named, tier, f"{self._path}:{number}")
@@ -249,14 +251,15 @@ class Maker:
         return sample
 
 
-def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
-    """The samples of one raw file, and the place of each. The tier decides the unit of ticks."""
+def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
+    """Yield each sample of a raw file, after its file and line. The unit of ticks is that of the
+    tier."""
     maker, units = Maker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
     for number, schema, raw in read_rows(path, RAW):
         where = f"{path}:{number}"
         if schema == 1:
             named = dict(zip(OLD_RAW_COLUMNS, raw, strict=True))
-            sample = make_sample(from_schema_1(named, tier, where), tier, where)
+            sample = make_sample(convert_schema_1(named, tier, where), tier, where)
         elif raw[UNIT] not in units:
             raise RunError(f"{where}: unit is {raw[UNIT]!r}, not {TICKS} or {UNIT_ROUNDS}")
         else:
@@ -268,7 +271,7 @@ def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample
 
 
 def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
-    """The samples of samples.csv in the order of the file; `tiers` are those of env.json."""
+    """Return the samples in samples.csv in the order of the file; `tiers` are those of env.json."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     if not known:
         raise RunError(f"{path}: env.json has no tier")
@@ -281,13 +284,13 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of {row[1]!r}")
         if schema == 1:
             where, named = f"{path}:{number}", dict(zip(WHOLE_RUN[1], row, strict=True))
-            sample = make_sample(from_schema_1(named, tier, where), tier, where)
+            sample = make_sample(convert_schema_1(named, tier, where), tier, where)
         else:
             sample = maker.make(row, tier, number)
         if tier.emulated and sample.core_cycles is not None:
             cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
-        # Loops alone: a block may hold several switches of the same sites.
+        # Check windows of loops alone: a block may hold several switches of the same sites.
         if sample.loops:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops
@@ -310,9 +313,9 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> None:
-    """Write samples.csv, in one step."""
+    """Write samples.csv, atomically."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(SAMPLE_COLUMNS)
     writer.writerows((*sample[:-1], "|".join(sample.flags)) for sample in samples)
-    write_whole(path, f"# schema={SCHEMA}\n{stream.getvalue()}")
+    write_atomically(path, f"# schema={SCHEMA}\n{stream.getvalue()}")

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts false verdicts of A/A comparisons, in whole runs with fresh seeds.
 
-measure/aa.py repeats what `bench` measures in user space. The known truths:
+measure/aa.py repeats the measurements of `bench` in user space. A verdict is false if it
+contradicts one of these facts:
 
-- An A/A clone costs what its original costs. At most one clone in twenty may be judged slower or
-  faster. In hot loops none may come out further from its original than the margin; in the hottest,
-  where a fraction of a cycle matters, their differences may be at most SPREAD core cycles apart, if
-  no neighbour disturbs them. So core cycles must be known, counted or estimated.
-- Clones meet the same state of the machine as their originals. Whole runs do not: the first is also
-  compared with the second, the third with the fourth and so on. Added costs of two runs differ if
-  they are further apart than their intervals explain. At most one in twenty may.
-- A variant has one cost. Of the verdicts that it gets in all runs, those that are not the most
-  frequent are false. At most one in twenty may be.
+- An A/A clone costs as much as its original. At most one clone in twenty may be judged slower or
+  faster. In hot loops no clone may differ from its original by more than the margin. In the hottest
+  loops, where a fraction of a cycle matters, the differences of all runs must lie within SPREAD
+  core cycles, if no neighbour process disturbs them; so core cycles must be known, counted or
+  estimated.
+- Clones are measured in the same state of the machine as their originals, but whole runs are not.
+  So the first run is compared with the second, the third with the fourth and so on. At most one in
+  twenty added costs may differ between two runs by more than the intervals explain.
+- A variant has one cost. Of its verdicts in all runs, all but the most frequent one are false. At
+  most one verdict in twenty may be false.
 
-A tool without verdicts has no false ones. So of the rows in hot loops, those of verdicts.HOT, at
-least RESOLVED must have a verdict.
+A tool without verdicts has no false ones. So at least RESOLVED of the rows in hot loops
+(verdicts.HOT) must have a verdict.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from kmtools.analyse import grade, stopping
 from kmtools.analyse.steering import Steering
-from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, analyse
+from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, analyse_samples
 from kmtools.base.errors import UnableError
 from kmtools.measure import aa, bench, benchmark_names
 
@@ -35,15 +37,18 @@ HOTTEST = ("empty-loop", "memcpy-4096")
 SPREAD = 0.1
 
 
-def rows(number: int, plan: aa.Plan) -> list[Result]:
-    """Return the results of one run that have an added cost, as the page has them."""
-    loaded = aa.measure(number, plan, bench.Steering(Steering, stopping.MOST))
-    results = grade.withheld({}, [loaded.tier], analyse(loaded.rows, [loaded.tier]))
+def measure_results(number: int, plan: aa.Plan) -> list[Result]:
+    """Measure a run, and return its results that have an added cost, with the verdicts that a
+    report shows."""
+    loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST))
+    results = grade.withhold_verdicts(
+        {}, [loaded.tier], analyse_samples(loaded.rows, [loaded.tier])
+    )
     return [result for result in results if result.delta is not None]
 
 
-def far(one: Result, other: Result) -> bool:
-    """Whether the added costs of a variant in two runs are further apart than both intervals
+def are_far_apart(one: Result, other: Result) -> bool:
+    """Return True if the added costs of a variant in two runs are further apart than both intervals
     explain. Costs without a bounded interval are never far apart."""
     assert one.delta is not None and other.delta is not None
     assert one.delta_ci is not None and other.delta_ci is not None
@@ -51,20 +56,20 @@ def far(one: Result, other: Result) -> bool:
     return abs(one.delta - other.delta) > within
 
 
-def between(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]:
-    """Each variant of the first run with that of the second, of the third with the fourth."""
+def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]:
+    """Yield each variant of the first run with that of the second, of the third with the fourth."""
     for first, second in zip(runs[::2], runs[1::2], strict=False):
         there = {result.key: result for result in second}
         yield from ((result, there[result.key]) for result in first if result.key in there)
 
 
-def agree(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the added costs that differ from run to run; return False if too many do."""
-    pairs = list(between(runs))
+def check_agreement(runs: Sequence[Sequence[Result]]) -> bool:
+    """Print the added costs that differ from run to run; return False if there are too many."""
+    pairs = list(pair_results(runs))
     if not pairs:
         print("a single run is compared with no other")
         return True
-    apart = [(one, other) for one, other in pairs if far(one, other)]
+    apart = [(one, other) for one, other in pairs if are_far_apart(one, other)]
     for one, other in apart:
         name = f"{one.benchmark} {one.variant}"
         print(f"{name}: {one.delta:+.3f} in one run, {other.delta:+.3f} in the next")
@@ -75,15 +80,15 @@ def agree(runs: Sequence[Sequence[Result]]) -> bool:
 
 
 def is_resolved(result: Result) -> bool:
-    """Whether a result has a verdict about its cost."""
+    """Return True if a result has a verdict about its cost."""
     return result.verdict in SAID
 
 
-def consistent(runs: Sequence[Sequence[Result]]) -> bool:
+def check_consistency(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the verdicts that other runs contradict; return False if there are too many."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for result in (one for run in runs for one in run if not one.is_clone):
-        # A cost of about the margin also comes out on either side of it.
+        # A cost close to the margin gets different verdicts by chance.
         if is_resolved(result) and result.verdict != DIFFERS:
             verdicts[f"{result.benchmark} {result.variant}"][result.verdict] += 1
     given = sum(sum(found.values()) for found in verdicts.values())
@@ -99,19 +104,19 @@ def consistent(runs: Sequence[Sequence[Result]]) -> bool:
 
 
 def is_hot(result: Result) -> bool:
-    """Whether a result is of a hot loop."""
-    return benchmark_names.fits(result.benchmark, HOT)
+    """Return True if a result is of a hot loop."""
+    return benchmark_names.matches_any(result.benchmark, HOT)
 
 
-def hot_rows(run: Sequence[Result]) -> tuple[int, int]:
-    """The number of rows of hot loops with a verdict, and of all rows of hot loops."""
+def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
+    """Return the number of rows of hot loops with a verdict, and of all rows of hot loops."""
     hot = [one for one in run if is_hot(one) and not one.is_clone]
     return sum(map(is_resolved, hot)), len(hot)
 
 
-def says_enough(runs: Sequence[Sequence[Result]]) -> bool:
+def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the number of rows of hot loops with a verdict; return False if there are too few."""
-    counts = [hot_rows(run) for run in runs]
+    counts = [count_hot_rows(run) for run in runs]
     resolved, every = sum(some for some, _ in counts), sum(every for _, every in counts)
     if not every:
         return True
@@ -121,9 +126,9 @@ def says_enough(runs: Sequence[Sequence[Result]]) -> bool:
     return share >= RESOLVED
 
 
-def within(clones: Sequence[Result]) -> bool:
-    """Print the A/A clones of hot loops that come out beyond their margin; return False if there is
-    one."""
+def check_margins(clones: Sequence[Result]) -> bool:
+    """Print the A/A clones of hot loops whose differences exceed their margin; return False if
+    there is one."""
     hot = [one for one in clones if is_hot(one)]
     beyond = [one for one in hot if abs(one.delta or 0.0) > (one.margin or 0.0)]
     for one in beyond:
@@ -134,8 +139,9 @@ def within(clones: Sequence[Result]) -> bool:
     return not beyond
 
 
-def in_core_cycles(result: Result) -> float:
-    """Return the cost that a clone adds to its original, in core cycles and never in ticks."""
+def added_core_cycles(result: Result) -> float:
+    """Return the cost that a clone adds to its original, in core cycles. UnableError if these are
+    not known."""
     if result.core is None:
         raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
     delta = result.core.of(result.delta)
@@ -143,22 +149,22 @@ def in_core_cycles(result: Result) -> float:
     return delta
 
 
-def judge(runs: int, plan: aa.Plan) -> bool:
-    """Print every clone and the totals; return False if there are too many errors or too few
-    verdicts."""
+def judge_copies(runs: int, plan: aa.Plan) -> bool:
+    """Measure all runs; print every clone and the totals; return False if there are too many errors
+    or too few verdicts."""
     judged = wrong = 0
     measured = []
     found: dict[str, list[float]] = defaultdict(list)
     for number in range(1, runs + 1):
-        measured.append(rows(number, plan))
-        resolved, hot = hot_rows(measured[-1])
+        measured.append(measure_results(number, plan))
+        resolved, hot = count_hot_rows(measured[-1])
         print(f"{number:3} {resolved} of {hot} rows of hot loops resolved", flush=True)
         for result in [row for row in measured[-1] if row.is_clone]:
             judged += 1
             bad = result.verdict in (SLOWER, FASTER)
             wrong += bad
             if result.benchmark in HOTTEST:
-                found[result.benchmark].append(in_core_cycles(result))
+                found[result.benchmark].append(added_core_cycles(result))
             assert result.delta_ci is not None
             interval = f"[{result.delta_ci.lo:+.3f}, {result.delta_ci.hi:+.3f}]"
             said = f"{result.benchmark:18} {result.delta:+9.3f} {interval:22} {result.verdict}"
@@ -173,5 +179,10 @@ def judge(runs: int, plan: aa.Plan) -> bool:
         limit = "" if plan.bursts else f" (at most {SPREAD})"
         print(f"{name}: A/A differences within {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
-    held = [within(clones), agree(measured), consistent(measured), says_enough(measured)]
+    held = [
+        check_margins(clones),
+        check_agreement(measured),
+        check_consistency(measured),
+        check_resolved_share(measured),
+    ]
     return all(held) and share <= ALLOWED and max(spreads.values(), default=0.0) <= most

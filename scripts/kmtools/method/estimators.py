@@ -5,8 +5,8 @@ The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must 
 93 % of the simulations. Their mean width is compared with that of an oracle: the interval of one
 width for all simulations, around the same estimates, that covers 95 % of them. Of variants whose
 true difference is zero, or exactly the margin, at most 5 % may be called slower or faster. The same
-limits hold for runs that end at the first look at which they are resolved (stopping.py), except for
-the width, and of windows of a core whose frequency changes (frequency.py), in core cycles.
+limits, except for the width, hold for runs that end at the first look at which they are resolved
+(stopping.py), and for windows of a core whose frequency changes (frequency.py), in core cycles.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kmtools.analyse import stopping
-from kmtools.analyse.location import Location, stepped
+from kmtools.analyse.location import Location, locate_stepped
 from kmtools.analyse.stats import CONFIDENCE, Interval
-from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide
+from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide_verdict
 from kmtools.method import frequency
 from kmtools.method.noises import (
     BLOCKS,
@@ -35,18 +35,18 @@ from kmtools.method.noises import (
 )
 
 RUNS = 2000
-# Simulating a run of windows takes as long as simulating ten series.
+# Divisor of the number of simulations of windows: one takes as long as ten simulations of a series.
 SHORTER = 10
 COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
-# In units of the noise of a single block.
+# The equivalence margin, in units of the noise of a single block.
 MARGIN = 0.25
 STOPPED = " stopped"
 
 
 @dataclass(frozen=True)
 class Score:
-    """The results of the simulations of a kind of noise: coverage, mean width over the oracle's,
-    share of false verdicts, bias, and the mean half-width of the intervals."""
+    """The results of the simulations of a kind of noise: coverage, mean width as a multiple of the
+    oracle's, share of false verdicts, bias, and the mean half-width of the intervals."""
 
     kind: str
     runs: int
@@ -58,7 +58,7 @@ class Score:
     stopped: bool = False
 
     def faults(self, slack: float = 0.0) -> list[str]:
-        """The limits that are missed, in words. `slack` is the tolerance for chance in a few
+        """Return the limits that are missed, in words. `slack` is the tolerance for chance in a few
         simulations, in standard deviations of a share."""
 
         def chance(share: float) -> float:
@@ -80,13 +80,13 @@ class Score:
         return found
 
 
-def stopped(x: Floats, step: float) -> tuple[Location, str]:
-    """The location and the verdict of a variant at the first look at which it is resolved, or at
-    the last."""
+def locate_at_first_look(x: Floats, step: float) -> tuple[Location, str]:
+    """Return the location and the verdict of a variant at the first look at which it is resolved,
+    or at the last."""
     for look, outside in stopping.LOOKS.items():
         length = look * BLOCKS
-        found = stepped(x[:length], process_of(length), layout_of(length), step, outside)
-        verdict = decide(found.value, found.interval, MARGIN, None)
+        found = locate_stepped(x[:length], process_of(length), layout_of(length), step, outside)
+        verdict = decide_verdict(found.value, found.interval, MARGIN, None)
         if verdict != UNRESOLVED:
             break
     return found, verdict
@@ -95,7 +95,7 @@ def stopped(x: Floats, step: float) -> tuple[Location, str]:
 def score_stopped(kind: str, runs: int) -> Score:
     """Simulate a kind of noise in runs that end when they are resolved, at true differences of zero
     and of the margin. The score is that of the worst difference. Widths are not compared, because
-    the intervals hold at each look."""
+    the confidence level differs between looks."""
     step = 1.0 if kind == STEPPING else 0.0
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
@@ -103,7 +103,7 @@ def score_stopped(kind: str, runs: int) -> Score:
     for seed in range(runs):
         noise = KINDS[kind](np.random.default_rng(seed), stopping.MOST * BLOCKS)
         for truth in truths:
-            found, verdict = stopped(noise + truth, step)
+            found, verdict = locate_at_first_look(noise + truth, step)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi
             wrong[truth] += verdict in (SLOWER, FASTER)
             halves.append(found.interval.half_width)
@@ -113,23 +113,23 @@ def score_stopped(kind: str, runs: int) -> Score:
     return Score(kind, runs, covered, 1.0, false, bias, half, stopped=True)
 
 
-def falsely(intervals: Sequence[Interval], values: Sequence[float]) -> float:
-    """The largest share of false verdicts, at differences of zero and of the margin."""
+def false_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
+    """Return the largest share of false verdicts, at true differences of zero and of the margin."""
     shares = []
     for truth in (-MARGIN, 0.0, MARGIN):
         wrong = 0
         for interval, value in zip(intervals, values, strict=True):
             there = Interval(interval.lo + truth, interval.hi + truth)
-            wrong += decide(value + truth, there, MARGIN, None) in (SLOWER, FASTER)
+            wrong += decide_verdict(value + truth, there, MARGIN, None) in (SLOWER, FASTER)
         shares.append(wrong / len(values))
     return max(shares)
 
 
-def score(kind: str, runs: int) -> Score:
-    """Simulate a kind of noise."""
+def score_noise(kind: str, runs: int) -> Score:
+    """Simulate a kind of noise in runs of fixed length, and return its score."""
     step = 1.0 if kind == STEPPING else 0.0
     found = [
-        stepped(KINDS[kind](np.random.default_rng(seed), LENGTH), PROCESS, LAYOUT, step)
+        locate_stepped(KINDS[kind](np.random.default_rng(seed), LENGTH), PROCESS, LAYOUT, step)
         for seed in range(runs)
     ]
     values = [location.value for location in found]
@@ -140,7 +140,7 @@ def score(kind: str, runs: int) -> Score:
         runs=runs,
         covered=float(np.mean([interval.lo <= 0 <= interval.hi for interval in intervals])),
         width=half / float(np.quantile(np.abs(values), CONFIDENCE)),
-        false=falsely(intervals, values),
+        false=false_share(intervals, values),
         bias=float(np.mean(values)),
         half_width=half,
     )
@@ -150,7 +150,7 @@ def score_changing(kind: str, runs: int) -> Score:
     """Simulate windows of a core whose frequency changes. The score is that of the worst
     variant."""
     change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
-    found = [frequency.costs(seed, change) for seed in range(max(1, runs // SHORTER))]
+    found = [frequency.simulate_costs(seed, change) for seed in range(max(1, runs // SHORTER))]
     errors = {name: [one[name].value - frequency.TRUTH[name] for one in found] for name in names}
     inside = [
         sum(one[name].lo <= frequency.TRUTH[name] <= one[name].hi for one in found)
@@ -163,14 +163,14 @@ def score_changing(kind: str, runs: int) -> Score:
     return Score(kind, len(found), covered, 1.0, false / len(found), bias, float(half), True)
 
 
-def judge(kinds: Sequence[str], runs: int) -> bool:
-    """Print the score of each kind of noise; return False if one has a fault."""
+def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
+    """Print the score of each kind of noise; return False if one misses a limit."""
     print(f"{runs} simulations each; widths are shares of an oracle's")
     print(f"{'noise':22} covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]
     noisy = [kind for kind in kinds if kind not in changing]
-    judged = [(kind, score) for kind in noisy]
+    judged = [(kind, score_noise) for kind in noisy]
     judged += [(kind, score_stopped) for kind in noisy]
     judged += [(kind, score_changing) for kind in changing]
     for kind, simulate in judged:

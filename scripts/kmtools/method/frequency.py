@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Simulated windows of a core whose frequency changes, through the whole of analyse().
+"""Simulates windows of a core whose frequency changes, and analyses them with
+verdicts.analyse_samples().
 
 A pass of the baseline takes 24 core cycles. The core makes 1.42 cycles in a tick of the clock, and
 fewer in some stretches of blocks. A single ratio for a run would turn 12 core cycles into 12.5 to
@@ -25,8 +26,8 @@ LOOPS = (200, 320, 480)
 
 @dataclass(frozen=True)
 class Change:
-    """A low frequency, the share of the blocks that have it, and the mean number of blocks from one
-    change to the next."""
+    """A pattern of frequency changes: the lower number of core cycles in a tick, the share of the
+    blocks that have it, and the mean number of blocks from one change to the next."""
 
     low: float
     share: float
@@ -42,14 +43,14 @@ CHANGES = {
 }
 
 
-def tier() -> Tier:
-    """The tier of the windows."""
+def make_tier() -> Tier:
+    """Return the tier of the simulated windows."""
     env = {"cycles": "estimated", "tsc_khz": "2600000", "invariant_tsc": "1"}
     return Tier("native", "k", UNIT_TSC, False, env, {})
 
 
-def windows(seed: int, change: Change) -> list[Sample]:
-    """The windows of a run."""
+def simulate_windows(seed: int, change: Change) -> list[Sample]:
+    """Return the windows of a simulated run."""
     random = np.random.default_rng(seed)
     found, slow = [], random.random() < change.share
     for block in range(PROCESSES * BLOCKS):
@@ -69,7 +70,7 @@ def windows(seed: int, change: Change) -> list[Sample]:
 
 @dataclass(frozen=True)
 class Found:
-    """The added costs of a run in core cycles, by variant: the value, its interval and verdict."""
+    """The added cost of a variant in core cycles: the value, its interval and verdict."""
 
     value: float
     lo: float
@@ -77,10 +78,10 @@ class Found:
     verdict: str
 
 
-def costs(seed: int, change: Change) -> dict[str, Found]:
-    """The added costs of a simulated run by analyse()."""
+def simulate_costs(seed: int, change: Change) -> dict[str, Found]:
+    """Return the added costs of a simulated run, by variant."""
     found = {}
-    for result in verdicts.analyse(windows(seed, change), [tier()]):
+    for result in verdicts.analyse_samples(simulate_windows(seed, change), [make_tier()]):
         if result.delta is not None and result.delta_ci is not None and result.core is not None:
             scale, ends = result.core.per_tick, result.delta_ci
             value = result.delta * scale

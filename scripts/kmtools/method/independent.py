@@ -3,10 +3,10 @@
 kmarkers: tests/tools/nopcost.c has the loop of density-full and density-spread in assembler, and a
 clock of core cycles and an estimator of its own.
 
-The cost is that of a pass with 16 sites less that of one without, per site: side by side at the
-head of the loop, and spread among its instructions. Both programs must agree within MOST core
-cycles. A neighbour process may disturb one program and not the other. So there are TRIES tries, of
-which the best counts: an error of either program shows in every try.
+The cost of a site is that of a pass with 16 sites less that of one without, divided by 16. The
+sites are side by side at the head of the loop, or spread among its instructions. Both programs must
+agree within MOST core cycles in at least one of TRIES tries: a neighbour process may disturb one
+program in one try, but an error of either program shows in every try.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ VARIANT = f"marker-jump-{SITES}"
 BENCHMARKS = {"together": "density-full", "spread": "density-spread"}
 
 
-def build(folder: Path) -> Path:
-    """Build the other program."""
+def build_nopcost(folder: Path) -> Path:
+    """Build nopcost.c; FailedError if it does not compile."""
     made = folder / "nopcost"
     command = ["gcc", "-O2", "-o", str(made), str(PROGRAM)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -36,29 +36,30 @@ def build(folder: Path) -> Path:
     return made
 
 
-def theirs(program: Path, rounds: int) -> dict[str, float]:
-    """The cost of a site in each arrangement by the other program, in core cycles."""
+def nopcost_costs(program: Path, rounds: int) -> dict[str, float]:
+    """Return the cost of a site in each arrangement, measured by nopcost, in core cycles."""
     done = subprocess.run([str(program), str(rounds)], capture_output=True, text=True, check=True)
     return {name: float(cost) for name, cost in map(str.split, done.stdout.splitlines())}
 
 
-def ours(number: int, plan: Plan) -> dict[str, float]:
-    """The cost of a site in each arrangement by kmbench and the estimator of reports, in core
-    cycles."""
-    found = {(row.benchmark, row.variant): row for row in aa.rows(number, plan)}
+def kmbench_costs(number: int, plan: Plan) -> dict[str, float]:
+    """Return the cost of a site in each arrangement, measured by kmbench and estimated as in
+    reports, in core cycles."""
+    found = {(row.benchmark, row.variant): row for row in aa.measure_results(number, plan)}
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
     if any(row.core is None for row in rows.values()):
         raise UnableError("core cycles are not known here (see kmbench env)")
-    return {name: aa.in_core_cycles(row) / SITES for name, row in rows.items()}
+    return {name: aa.added_core_cycles(row) / SITES for name, row in rows.items()}
 
 
-def judge(plan: Plan, rounds: int = ROUNDS) -> bool:
-    """Print both costs of each arrangement in each try; return False if one never agrees."""
+def judge_site_cost(plan: Plan, rounds: int = ROUNDS) -> bool:
+    """Print both costs of each arrangement in each try; return False if the costs of an arrangement
+    agree in no try."""
     agree: set[str] = set()
     with tempfile.TemporaryDirectory() as scratch:
-        program = build(Path(scratch))
+        program = build_nopcost(Path(scratch))
         for number in range(1, TRIES + 1):
-            here, there = ours(number, plan), theirs(program, rounds)
+            here, there = kmbench_costs(number, plan), nopcost_costs(program, rounds)
             for name, cost in here.items():
                 apart = abs(cost - there[name])
                 agree |= {name} if apart <= MOST else set()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Output for people: tables, figures, the page, comparisons."""
+"""Renders results for people: tables, figures, the HTML page, comparisons of runs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A comparison as files for programs: JSON and JUnit."""
+"""Converts a comparison of runs to files for other programs: JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 
 from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
-from kmtools.analyse.summary import ends, number
-from kmtools.report.changetext import interval, percent
-from kmtools.report.comparison import Comparison, machine_of
+from kmtools.analyse.summary import interval_fields, json_number
+from kmtools.report.changetext import format_interval, format_percent
+from kmtools.report.comparison import Comparison, describe_machine
 
 SCHEMA = 1
 
 
-def of_row(row: Row | None) -> dict[str, Any] | None:
-    """The JSON of a row of one run."""
+def row_to_dict(row: Row | None) -> dict[str, Any] | None:
+    """Return the JSON object of a row in one run; None if the run has no such row."""
     if row is None:
         return None
     return {
         "kernel": row.kernel,
         "unit": row.unit,
-        "cost": number(row.cost),
+        "cost": json_number(row.cost),
         "blocks": row.blocks,
         "processes": row.processes,
         "clusters": len(row.values),
     }
 
 
-def of_change(comparison: Comparison, change: Change) -> dict[str, Any]:
-    """The JSON of a row of the comparison."""
+def change_to_dict(comparison: Comparison, change: Change) -> dict[str, Any]:
+    """Return the JSON object of a compared row."""
     name = change.name
     return {
         "tier": name.tier,
@@ -41,26 +41,26 @@ def of_change(comparison: Comparison, change: Change) -> dict[str, Any]:
         "measured": name.measured,
         "sites": name.sites or None,
         "kind": change.kind,
-        "percent": number(change.percent),
-        **ends("percent", change.interval if change.percent is not None else None),
-        "noise_floor": number(change.floor),
+        "percent": json_number(change.percent),
+        **interval_fields("percent", change.interval if change.percent is not None else None),
+        "noise_floor": json_number(change.floor),
         "margin": change.margin,
         "verdict": change.verdict,
         "note": change.note,
         "fails": comparison.fails(change),
-        "a": of_row(change.a),
-        "b": of_row(change.b),
+        "a": row_to_dict(change.a),
+        "b": row_to_dict(change.b),
     }
 
 
 def as_json(comparison: Comparison) -> str:
-    """The comparison as JSON; Documentation/comparing.md describes its fields."""
+    """Return the comparison as JSON; Documentation/comparing.md describes its fields."""
     pairs = [
         {
-            "a": machine_of(pair.a),
-            "b": machine_of(pair.b),
+            "a": describe_machine(pair.a),
+            "b": describe_machine(pair.b),
             "counts": dict(pair.counts),
-            "rows": [of_change(comparison, change) for change in pair.changes],
+            "rows": [change_to_dict(comparison, change) for change in pair.changes],
         }
         for pair in comparison.pairs
     ]
@@ -75,8 +75,8 @@ def as_json(comparison: Comparison) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
-def of_faults(suite: ElementTree.Element, faults: Sequence[str]) -> None:
-    """Add a failed test case for each machine that is not compared."""
+def add_fault_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
+    """Add a failed test case for each machine that could not be compared."""
     count = str(len(faults))
     suite.attrib.update({"tests": count, "failures": count, "skipped": "0"})
     for fault in faults:
@@ -86,8 +86,8 @@ def of_faults(suite: ElementTree.Element, faults: Sequence[str]) -> None:
 
 
 def as_junit(comparison: Comparison) -> str:
-    """The comparison as JUnit: a suite for each pair, a case for each row. A row that fails is a
-    failure; one that could not be compared is skipped."""
+    """Return the comparison as JUnit XML: a test suite for each pair of runs, a test case for each
+    row. A row that fails is a failure; a row that could not be compared is skipped."""
     root = ElementTree.Element("testsuites", name="kmarkers compare")
     for pair in comparison.pairs:
         failed = sum(comparison.fails(change) for change in pair.changes)
@@ -98,7 +98,8 @@ def as_junit(comparison: Comparison) -> str:
             sites = f" {name.measured} {name.sites}" if name.sites else ""
             where = {"classname": f"{name.tier}.{name.benchmark}", "name": name.variant + sites}
             case = ElementTree.SubElement(suite, "testcase", where)
-            said = f"{change.verdict}: {percent(change.percent)} {interval(change)} {change.note}"
+            numbers = f"{format_percent(change.percent)} {format_interval(change)}"
+            said = f"{change.verdict}: {numbers} {change.note}"
             if comparison.fails(change):
                 ElementTree.SubElement(case, "failure", message=said.strip())
             elif change.percent is None:
@@ -109,6 +110,8 @@ def as_junit(comparison: Comparison) -> str:
         counts = {"tests": len(pair.changes), "failures": failed, "skipped": skipped}
         suite.attrib.update({key: str(value) for key, value in counts.items()})
     if comparison.faults:
-        of_faults(ElementTree.SubElement(root, "testsuite", name="machines"), comparison.faults)
+        add_fault_cases(
+            ElementTree.SubElement(root, "testsuite", name="machines"), comparison.faults
+        )
     ElementTree.indent(root, " ")
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A comparison of runs: each of them with the first, and the rows that make it fail."""
+"""Compares runs: each run with the first one, row by row; determines which rows fail."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
 from kmtools.analyse.verdicts import WITHHELD
 from kmtools.analyse.words import FAILURES
-from kmtools.base.text import printable
-from kmtools.measure.rundir import RunError, is_quick, missing_of, read_env
+from kmtools.base.text import escape_unprintable
+from kmtools.measure.rundir import RunError, describe_missing, is_quick, read_env
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A run: its name, its description, its rows, and a line for the grade of each tier."""
+    """A run to compare: its name, its env.json, its rows, a remark, and a line for the grade of
+    each tier."""
 
     name: str
     env: dict[str, Any]
@@ -31,7 +32,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Pair:
-    """A run compared with the first one."""
+    """Two compared runs: `a` is the first run, the baseline; `changes` are the compared rows."""
 
     a: Compared
     b: Compared
@@ -45,8 +46,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs, the declared margin in percent, the verdicts that fail, and a line for each
-    machine of many that is not compared."""
+    """The result of comparing runs: all pairs, the margin in percent, the verdicts that count as
+    failures, and a line for each machine that could not be compared."""
 
     pairs: Sequence[Pair]
     margin: float
@@ -54,7 +55,7 @@ class Comparison:
     faults: Sequence[str] = ()
 
     def fails(self, change: Change) -> bool:
-        """Whether a row fails the comparison."""
+        """Return true if the verdict of a row counts as a failure."""
         return change.verdict in self.failing
 
     @property
@@ -68,25 +69,28 @@ class Comparison:
         return sum(self.fails(change) for pair in self.pairs for change in pair.changes)
 
 
-def load(run: Path) -> Compared:
-    """A run with its rows; RunError names file and line of what is wrong in it."""
-    found = estimates.of_run(run)
+def load_run(run: Path) -> Compared:
+    """Return a run with its rows; RunError names the file and the line of a fault in it."""
+    found = estimates.load_estimates(run)
     env = read_env(run / "env.json")
-    name = printable(run.resolve().name)
+    name = escape_unprintable(run.resolve().name)
     return Compared(name, env, found.rows, grades=[one.words for one in found.grades])
 
 
-def remarks(run: Compared) -> list[str]:
-    """The remarks on a run that stand before its numbers."""
+def list_remarks(run: Compared) -> list[str]:
+    """Return the remarks on a run to print above its rows: a quick run, missing tiers, poor
+    grades."""
     lines = (
         [f"{run.name} is a quick run: few blocks, so wide intervals"] if is_quick(run.env) else []
     )
     lines += [run.note] if run.note else []
-    return lines + [f"{run.name}: {printable(x)}" for x in (*missing_of(run.env), *run.grades)]
+    return lines + [
+        f"{run.name}: {escape_unprintable(x)}" for x in (*describe_missing(run.env), *run.grades)
+    ]
 
 
-def machine_of(run: Compared) -> dict[str, Any]:
-    """The run's name, its kernel, and its machine's CPU and microcode."""
+def describe_machine(run: Compared) -> dict[str, Any]:
+    """Return the run's name and date, its kernel, and the CPU and the microcode of its machine."""
     cpu = (run.env.get("machine") or {}).get("cpu") or {}
     return {
         "run": run.name,
@@ -95,37 +99,38 @@ def machine_of(run: Compared) -> dict[str, Any]:
         "microcode": cpu.get("microcode"),
         "kernel": (run.env.get("kernel") or {}).get("release"),
         "grades": list(run.grades),
-        "remarks": remarks(run),
+        "remarks": list_remarks(run),
     }
 
 
-def load_all(paths: Sequence[Path]) -> list[Compared]:
-    """The runs to compare. Those with the same name are named by their paths."""
-    runs = [load(path) for path in paths]
+def load_runs(paths: Sequence[Path]) -> list[Compared]:
+    """Return the runs in these folders. Runs that have the same name are called by their paths."""
+    runs = [load_run(path) for path in paths]
     first = paths[0].resolve()
     names = Counter(run.name for run in runs)
     found: list[Compared] = []
     for path, run in zip(paths, runs, strict=True):
-        name = printable(str(path)) if names[run.name] > 1 else run.name
+        name = escape_unprintable(str(path)) if names[run.name] > 1 else run.name
         same = f"A and B are the same run, {name}" if found and path.resolve() == first else ""
         found.append(replace(run, name=name, note=same))
     return found
 
 
-def compare(
+def compare_runs(
     runs: Sequence[Compared],
     margin: float = changes.MARGIN,
     fail_on: Collection[str] = (),
     wholes: bool = False,
     faults: Sequence[str] | None = None,
 ) -> Comparison:
-    """Each run compared with the first; RunError if no row of it can be compared. With `faults`,
-    those of machines, the error is added to them instead."""
+    """Compare each run with the first. Raises RunError if no row of a run can be compared; if
+    `faults` are given (the lines about machines that are not compared), the error is appended to
+    them instead."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
-        found = changes.compare(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
+        found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
         pair = Pair(runs[0], other, found)
-        if not (why := obstacle(pair)):
+        if not (why := find_obstacle(pair)):
             pairs.append(pair)
         elif faults is None:
             raise RunError(why)
@@ -135,8 +140,8 @@ def compare(
     return Comparison(pairs, margin, failing, said)
 
 
-def obstacle(pair: Pair) -> str:
-    """The reason why no row of two runs can be compared; empty if one can."""
+def find_obstacle(pair: Pair) -> str:
+    """Return the reason why no row of a pair of runs can be compared; "" if a row can."""
     names, found = f"{pair.a.name} and {pair.b.name}", pair.changes
     if not any(change.a and change.b for change in found):
         return f"{names} have no row in common"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The first figure of the page: costs of a dormant marker and of a variable, hot and cold."""
+"""Makes the first figure of the page: costs of a dormant marker and of a test of a variable, in hot
+and in cold code."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
 from kmtools.report import marker_cost
 from kmtools.report.figures.rows import Panel, Row
-from kmtools.report.figures.scales import signed
+from kmtools.report.figures.scales import signed_scale
 from kmtools.report.marker_cost import COLD, Key
 from kmtools.report.table import amount
 
 MARKER, VARIABLE = "marker", "a variable"
-# For each place the benchmarks that measure it, the best first, with their variants of marker and
-# variable.
+# Place: (benchmark, variant with a marker, variant with a variable) that measure it, the best
+# first.
 PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("hot, among others", (
         ("density-one", "marker-jump-middle", "marker-generic-middle"),
@@ -37,31 +38,32 @@ PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 LEAST = 0.25
 
 
-def found_in(
+def find_cost(
     benchmark: str, variant: str, names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[float, Interval, str, str] | None:
-    """Value, interval, unit and verdict of a flavour."""
+    """Return cost, interval, unit and verdict of a variant; None if the run has not measured it."""
     if cost := sites.get((benchmark, variant)):
-        one = marker_cost.of_site(cost, "", "", "", "")
+        one = marker_cost.make_site_answer(cost, "", "", "", "")
         assert one.value is not None and one.ci is not None
         return one.value, one.ci, one.unit, one.verdict
     result = names.get((benchmark, variant))
     if result is None or result.delta is None or result.delta_ci is None:
         return None
-    return (*marker_cost.in_core(result), result.verdict)
+    return (*marker_cost.to_core_cycles(result), result.verdict)
 
 
-def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple[list[Row], str]:
-    """A row for each flavour and place, and their unit."""
+def make_rows(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple[list[Row], str]:
+    """Return a row for the marker and for the variable at each place, and the unit of the rows."""
     rows: list[Row] = []
     units: list[str] = []
     for place, several in PLACES:
         if place == "hot" and rows:
-            # Loops with other instructions are preferred to loops of markers alone.
+            # Rows from loops with other instructions exist: skip the loops that contain only
+            # markers.
             continue
-        known = [row for row in several if any(found_in(row[0], f, names, sites) for f in row[1:])]
+        known = [row for row in several if any(find_cost(row[0], f, names, sites) for f in row[1:])]
         for name, variant in zip((MARKER, VARIABLE), known[0][1:] if known else (), strict=False):
-            one = found_in(known[0][0], variant, names, sites)
+            one = find_cost(known[0][0], variant, names, sites)
             if one is not None:
                 value, ci, unit, verdict = one
                 words = amount(value, True)
@@ -70,22 +72,22 @@ def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple
     return rows, units[0] if units else ""
 
 
-def panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
-    """The figure of a run's best tier; None if it has none with cycles of a real CPU."""
-    tier = marker_cost.best_tier(results)
+def make_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
+    """Return the figure for the best tier of a run; None if no tier has cycles of a real CPU."""
+    tier = marker_cost.find_best_tier(results)
     if tier is None:
         return None
-    names = marker_cost.by_name(r for r in results if (r.tier, r.kernel) == tier)
+    names = marker_cost.index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
-    rows, unit = rows_of(names, sites)
+    rows, unit = make_rows(names, sites)
     if not rows:
         return None
     ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
-    axis = signed(ends, LEAST)
+    axis = signed_scale(ends, LEAST)
     return Panel(f"Dormant: what one site adds ({tier[0]})", f"{unit} for one site", axis, rows)
 
 
-def words(one: Panel) -> str:
-    """The figure in a sentence."""
+def describe_panel(one: Panel) -> str:
+    """Return a sentence with the numbers of the figure."""
     parts = ", ".join(f"{row.name} {row.words}" for row in one.rows)
     return f"Cost of one dormant site in {one.unit}: {parts}."

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The summary that ends a run on a terminal: the answer, the grades, what was not measured, and
-where the tables and the page are. It has at most LINES lines on a terminal of 80 columns or more.
+"""Makes the summary at the end of a run on the terminal: the costs of a dormant marker, the grades
+of the tiers, the benchmarks that were not measured, and the places of tables and page.
+
+The summary has at most LINES lines on a terminal of 80 columns or more.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ from kmtools.report.marker_cost import Answer
 
 LINES = 40
 WIDEST = 100
-# Of LINES, those kept for unmeasured benchmarks if grades need the rest.
+# Lines reserved for benchmarks that were not measured, if the grades need all others of LINES.
 LACKING_LINES = 5
 
 
-def paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
-    """Lines of a text; those after the first are indented further, by `hanging`."""
+def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
+    """Return the lines of a text; `hanging` further indents the lines after the first."""
     return textwrap.wrap(
         text,
         min(width, WIDEST),
@@ -38,35 +40,38 @@ def paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
     )
 
 
-def answer_lines(found: Sequence[Answer], width: int) -> list[str]:
-    """A sentence, then each number with its interval, its verdict and its predecessor."""
-    lines = paragraph(marker_cost.sentence(found), width, hanging="")
+def format_answers(found: Sequence[Answer], width: int) -> list[str]:
+    """Return a sentence with all answers, then each number with its interval, its verdict and the
+    published number."""
+    lines = wrap_paragraph(marker_cost.make_sentence(found), width, hanging="")
     if found:
         lines.append("")
     for one in found:
-        span = marker_cost.interval(one)
-        head = f"{one.place}: {marker_cost.number(one)}"
-        head += f" ({span}), {marker_cost.verdict_word(one)}" if span else f", because {one.how}"
-        lines += paragraph(head, width, "  ")
+        span = marker_cost.format_interval(one)
+        head = f"{one.place}: {marker_cost.format_value(one)}"
+        head += (
+            f" ({span}), {marker_cost.describe_verdict(one)}" if span else f", because {one.how}"
+        )
+        lines += wrap_paragraph(head, width, "  ")
         if one.then:
-            lines += paragraph(f"then: {one.then}", width, "    ")
+            lines += wrap_paragraph(f"then: {one.then}", width, "    ")
     return lines
 
 
-def named(words: Iterable[str]) -> str:
-    """Words without repetition, in the order of their first occurrence."""
+def join_unique(words: Iterable[str]) -> str:
+    """Join words with commas, omitting repetitions."""
     return ", ".join(dict.fromkeys(words))
 
 
-def grade_lines(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
-    """For each tier its grade with the worst reasons, and what would give a better one. Kernels of
-    one tier and one grade share their lines."""
+def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
+    """Return the grade of each tier with the two worst reasons, and the remedies. Kernels with the
+    same tier and grade are merged."""
     groups: dict[tuple[str, str], list[tuple[Tier, Grade]]] = {}
     for tier, grade in graded:
         groups.setdefault((tier.tier, grade.word), []).append((tier, grade))
     lines = []
     for (name, word), members in groups.items():
-        kernels = f" ({named(one.kernel for one, _ in members)})" if len(members) > 1 else ""
+        kernels = f" ({join_unique(one.kernel for one, _ in members)})" if len(members) > 1 else ""
         reasons = sorted(
             dict.fromkeys((r.level, r.words) for _, grade in members for r in grade.reasons),
             key=lambda reason: -reason[0],
@@ -75,40 +80,41 @@ def grade_lines(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
         if reasons:
             more = f"; {len(reasons) - 2} more on the page" if len(reasons) > 2 else ""
             text += f": {'; '.join(words for _, words in reasons[:2])}{more}"
-        lines += paragraph(text, width)
+        lines += wrap_paragraph(text, width)
         remedies = dict.fromkeys(w for _, grade in members for w in grade.remedies[:2])
         if remedies:
-            lines += paragraph(f"better: {'; '.join(remedies)}", width, "  ")
+            lines += wrap_paragraph(f"better: {'; '.join(remedies)}", width, "  ")
     return lines
 
 
-def verdict_lines(results: Sequence[Result], width: int) -> list[str]:
-    """The number of rows with each verdict in each tier; emulated ticks are left out."""
+def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
+    """Return the number of rows with each verdict in each tier, except in emulated ticks."""
     lines = []
     for tier in dict.fromkeys(r.tier for r in results if r.unit != rundir.UNIT_EMULATED):
         own = [r for r in results if r.tier == tier and r.delta is not None and not r.is_clone]
         if own:
             counts = Counter(result.verdict for result in own)
             parts = ", ".join(f"{number} {word}" for word, number in counts.most_common())
-            lines += paragraph(f"{tier}: {len(own)} rows: {parts}", width)
+            lines += wrap_paragraph(f"{tier}: {len(own)} rows: {parts}", width)
     return lines
 
 
-def broken_lines(points: Sequence[Point], width: int) -> list[str]:
-    """A line for each limit of switching that was not kept."""
+def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
+    """Return a line for each measured switching time that exceeds its limit."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
-        own = switching.of_tier(points, tier, kernel)
+        own = switching.select_tier(points, tier, kernel)
         rows = [p.row(own) for p in switching.LIMITS if p.tier == tier]
         for words, limit, got, kept in (row for row in rows if row):
             if kept == switching.BROKEN:
                 text = f"{tier}, kernel {kernel}: BROKEN: {words}: {got}, limit {limit}"
-                lines += paragraph(text, width)
+                lines += wrap_paragraph(text, width)
     return lines
 
 
-def lacking_lines(tiers: Sequence[Tier], width: int) -> list[str]:
-    """A line for each reason for which benchmarks and variants were not measured."""
+def format_unmeasured(tiers: Sequence[Tier], width: int) -> list[str]:
+    """Return a line for each reason, with the benchmarks and variants that were not measured
+    because of it."""
     reasons: dict[str, tuple[list[str], list[str]]] = {}
     for tier in tiers:
         for key, why in sorted(tier.env.items()):
@@ -119,12 +125,14 @@ def lacking_lines(tiers: Sequence[Tier], width: int) -> list[str]:
     return [
         line
         for why, (names, where) in reasons.items()
-        for line in paragraph(f"not measured ({named(where)}): {named(names)}: {why}", width)
+        for line in wrap_paragraph(
+            f"not measured ({join_unique(where)}): {join_unique(names)}: {why}", width
+        )
     ]
 
 
-def cut(lines: list[str], most: int, where: str) -> list[str]:
-    """At most `most` lines; the last one says where the rest is."""
+def cut_lines(lines: list[str], most: int, where: str) -> list[str]:
+    """Return at most `most` lines; the last one names the place of the rest."""
     if len(lines) <= most:
         return lines
     return [*lines[: most - 1], f"  and more: {where}"]
@@ -140,18 +148,18 @@ def render(
     tier: str | None = None,
     page: Path | None = None,
 ) -> str:
-    """The end of a report of a run, or of one tier of it, from its rows and its switches."""
+    """Return the summary of a run, or of one tier of it, from its judged rows and its switches."""
     command = f"scripts/kmarkers table {shlex.quote(str(run))}"
     command += f" --tier {tier}" if tier else ""
     where = str(page) if page else command
-    head = [*answer_lines(found, width), ""]
-    tail = [*verdict_lines(judged[0], width), *broken_lines(judged[1], width)]
-    for line in rundir.warnings(env, tier):
-        tail += paragraph(line, width)
+    head = [*format_answers(found, width), ""]
+    tail = [*format_verdict_counts(judged[0], width), *format_broken_limits(judged[1], width)]
+    for line in rundir.list_warnings(env, tier):
+        tail += wrap_paragraph(line, width)
     tail += ["", f"tables: {command}", *([f"page:   {page}"] if page else [])]
-    grades = grade_lines(graded, width)
-    lacking = lacking_lines([one for one, _ in graded], width)
+    grades = format_grades(graded, width)
+    lacking = format_unmeasured([one for one, _ in graded], width)
     room = LINES - len(head) - len(tail)
-    grades = cut(grades, max(4, room - min(len(lacking), LACKING_LINES)), where)
-    lacking = cut(lacking, max(2, room - len(grades)), where)
+    grades = cut_lines(grades, max(4, room - min(len(lacking), LACKING_LINES)), where)
+    lacking = cut_lines(lacking, max(2, room - len(grades)), where)
     return "\n".join([*head, *grades, *lacking, *tail])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run in the formats of other programs: OpenMetrics for monitoring, and trace events of Chrome
-and Perfetto for the switches of arm-scaling. parquet.py writes Parquet."""
+"""Exports a run to other programs: OpenMetrics for monitoring, and Chrome trace events (also for
+Perfetto) of the switches of arm-scaling. parquet.py writes Parquet."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
 
 GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
-# Key of the number of rounds of a switch; "rounds" is the key of their time.
+# Key of the number of rounds of a switch; the key of their duration is "rounds".
 COUNT = "count"
-# The tracks of a switch: the CPU that switched, and the one that waited.
+# Thread ids in the trace: the CPU that switches sites, and a CPU that waits meanwhile.
 SWITCHING, WAITING = 1, 2
 
 
-def label(text: str) -> str:
-    """The value of a label of OpenMetrics."""
+def escape_label(text: str) -> str:
+    """Escape the value of an OpenMetrics label."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def openmetrics(rows: Sequence[Row]) -> str:
-    """The median cost of each row, per operation or per switch, as gauges."""
+def render_openmetrics(rows: Sequence[Row]) -> str:
+    """Return the median cost of each row, per operation or per switch, as OpenMetrics gauges."""
     lines = [
         "# TYPE kmarkers_cost gauge",
         "# HELP kmarkers_cost Median cost of an operation or a switch, in the unit of the label.",
@@ -39,19 +39,20 @@ def openmetrics(rows: Sequence[Row]) -> str:
         }  # fmt: skip
         if name.sites:
             labels["sites"] = str(name.sites)
-        text = ",".join(f'{key}="{label(value)}"' for key, value in labels.items())
+        text = ",".join(f'{key}="{escape_label(value)}"' for key, value in labels.items())
         lines.append(f"kmarkers_cost{{{text}}} {row.cost!r}")
     return "\n".join([*lines, "# EOF", ""])
 
 
-def microseconds(ticks: int, tier: Tier) -> float:
-    """Ticks as time. Emulated ticks are no time of a CPU, but the trace has no other unit."""
+def to_microseconds(ticks: int, tier: Tier) -> float:
+    """Convert ticks to microseconds. Ticks of an unknown frequency (emulated ones) are returned
+    unchanged, because the trace has no other unit."""
     khz = float(tier.env.get("tsc_khz") or 0)
     return ticks * 1000 / khz if khz > 0 else float(ticks)
 
 
-def switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
-    """The samples of each switch by measured quantity; a switch is a turn of one method in one
+def group_switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
+    """Return the samples of each switch by measured quantity. A switch is one turn of a method in a
     block."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
     turns: dict[tuple[Any, ...], int] = defaultdict(int)
@@ -70,8 +71,10 @@ def switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sa
     return found
 
 
-def event(name: str, track: tuple[int, int], start: float, length: float, **args: object) -> Any:
-    """A complete event of the trace, in microseconds."""
+def make_event(
+    name: str, track: tuple[int, int], start: float, length: float, **args: object
+) -> Any:
+    """Return a complete event (ph X) of the trace; times are in microseconds."""
     process, thread = track
     return {
         "ph": "X", "name": name, "pid": process, "tid": thread, "ts": start, "dur": length,
@@ -79,43 +82,45 @@ def event(name: str, track: tuple[int, int], start: float, length: float, **args
     }  # fmt: skip
 
 
-def of_switch(process: int, start: float, parts: Mapping[str, Sample], tier: Tier) -> list[Any]:
-    """The events of one switch: itself, its parts, and the gap of the CPU that waited. When the gap
-    began is not recorded; it is drawn from the beginning of the rounds. Older samples have the CPU
-    that switched in the place of the one that waited."""
+def make_switch_events(
+    process: int, start: float, parts: Mapping[str, Sample], tier: Tier
+) -> list[Any]:
+    """Return the events of one switch: the switch, its parts, and the gap of the CPU that waited.
+    The start of the gap is not recorded; it is drawn at the start of the rounds. Older samples have
+    no CPU of the waiting side, but the CPU that switched in its place."""
     whole = parts.get(SWITCH) or parts[GAP]
-    length = microseconds(whole.value, tier)
+    length = to_microseconds(whole.value, tier)
     rounds = parts[COUNT].value if COUNT in parts else None
     switched_by = parts[SWITCH].cpu if SWITCH in parts else None
     args = {"sites": whole.sites, "rounds": rounds, "switched_by": switched_by}
     args["block"] = whole.block
     events = []
     if SWITCH in parts:
-        events.append(event(whole.variant, (process, SWITCHING), start, length, **args))
+        events.append(make_event(whole.variant, (process, SWITCHING), start, length, **args))
     at = gap_at = start
     for name in PARTS:
         if name in parts:
             gap_at = at
-            took = microseconds(parts[name].value, tier)
-            events.append(event(name, (process, SWITCHING), at, took, sites=whole.sites))
+            took = to_microseconds(parts[name].value, tier)
+            events.append(make_event(name, (process, SWITCHING), at, took, sites=whole.sites))
             at += took
     if GAP in parts:
-        took = microseconds(parts[GAP].value, tier)
+        took = to_microseconds(parts[GAP].value, tier)
         cpu = parts[GAP].cpu
         waited = {"waited": cpu if cpu != switched_by else None}
-        events.append(event("gap", (process, WAITING), gap_at, took, **args, **waited))
+        events.append(make_event("gap", (process, WAITING), gap_at, took, **args, **waited))
     return events
 
 
-def chrome(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
-    """The switches of a run as a trace: one track for the CPU that switched, one for that which
-    waited, in a group for each tier and benchmark. Switches follow each other without the pauses
-    that were between them."""
+def render_trace(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
+    """Return the switches of a run as a Chrome trace. Each tier and benchmark is a process with two
+    threads: the CPU that switches, and a CPU that waits. Switches follow each other without the
+    pauses in between."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], int] = {}
     now: dict[int, float] = defaultdict(float)
     events: list[Any] = []
-    for key, parts in switches(samples).items():
+    for key, parts in group_switches(samples).items():
         if SWITCH not in parts and GAP not in parts:
             continue
         tier, group = known[key[0], key[1]], (key[0], key[1], key[2])
@@ -130,7 +135,7 @@ def chrome(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
                 for t, text in names.items()
             ]
         process = groups[group]
-        new = of_switch(process, now[process], parts, tier)
+        new = make_switch_events(process, now[process], parts, tier)
         events += new
         now[process] = max(one["ts"] + one["dur"] for one in new)
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}) + "\n"

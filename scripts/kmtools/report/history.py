@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The history of a machine: the runs of a folder in the order of their dates."""
+"""Shows the history of a machine: the runs in a folder, ordered by date."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from typing import Any
 
 from kmtools.analyse import comparison_key, trends
 from kmtools.analyse.rows import Row
-from kmtools.analyse.summary import ends, number
+from kmtools.analyse.summary import interval_fields, json_number
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned, printable, terminal_width, wrapped
+from kmtools.base.text import align_table, escape_unprintable, terminal_width, wrap_line
 from kmtools.measure.rundir import RunError, read_env
-from kmtools.report.changetext import percent
-from kmtools.report.machines import Found, find
+from kmtools.report.changetext import format_percent
+from kmtools.report.machines import Found, find_runs
 
-# Largest number of refused runs that are named where none can be used.
+# Maximum number of refused runs in the error message if no run can be used.
 MOST = 5
 
 
 @dataclass(frozen=True)
 class History:
-    """Runs by date, the rows over them, their shifts, the runs that are refused, those that were
-    measured at other code layouts than the newest, and those that are poor, with a reason."""
+    """The runs by date, their common rows, and the shifts of these rows. `refused` are runs that
+    cannot be used, `left_out` those with other code layouts than the newest run, `poor` those with
+    poor numbers; each with the reason."""
 
     names: Sequence[str]
     dates: Sequence[str]
@@ -39,8 +40,8 @@ class History:
     poor: dict[str, str]
 
 
-def moment(env: dict[str, Any], path: Path) -> datetime:
-    """The time at which a run was measured; RunError if env.json has no valid date."""
+def parse_date(env: dict[str, Any], path: Path) -> datetime:
+    """Return the time at which a run was measured; RunError if env.json has no valid date."""
     text = str(env.get("date") or "")
     try:
         when = datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -49,15 +50,15 @@ def moment(env: dict[str, Any], path: Path) -> datetime:
         raise RunError(f"{path}: date is {text!r}, not like 2026-01-31T12:00:00Z") from error
 
 
-def load(folder: Path, margin: float) -> History:
-    """Read the runs of a folder. Only rows that all usable runs have make a trend."""
-    dated, runs = [], find(folder)
+def load_history(folder: Path, margin: float) -> History:
+    """Read the runs of a folder. Only rows that all usable runs have are checked for shifts."""
+    dated, runs = [], find_runs(folder)
     refused = dict(runs.unreadable)
     for name, path in runs.paths.items():
         file = path / "env.json"
         try:
             env = read_env(file)
-            dated.append((moment(env, file), name, env["date"], path))
+            dated.append((parse_date(env, file), name, env["date"], path))
         except FailedError as error:
             refused[name] = str(error)
     dated.sort(key=lambda entry: entry[:2])
@@ -67,14 +68,16 @@ def load(folder: Path, margin: float) -> History:
     refused.update(found.refused)
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
-        raise UnableError(f"{folder}: no run in it can be used{reasons(refused)}")
+        raise UnableError(f"{folder}: no run in it can be used{format_refusals(refused)}")
     place = {name: number for number, (name, _) in enumerate(usable)}
     entries = sorted(found.entries, key=lambda entry: place[entry[0]])
-    left_out = comparison_key.others(entries, comparison_key.newest(entries), "the newest run")
+    left_out = comparison_key.incomparable_runs(
+        entries, comparison_key.newest_rows(entries), "the newest run"
+    )
     entries = [entry for entry in entries if entry[0] not in left_out]
     usable = [(name, date) for name, date in usable if name not in left_out]
-    rows = [row for row in comparison_key.merged(entries) if len(row.values) == len(usable)]
-    shifts = trends.trends(rows, margin)
+    rows = [row for row in comparison_key.merge_rows(entries) if len(row.values) == len(usable)]
+    shifts = trends.find_all_shifts(rows, margin)
     poor: dict[str, str] = {}
     for name, row in entries:
         if row.poor:
@@ -83,53 +86,55 @@ def load(folder: Path, margin: float) -> History:
     return History(names, dates, rows, shifts, refused, left_out, poor)
 
 
-def reasons(refused: dict[str, str]) -> str:
-    """The reasons for which runs are refused, a line for each of the first MOST."""
+def format_refusals(refused: dict[str, str]) -> str:
+    """Return the first MOST refused runs, each on a line with the reason."""
     lines = [f"{name}: {why}" for name, why in sorted(refused.items())]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     return "".join(f"\n  {line}" for line in lines[:MOST] + more)
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The table. Where lines are narrow, a row has more than one: its run, the variant, its
-    numbers."""
-    lines, width = aligned(rows, {5, 6}), terminal_width()
+def format_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of the table. If they are wider than the terminal, each row is split: run,
+    variant, numbers."""
+    lines, width = align_table(rows, {5, 6}), terminal_width()
     if max(map(len, lines)) <= width:
         return lines
     lines = []
     for row in rows:
         run, variant, numbers = ("  ".join(part) for part in (row[:2], row[2:5], row[5:]))
         parts = (run, f"  {variant}", f"    {numbers}")
-        lines += [line for part in parts for line in wrapped(part, width, hanging="      ")]
+        lines += [line for part in parts for line in wrap_line(part, width, hanging="      ")]
     return lines
 
 
-def terminal(history: History) -> str:
-    """The shifts as a table."""
+def render_terminal(history: History) -> str:
+    """Return the shifts as a table, after lines about runs that are refused, left out or poor."""
     said = [f"refused: {name}: {why}" for name, why in sorted(history.refused.items())]
     for why, names in groupby(history.left_out.items(), key=lambda item: item[1]):
         several = [name for name, _ in names]
         to = f" to {several[-1]}" if len(several) > 1 else ""
         said.append(f"left out: {several[0]}{to}: {why}")
     said += [f"poor: {name}: {why}" for name, why in sorted(history.poor.items())]
-    lines = [part for line in said for part in wrapped(printable(line), terminal_width())]
+    lines = [
+        part for line in said for part in wrap_line(escape_unprintable(line), terminal_width())
+    ]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
     rows = [
         (
-            printable(history.names[s.at]), history.dates[s.at], s.row.name.tier,
-            s.row.name.benchmark, s.row.name.variant, percent(s.percent),
+            escape_unprintable(history.names[s.at]), history.dates[s.at], s.row.name.tier,
+            s.row.name.benchmark, s.row.name.variant, format_percent(s.percent),
             f"[{s.interval.lo:+.2f}, {s.interval.hi:+.2f}]", s.verdict,
         )
         for s in sorted(history.shifts, key=lambda s: (s.at, s.row.name.order))
     ]  # fmt: skip
     if rows:
-        lines += table([heads, *rows])
+        lines += format_table([heads, *rows])
     lines.append(f"{len(history.names)} runs, {len(history.rows)} rows, {len(rows)} shifts")
     return "\n".join(lines)
 
 
 def as_json(history: History) -> str:
-    """The history as JSON: each row with its values, a share for each run, and its shifts."""
+    """Return the history as JSON: each row with one value for each run, and its shifts."""
     rows: list[dict[str, Any]] = []
     for row in history.rows:
         name = row.name
@@ -140,12 +145,12 @@ def as_json(history: History) -> str:
                 "benchmark": name.benchmark,
                 "variant": name.variant,
                 "kind": row.kind,
-                "values": [number(float(value)) for value in row.values],
+                "values": [json_number(float(value)) for value in row.values],
                 "shifts": [
                     {
                         "run": history.names[s.at],
-                        "percent": number(s.percent),
-                        **ends("percent", s.interval),
+                        "percent": json_number(s.percent),
+                        **interval_fields("percent", s.interval),
                         "verdict": s.verdict,
                     }
                     for s in own

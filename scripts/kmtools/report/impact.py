@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The calculation of 2008: the cost of two markers on global variables in a system call.
+"""Repeats the calculation of 2008: the cost of two markers on global variables in a system call.
 
-In 2008 the cost of a branch on a variable in memory, over one in the first-level cache, was
-measured by itself, doubled, and divided by the time of getppid() under memory pressure: 6.72 % +-
-0.70 %. This file computes the same from a run, in each tier that has real caches, and shows beside
-it the measured cost of the markers in the call itself.
+In 2008 the cost of a branch on a variable in memory, over one on a variable in the first-level
+cache, was measured in isolation, doubled, and divided by the time of getppid() under memory
+pressure: 6.72 % +- 0.70 %. This file computes the same share from a run, in each tier that has real
+caches, and prints next to it the measured cost of the markers in the call itself.
 """
 
 from __future__ import annotations
@@ -35,28 +35,29 @@ class Value:
 
 @dataclass(frozen=True)
 class Share:
-    """The cost added to a call, in percent of the call, and how it was found."""
+    """The cost added to a call, in percent of the call, and how it was determined."""
 
     tier: str
     how: str
     percent: Value
 
 
-def share(added: Value, call: Value) -> Value:
-    """`added` in percent of `call`; their errors are assumed to be independent."""
+def compute_share(added: Value, call: Value) -> Value:
+    """Return `added` in percent of `call`, assuming independent errors."""
     percent = 100.0 * added.value / call.value
     error = math.hypot(added.half / call.value, added.value * call.half / call.value**2)
     return Value(percent, 100.0 * error)
 
 
-def arithmetic(memory: Value, l1_hit: Value, call: Value) -> Value:
-    """The share of all markers, from the cost of one branch; in percent."""
+def compute_markers_share(memory: Value, l1_hit: Value, call: Value) -> Value:
+    """Return the cost of all MARKERS in percent of the call, computed from the cost of one
+    branch."""
     miss = memory - l1_hit
-    return share(Value(MARKERS * miss.value, MARKERS * miss.half), call)
+    return compute_share(Value(MARKERS * miss.value, MARKERS * miss.half), call)
 
 
-def published_share() -> Value:
-    """The published result, computed from its parts and their standard deviations."""
+def compute_published_share() -> Value:
+    """Return the published result, computed again from its parts and their standard deviations."""
     parts: dict[tuple[str, str], Value] = {}
     clock = Value(0.0, 0.0)
     for row in read_table(PUBLISHED):
@@ -69,22 +70,23 @@ def published_share() -> Value:
             clock = Value(float(words[words.index("read") + 1]), float(words[-1]))
     branch = "cold-branch-repeat"
     call = parts[f"{CALL}-repeat", "no-syscall-trace"] - clock
-    return arithmetic(parts[branch, "memory"], parts[branch, "l1-hit"], call)
+    return compute_markers_share(parts[branch, "memory"], parts[branch, "l1-hit"], call)
 
 
-def added(entry: dict[str, Any]) -> Value:
-    """The cost that a variant adds to its baseline."""
+def read_added_cost(entry: dict[str, Any]) -> Value:
+    """Return the cost that a variant adds to its baseline."""
     return Value(entry["delta"], (entry["delta_ci_hi"] - entry["delta_ci_lo"]) / 2)
 
 
-def whole(entry: dict[str, Any]) -> Value:
-    """The median of a variant."""
+def read_median(entry: dict[str, Any]) -> Value:
+    """Return the median cost of a variant."""
     return Value(entry["median"], (entry["ci_hi"] - entry["ci_lo"]) / 2)
 
 
-def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
-    """Every share that a run's summary.json can give. As in 2008, the call is without the reading
-    of the clock; only runs older than the variant `clock` do not have its time."""
+def compute_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
+    """Yield every share that the results in summary.json allow. As in 2008, the time of reading the
+    clock is subtracted from the call; it is unknown in runs made before the variant `clock`
+    existed."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
@@ -93,7 +95,7 @@ def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
         if plain is None:
             continue
         clock = rows.get((tier, CALL, "clock"))
-        call = whole(plain) - whole(clock) if clock else whole(plain)
+        call = read_median(plain) - read_median(clock) if clock else read_median(plain)
         for benchmark in BRANCHES:
             memory = rows.get((tier, benchmark, "memory"))
             l1_hit = rows.get((tier, benchmark, "l1-hit"))
@@ -101,19 +103,21 @@ def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
                 yield Share(
                     tier,
                     f"computed from {benchmark}",
-                    arithmetic(added(memory), added(l1_hit), call),
+                    compute_markers_share(read_added_cost(memory), read_added_cost(l1_hit), call),
                 )
         for variant in ("generic", "immediate", "jump"):
             if entry := rows.get((tier, CALL, variant)):
-                yield Share(tier, f"measured, {variant}", share(added(entry), call))
+                yield Share(
+                    tier, f"measured, {variant}", compute_share(read_added_cost(entry), call)
+                )
 
 
-def lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The table in Markdown; no lines if the run gives no share."""
-    found = list(shares(entries))
+def render_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the Markdown lines of the table; no lines if the run gives no share."""
+    found = list(compute_shares(entries))
     if not found:
         return
-    then = published_share()
+    then = compute_published_share()
     yield "## Two markers in a system call under memory pressure"
     yield ""
     yield "In percent of getppid. What the parts of this table mean is in"

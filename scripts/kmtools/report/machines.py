@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs of many machines, grouped by properties of the machines; each group is compared with the
+"""Groups the runs of many machines by properties of the machines, to compare each group with the
 first.
 
-A machine is dead if it left no run, refused if its samples cannot be used, and slow if the costs of
-its baselines are, in the median, SLOW times the median of its group or more.
+A machine is dead if it has no run, refused if its samples cannot be used, and slow if its baselines
+cost SLOW times the median of its group or more (in the median over all baselines).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from kmtools.analyse import comparison_key, estimates
 from kmtools.analyse.comparison_key import Entry
 from kmtools.analyse.rows import WHOLE
-from kmtools.base.errors import FailedError, UnableError, explain
-from kmtools.base.text import aligned, printable, terminal_width, wrapped
+from kmtools.base.errors import FailedError, UnableError, explain_error
+from kmtools.base.text import align_table, escape_unprintable, terminal_width, wrap_line
 from kmtools.measure.rundir import read_env, require_run
 from kmtools.measure.samples import LOOP
 from kmtools.report.comparison import Compared
@@ -32,7 +32,7 @@ NOTHING = "unknown"
 
 @dataclass(frozen=True)
 class Machine:
-    """A run, and the properties of its machine."""
+    """The machine of a run: the run's name, CPU model, microcode and kernel."""
 
     name: str
     cpu: str
@@ -40,21 +40,23 @@ class Machine:
     kernel: str
 
     def group(self, by: Sequence[str]) -> str:
-        """The name of its group."""
+        """Return the name of the machine's group."""
         return ", ".join(getattr(self, name) for name in by)
 
 
 @dataclass
 class Found:
-    """The rows of the runs that can be used, and the reasons why the others are refused."""
+    """The rows of the usable runs as (run, row) pairs, and the reasons why the other runs are
+    refused."""
 
     entries: list[Entry] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
 
     def read(self, name: str, path: Path) -> None:
-        """Add the rows of a run except its switches of sites, or the reason why it is refused."""
+        """Add the rows of a run, except those of switched sites, or the reason why the run is
+        refused."""
         try:
-            rows = estimates.of_run(path).rows
+            rows = estimates.load_estimates(path).rows
         except FailedError as error:
             self.refused[name] = str(error)
         else:
@@ -63,7 +65,8 @@ class Found:
 
 @dataclass(frozen=True)
 class Fleet:
-    """All runs of a folder."""
+    """The machines of all runs in a folder; `slow` has each slow machine's ratio to its group,
+    `groups` the names of the runs in each group, the largest first."""
 
     machines: Mapping[str, Machine]
     found: Found
@@ -82,31 +85,32 @@ class Fleet:
         ]
 
 
-def machine_of(name: str, env: Mapping[str, Any]) -> Machine:
-    """The machine of a run, as env.json describes it."""
+def read_machine(name: str, env: Mapping[str, Any]) -> Machine:
+    """Return the machine of a run from its env.json."""
     cpu = (env.get("machine") or {}).get("cpu") or {}
     kernel = (env.get("kernel") or {}).get("release")
     texts = (cpu.get("model_name"), cpu.get("microcode"), kernel)
-    return Machine(name, *(printable(str(text or NOTHING)) for text in texts))
+    return Machine(name, *(escape_unprintable(str(text or NOTHING)) for text in texts))
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The folders of runs in a folder by name, the reasons of machines without a run, and the
-    errors of unreadable folders."""
+    """The run folders found below a folder: `paths` by name, `said` the reasons of machines that
+    left no run, `unreadable` the errors of folders that cannot be read."""
 
     paths: Mapping[str, Path]
     said: Mapping[str, str]
     unreadable: Mapping[str, str]
 
 
-def find(folder: Path) -> Runs:
-    """The folders of runs in a folder, at any depth. Links to folders are not followed."""
+def find_runs(folder: Path) -> Runs:
+    """Find the folders of runs in a folder, at any depth. Symbolic links to folders are not
+    followed."""
     require_run(folder)
     paths, said, unreadable = {}, {}, {}
 
     def keep(error: OSError) -> None:
-        unreadable[str(Path(error.filename).relative_to(folder))] = explain(error)
+        unreadable[str(Path(error.filename).relative_to(folder))] = explain_error(error)
 
     for path, folders, files in os.walk(folder, onerror=keep):
         folders.sort()
@@ -114,28 +118,28 @@ def find(folder: Path) -> Runs:
         if "env.json" in files:
             paths[name] = Path(path)
         if "refused" in files:
-            said[name] = said_in(Path(path) / "refused")
+            said[name] = read_refusal(Path(path) / "refused")
     return Runs(dict(sorted(paths.items())), said, unreadable)
 
 
-def said_in(path: Path) -> str:
-    """The reason why a machine has no run: the first and the last line of the Ansible role's
-    file."""
+def read_refusal(path: Path) -> str:
+    """Return the reason why a machine has no run: the first and the last line of the file that the
+    Ansible role has written."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["?"]
     except OSError as error:
-        lines = [explain(error)]
+        lines = [explain_error(error)]
     return " ... ".join(dict.fromkeys([lines[0], lines[-1]]))
 
 
-def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """The slow machines, each with the median ratio of its baselines to the medians of its
+def find_slow_machines(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return the slow machines, each with the median ratio of its baselines to the medians of its
     group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in found.entries:
         if row.kind == WHOLE:
-            whole[group_of[run], *comparison_key.key_of((run, row))][run] = row.cost
+            whole[group_of[run], *comparison_key.row_key((run, row))][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
     for costs in whole.values():
         usual = float(np.median(list(costs.values())))
@@ -146,13 +150,14 @@ def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, fl
     return {run: ratio for run, ratio in medians.items() if ratio >= SLOW}
 
 
-def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
-    """Read all runs of a folder. `expected` names the machines that must have left one."""
-    runs = find(folder)
+def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
+    """Read all runs in a folder. `expected` are the names of the machines that should have a
+    run."""
+    runs = find_runs(folder)
     found, machines, refused = Found(), {}, dict(runs.unreadable)
     for name, path in runs.paths.items():
         try:
-            machines[name] = machine_of(name, read_env(path / "env.json"))
+            machines[name] = read_machine(name, read_env(path / "env.json"))
             found.read(name, path)
         except FailedError as error:
             refused[name] = str(error)
@@ -160,8 +165,8 @@ def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found.refused.update(refused)
-    wanted = comparison_key.usual(found.entries)
-    found.refused.update(comparison_key.others(found.entries, wanted, "most runs"))
+    wanted = comparison_key.most_frequent_rows(found.entries)
+    found.refused.update(comparison_key.incomparable_runs(found.entries, wanted, "most runs"))
     found.entries = [entry for entry in found.entries if entry[0] not in found.refused]
     groups: dict[str, list[str]] = defaultdict(list)
     for machine in machines.values():
@@ -170,12 +175,12 @@ def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet
     here = {name.split("/")[0] for name in (*machines, *refused)}
     dead = [name for name in expected if name not in here]
     largest = dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
-    return Fleet(machines, found, dead, slow_ones(found, groups), largest)
+    return Fleet(machines, found, dead, find_slow_machines(found, groups), largest)
 
 
-def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
-    """Each group as a run; the first is the one that the others are compared with. Slow machines
-    are left out."""
+def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
+    """Merge each group into one run to compare; the group that the others are compared with is the
+    first. Slow machines are left out."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]
@@ -186,32 +191,33 @@ def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
     for name in names:
         members = set(fleet.groups[name]) - set(fleet.slow)
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
-        kept, note = without_poor(entries)
+        kept, note = drop_poor_rows(entries)
         rows.append(
-            Compared(f"{name} ({len(members)} runs)", {}, comparison_key.merged(kept), note)
+            Compared(f"{name} ({len(members)} runs)", {}, comparison_key.merge_rows(kept), note)
         )
     return rows
 
 
-def without_poor(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
-    """The rows without those that are poor, if others of the group have them; and a note."""
-    good = {comparison_key.key_of(entry) for entry in entries if not entry[1].poor}
+def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+    """Return the rows without the poor ones, if another machine of the group has a row that is not
+    poor; and a note about the number of affected machines."""
+    good = {comparison_key.row_key(entry) for entry in entries if not entry[1].poor}
     kept, left = [], set()
     for entry in entries:
-        if entry[1].poor and comparison_key.key_of(entry) in good:
+        if entry[1].poor and comparison_key.row_key(entry) in good:
             left.add(entry[0])
         else:
             kept.append(entry)
     return kept, f"rows of {len(left)} machines are left out, because they are poor" if left else ""
 
 
-def table(fleet: Fleet) -> list[str]:
-    """The groups as a table."""
+def format_table(fleet: Fleet) -> list[str]:
+    """Return the groups as a table."""
     heads = ("machines", "cpu, microcode, kernel of the group")
     rows = ((str(len(members)), name) for name, members in fleet.groups.items())
     width, indent = terminal_width(), " " * (len(heads[0]) + 2)
     return [
         part
-        for line in aligned([heads, *rows], {0})
-        for part in wrapped(line, width, hanging=indent)
+        for line in align_table([heads, *rows], {0})
+        for part in wrap_line(line, width, hanging=indent)
     ]

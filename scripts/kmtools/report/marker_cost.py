@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The main result of a run: what a dormant marker costs on this machine, and what it cost in 2006.
+"""Determines the main result of a run: the costs of a dormant marker on this machine, and those
+published in 2006 and 2008.
 
-The places of the marker are: hot code, among other instructions and first behind a taken branch;
-code that is not in the instruction cache; code whose data are not in the cache; and a whole system
+The marker is placed in hot code, among other instructions and directly after a taken branch; in
+code that is not in the instruction cache; in code whose data is not in the cache; and in a system
 call. Each answer is a number of one tier with its interval and verdict, or the reason why the run
-has none. Enabled probes take no part.
+has none. Costs of enabled probes are not included.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from kmtools.report import impact
 
 CORE, PERCENT = "core cycles", "%"
 MARKER = "marker-jump"
-# Where the code of a site comes from, the coldest first.
+# Benchmarks of sites whose code is fetched from memory or an outer cache, the slowest source first.
 COLD = ("cold-icache-memory", "cold-icache-l3", "cold-icache-l2")
 LEVELS = {"memory": "from memory", "l3": "from the third-level cache", "l2": "from the second"}
-# The tiers that can answer, the best first.
+# Tiers that may have cycles of a real CPU, the best first.
 TIERS = ("metal", "native", "vm")
 
 Key = tuple[str, str]
@@ -40,10 +41,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Answer:
-    """One number: `value` in `unit`, None if the run has none, and `how` then says why.
+    """The cost of a dormant marker at one place: `value` in `unit`; if `value` is None, `how` is
+    the reason.
 
-    `short` names the place inside a sentence, `place` by itself; `how` names the benchmark, `then`
-    the published counterpart.
+    `place` is the name of the place by itself, `short` the name inside a sentence; `how` names the
+    benchmark, `then` is the published counterpart.
     """
 
     place: str
@@ -56,65 +58,68 @@ class Answer:
     then: str
 
 
-def short(value: float) -> str:
-    """A number for a sentence: two digits or so, never -0."""
+def format_short(value: float) -> str:
+    """Return a number for a sentence: about two significant digits, never -0."""
     size = abs(value)
     text = f"{value:.{3 if size < 0.01 else 2 if size < 1 else 1 if size < 10 else 0}f}"
     return text.lstrip("-") if not float(text) else text.replace("-", "\N{MINUS SIGN}")
 
 
-def by_name(results: Iterable[Result]) -> dict[Key, Result]:
-    """Results of one tier by benchmark and variant."""
+def index_results(results: Iterable[Result]) -> dict[Key, Result]:
+    """Return the results of one tier by benchmark and variant."""
     return {(result.benchmark, result.variant): result for result in results}
 
 
-def in_core(result: Result) -> tuple[float, Interval, str]:
-    """The added cost with its interval, in core cycles if they are known."""
+def to_core_cycles(result: Result) -> tuple[float, Interval, str]:
+    """Return the added cost, its interval and its unit: core cycles if they are known."""
     assert result.delta is not None and result.delta_ci is not None
     scale = result.core.per_tick if result.core else 1.0
     ends = Interval(result.delta_ci.lo * scale, result.delta_ci.hi * scale)
     return result.delta * scale, ends, CORE if result.core else result.unit
 
 
-def nothing(place: str, words: str, why: str, then: str) -> Answer:
-    """An answer without a number, with the reason."""
+def make_empty_answer(place: str, words: str, why: str, then: str) -> Answer:
+    """Return an answer without a number, with the reason."""
     return Answer(place, words, None, None, "", "", why, then)
 
 
-def compared(result: Result | None) -> bool:
-    """Whether a result has an added cost."""
+def has_added_cost(result: Result | None) -> bool:
+    """Return true if a result has an added cost."""
     return result is not None and result.delta is not None and result.delta_ci is not None
 
 
-def of_site(cost: SiteCost, place: str, words: str, how: str, then: str) -> Answer:
-    """The cost of one more site."""
+def make_site_answer(cost: SiteCost, place: str, words: str, how: str, then: str) -> Answer:
+    """Return the cost of one more site as an answer."""
     scale, unit = (cost.core.per_tick, CORE) if cost.core else (1.0, cost.unit)
     ends = Interval(cost.ci.lo * scale, cost.ci.hi * scale)
     return Answer(place, words, cost.cost * scale, ends, unit, cost.verdict, how, then)
 
 
-def machine(row: Published) -> str:
-    """Year and machine of a published number, in short."""
+def describe_machine(row: Published) -> str:
+    """Return the year and the machine of a published number, as in "2006, Pentium 4"."""
     return f"{row.date[:4]}, {' '.join(row.machine.split()[:2])}"
 
 
-def first_delta(found: Mapping[Key, list[Published]], key: Key) -> Published | None:
-    """The first published cost that a variant of ours continues."""
+def find_published_cost(found: Mapping[Key, list[Published]], key: Key) -> Published | None:
+    """Return the first published cost that corresponds to a variant of this run; None without
+    one."""
     return next((row for row in found.get(key, []) if row.delta is not None), None)
 
 
-def then_of(found: Mapping[Key, list[Published]], benchmark: str, names: Mapping[str, str]) -> str:
-    """Published costs of variants of a benchmark, in words."""
-    rows = [(words, first_delta(found, (benchmark, name))) for name, words in names.items()]
+def describe_published(
+    found: Mapping[Key, list[Published]], benchmark: str, names: Mapping[str, str]
+) -> str:
+    """Return the published costs of variants of a benchmark as text."""
+    rows = [(words, find_published_cost(found, (benchmark, name))) for name, words in names.items()]
     known = [(words, row) for words, row in rows if row is not None]
     if not known:
         return ""
-    parts = [f"{short(row.delta or 0.0)} {words}" for words, row in known]
-    return f"{machine(known[0][1])}: {', '.join(parts)} (cycles)"
+    parts = [f"{format_short(row.delta or 0.0)} {words}" for words, row in known]
+    return f"{describe_machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
-# Places of a marker in hot code that needs every slot of the core: the name, its form inside a
-# sentence, how it is measured, and the variants that measure it, the best first.
+# Places of a marker in hot code that uses every issue slot of the core: the name, the name inside a
+# sentence, a description of the measurement, and the variants that measure it, the best first.
 AMONG = (
     "In hot code, among other instructions", "among other instructions of hot code",
     "one marker in the middle of a loop that needs every slot of the core",
@@ -128,28 +133,36 @@ FIRST = (
 Place = tuple[str, str, str, Sequence[Key]]
 
 
-def in_full_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
-    """The cost of one marker in hot code at a place; None if the run has not measured it."""
+def answer_full_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
+    """Return the cost of one marker at a place in hot code; None if the run has not measured it."""
     place, words, how, keys = where
     for key in keys:
         result = names.get(key)
-        if result is not None and compared(result):
-            return Answer(place, words, *in_core(result), result.verdict, f"{how} ({key[0]})", then)
+        if result is not None and has_added_cost(result):
+            return Answer(
+                place, words, *to_core_cycles(result), result.verdict, f"{how} ({key[0]})", then
+            )
     return None
 
 
-def hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> list[Answer]:
-    """The costs in hot code: of one marker among other instructions and of one first behind a taken
-    branch, which differ; else the answer of anywhere_hot()."""
-    found = [in_full_code(names, AMONG, then), in_full_code(names, FIRST, "")]
+def answer_hot_code(
+    names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
+) -> list[Answer]:
+    """Return the costs in hot code: of one marker among other instructions and of one directly
+    after a taken branch, which differ. A run without these benchmarks gives the answer of
+    answer_any_hot_code()."""
+    found = [answer_full_code(names, AMONG, then), answer_full_code(names, FIRST, "")]
     known = [one for one in found if one is not None]
     if len(known) == 1 and not known[0].then:
         known = [replace(known[0], then=then)]
-    return known or [anywhere_hot(names, sites, then)]
+    return known or [answer_any_hot_code(names, sites, then)]
 
 
-def anywhere_hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> Answer:
-    """The cost in hot code, of runs without a single marker in code that needs every slot."""
+def answer_any_hot_code(
+    names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
+) -> Answer:
+    """Return the cost in hot code, for runs that have not measured a single marker in code that
+    uses every issue slot of the core."""
     place, words = "In hot code", "in hot code"
     for benchmark, loop in (
         ("density-full", "a loop that needs every slot of the core"),
@@ -157,48 +170,50 @@ def anywhere_hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], the
     ):
         if cost := sites.get((benchmark, MARKER)):
             how = f"one more site in {loop} ({benchmark})"
-            return of_site(cost, place, words, how, then)
+            return make_site_answer(cost, place, words, how, then)
     result = names.get(("empty-loop", MARKER))
-    if result is None or not compared(result):
-        return nothing(place, words, "this run has neither density-full nor empty-loop", then)
+    if result is None or not has_added_cost(result):
+        return make_empty_answer(
+            place, words, "this run has neither density-full nor empty-loop", then
+        )
     how = "one marker in an empty loop, where it may hide in idle slots (empty-loop)"
-    return Answer(place, words, *in_core(result), result.verdict, how, then)
+    return Answer(place, words, *to_core_cycles(result), result.verdict, how, then)
 
 
-def cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
-    """The cost in code that the instruction cache does not hold."""
+def answer_cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
+    """Return the cost in code that is not in the instruction cache."""
     place, words = "Cold in the instruction cache", "cold in the instruction cache"
     then = "not measured in 2006"
     for benchmark in COLD:
         if cost := sites.get((benchmark, MARKER)):
             level = LEVELS[benchmark.rpartition("-")[2]]
             how = f"one more site in code that comes {level} ({benchmark})"
-            return of_site(cost, place, words, how, then)
-    return nothing(place, words, "this run has no cold-icache-*", then)
+            return make_site_answer(cost, place, words, how, then)
+    return make_empty_answer(place, words, "this run has no cold-icache-*", then)
 
 
-def cold_data(names: Mapping[Key, Result], then: str) -> Answer:
-    """The cost in code whose data the cache does not hold."""
+def answer_cold_data(names: Mapping[Key, Result], then: str) -> Answer:
+    """Return the cost in code whose data is not in the cache."""
     place, words = "Beside cold data", "beside cold data"
     result, memory = (names.get(("cold-branch", variant)) for variant in ("jump", "memory"))
-    if result is None or not compared(result):
-        return nothing(place, words, "this run has no cold-branch", then)
+    if result is None or not has_added_cost(result):
+        return make_empty_answer(place, words, "this run has no cold-branch", then)
     how = "a branch that reads no data (cold-branch)"
-    if memory is not None and compared(memory):
-        value, _, unit = in_core(memory)
-        how += f"; on a variable in memory: {short(value)} {unit}"
-    return Answer(place, words, *in_core(result), result.verdict, how, then)
+    if memory is not None and has_added_cost(memory):
+        value, _, unit = to_core_cycles(memory)
+        how += f"; on a variable in memory: {format_short(value)} {unit}"
+    return Answer(place, words, *to_core_cycles(result), result.verdict, how, then)
 
 
-def system_call(names: Mapping[Key, Result], then: str) -> Answer:
-    """The cost of a marker in getppid(): half of that of the two in the benchmark."""
+def answer_system_call(names: Mapping[Key, Result], then: str) -> Answer:
+    """Return the cost of one marker in getppid(): half the cost of the two in the benchmark."""
     place, words = "In a system call", "of a system call"
     for benchmark in ("getppid-quiet", "getppid-copy-quiet"):
         base = names.get((benchmark, "compiled-out"))
         for variant in ("jump", "immediate"):
             other = "" if variant == "jump" else f" ({variant})"
             result = names.get((benchmark, variant))
-            if base is None or base.median <= 0 or result is None or not compared(result):
+            if base is None or base.median <= 0 or result is None or not has_added_cost(result):
                 continue
             assert result.delta is not None and result.delta_ci is not None
             scale = 100 / base.median / impact.MARKERS
@@ -208,64 +223,75 @@ def system_call(names: Mapping[Key, Result], then: str) -> Answer:
             how = f"half of two markers in getppid(){flavour} ({benchmark})"
             where = f"{place}{other}"
             return Answer(where, words, value, ends, PERCENT, result.verdict, how, then)
-    return nothing(place, words, "this run has no getppid-quiet", then)
+    return make_empty_answer(place, words, "this run has no getppid-quiet", then)
 
 
-def best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
-    """Tier and kernel of the answers: the best with cycles of a real CPU; None without any."""
+def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
+    """Return tier and kernel of the answers: the best tier with cycles of a real CPU; None if there
+    is none."""
     known = {
         (r.tier, r.kernel) for r in results if r.unit not in (UNIT_EMULATED, UNIT_INSTRUCTIONS)
     }
     return min(known, key=lambda key: (TIERS.index(key[0]), key[1])) if known else None
 
 
-def answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[Answer]:
-    """The answers of a run, of its best tier; none if it has only emulated ones."""
-    if (tier := best_tier(results)) is None:
+def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[Answer]:
+    """Return the answers from the best tier of a run; none if it has no cycles of a real CPU."""
+    if (tier := find_best_tier(results)) is None:
         return []
-    names = by_name(r for r in results if (r.tier, r.kernel) == tier)
+    names = index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
     old = ancestors()
     loaded, value = "with a variable", "with an immediate value"
-    then = then_of(old, "empty-loop", {"marker-generic": loaded, "marker-immediate": value})
-    data = then_of(old, "cold-branch", {"memory": loaded, "immediate": value})
-    share = impact.published_share()
+    then = describe_published(
+        old, "empty-loop", {"marker-generic": loaded, "marker-immediate": value}
+    )
+    data = describe_published(old, "cold-branch", {"memory": loaded, "immediate": value})
+    share = impact.compute_published_share()
     call = (
         f"2008, Pentium 4: {share.value:.2f} ± {share.half:.2f} % computed, under memory pressure"
     )
-    return [*hot(names, sites, then), cold_code(sites), cold_data(names, data),
-            system_call(names, call)]  # fmt: skip
+    return [
+        *answer_hot_code(names, sites, then),
+        answer_cold_code(sites),
+        answer_cold_data(names, data),
+        answer_system_call(names, call),
+    ]
 
 
-def number(answer: Answer) -> str:
-    """The number with its unit."""
-    return "not measured" if answer.value is None else f"{short(answer.value)} {answer.unit}"
+def format_value(answer: Answer) -> str:
+    """Return the number of an answer with its unit."""
+    return "not measured" if answer.value is None else f"{format_short(answer.value)} {answer.unit}"
 
 
-def interval(answer: Answer) -> str:
-    """The interval in words; empty without a number."""
+def format_interval(answer: Answer) -> str:
+    """Return the interval of an answer as text; "" without a number."""
     if answer.ci is None:
         return ""
-    return f"{short(answer.ci.lo)} to {short(answer.ci.hi)}" if bounded(answer.ci) else "unbounded"
+    return (
+        f"{format_short(answer.ci.lo)} to {format_short(answer.ci.hi)}"
+        if is_bounded(answer.ci)
+        else "unbounded"
+    )
 
 
-def bounded(ci: Interval) -> bool:
-    """Whether both ends are known."""
+def is_bounded(ci: Interval) -> bool:
+    """Return true if both ends of an interval are finite."""
     return abs(ci.lo) != float("inf") and abs(ci.hi) != float("inf")
 
 
-def sentence(found: Sequence[Answer]) -> str:
-    """The answers in one sentence."""
+def make_sentence(found: Sequence[Answer]) -> str:
+    """Return the answers as one sentence."""
     known = [a for a in found if a.value is not None and a.place != "Beside cold data"]
     if not found:
-        return "This run has no answer: no tier of it has cycles of a real CPU."
+        return "This run has no cost of a dormant marker: no tier has cycles of a real CPU."
     if not known:
-        return "This run has no answer: it has none of the benchmarks that could give one."
+        return "This run has no cost of a dormant marker: no benchmark that measures it was run."
     doubts = [a.verdict if a.verdict in (UNRESOLVED, WITHHELD) else "" for a in known]
     common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
     parts, unit = [], ""
     for answer, doubt in zip(known, doubts, strict=True):
-        said = number(answer) if answer.unit != unit else short(answer.value or 0.0)
+        said = format_value(answer) if answer.unit != unit else format_short(answer.value or 0.0)
         parts.append(f"{said} {answer.short}{f' ({doubt})' if doubt and not common else ''}")
         unit = answer.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
@@ -273,7 +299,7 @@ def sentence(found: Sequence[Answer]) -> str:
     return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
 
 
-def verdict_word(answer: Answer) -> str:
-    """The verdict of an answer in words."""
+def describe_verdict(answer: Answer) -> str:
+    """Return the verdict of an answer as text."""
     words = {SLOWER: "costs", FASTER: "gains", EQUIVALENT: "equivalent to none", DIFFERS: "differs"}
     return words.get(answer.verdict, answer.verdict)

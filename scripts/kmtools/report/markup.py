@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pieces of the page: text, tables, figures for two widths, parts that are folded."""
+"""Makes the HTML elements of the page: text, tables, figures in two widths, collapsible
+sections."""
 
 from __future__ import annotations
 
@@ -8,72 +9,72 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from kmtools.base.text import clean, minus
+from kmtools.base.text import replace_forbidden, use_minus_signs
 
-# Largest length of a figure's description for screen readers; the tables hold the numbers.
+# Maximum length of a figure's description for screen readers, in characters.
 LONGEST_LABEL = 280
-# Classes of the kinds of columns.
+# CSS class by kind of column: number, verdict, text.
 CLASSES = {"n": ' class="n"', "v": ' class="v"', "t": ""}
 VERDICT = re.compile('<span class="([a-z]+)">([^<]*)</span>([^<]*)')
 
 MORE = re.compile('<details class="numbers">.*?</details>', re.DOTALL)
 LEFT_OUT = "This page would be too large with these numbers: summary.json has them."
 
-# Widths of a figure, for a column of the page and for a telephone, and their classes.
+# Widths of a figure in pixels, for a desktop and a telephone, and their CSS classes.
 WIDTHS = ((720, "wide"), (328, "narrow"))
-# Draws a part of a figure at a width, with a description and a class.
+# Function that draws a part of a figure: (part, width in pixels, description, CSS class) -> SVG.
 Draw = Callable[[Any, int, str, str], str]
 
-# A title of rows, and the rows.
+# The title of a group of rows, and the rows.
 Group = tuple[str, Iterable[Sequence[str]]]
 
 
 def escape(value: object) -> str:
-    """Text for HTML; a dash for nothing."""
-    return html.escape(clean("\N{EN DASH}" if value in (None, "") else str(value)))
+    """Escape a value for HTML; None and "" become a dash."""
+    return html.escape(replace_forbidden("\N{EN DASH}" if value in (None, "") else str(value)))
 
 
-def number(text: str) -> str:
-    """A formatted number with a minus sign; a dash if there is no number."""
-    return escape("" if text == "-" else minus(text))
+def format_number(text: str) -> str:
+    """Return a formatted number with a minus sign; a dash if there is no number."""
+    return escape("" if text == "-" else use_minus_signs(text))
 
 
-def verdict(word: str, note: str = "") -> str:
-    """A verdict in its colour, with its note beside it."""
-    more = f" ({escape(minus(note))})" if note else ""
+def verdict_html(word: str, note: str = "") -> str:
+    """Return a verdict in its colour, followed by its note."""
+    more = f" ({escape(use_minus_signs(note))})" if note else ""
     return f'<span class="{escape(word)}">{escape(word)}</span>{more}'
 
 
 def cell_html(cell: str, kind: str) -> str:
-    """A cell; a verdict's colour is that of its whole cell."""
+    """Return a table cell; a cell with only a verdict gets the colour of the verdict."""
     if kind == "v" and (found := VERDICT.fullmatch(cell)):
         return f'<td class="v {found[1]}">{found[2]}{found[3]}</td>'
     return f"<td{CLASSES[kind]}>{cell}</td>"
 
 
 def row_html(cells: Sequence[str], kinds: str) -> str:
-    """A row whose first cell is its heading."""
+    """Return a table row whose first cell is a row header."""
     first = f'<th scope="row">{cells[0]}</th>'
     rest = zip(cells[1:], kinds[1:], strict=True)
     return f"<tr>{first}{''.join(cell_html(cell, kind) for cell, kind in rest)}</tr>"
 
 
-def grouped(
+def grouped_table_html(
     caption: str, heads: Sequence[str], groups: Iterable[Group], kinds: str, look: str = ""
 ) -> str:
-    """A table of rows in groups, each with a title. Cells are HTML already. `kinds` has a letter
-    for each column: n is a number, v the verdict, which stays in sight, t text. The first column
-    stays in sight, too."""
+    """Return a table of rows in groups, each with a title; the cells are HTML already. `kinds` has
+    a letter for each column: n for a number, v for the verdict, t for text. The first column and
+    the verdict stay visible when the table scrolls sideways."""
     head = "".join(
         f'<th scope="col"{CLASSES[k]}>{escape(h)}</th>' for h, k in zip(heads, kinds, strict=True)
     )
     bodies = []
     for title, rows in groups:
-        words = f"<div>{escape(minus(title))}</div>"
+        words = f"<div>{escape(use_minus_signs(title))}</div>"
         over = f'<tr><th colspan="{len(heads)}" scope="rowgroup">{words}</th></tr>\n'
         body = "\n".join(row_html(row, kinds) for row in rows)
         bodies.append(f"<tbody>{over if title else ''}{body}</tbody>")
-    label = escape(minus(caption))
+    label = escape(use_minus_signs(caption))
     return (
         f'<div class="scroll{look}" tabindex="0" role="group" aria-label="{label[:200]}">'
         f"<table><caption>{label}</caption><thead><tr>{head}</tr></thead>\n"
@@ -81,41 +82,42 @@ def grouped(
     )
 
 
-def table(
+def table_html(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, look: str = ""
 ) -> str:
-    """A table whose rows are one group without a title."""
-    return grouped(caption, heads, [("", rows)], kinds, look)
+    """Return a table whose rows are one group without a title."""
+    return grouped_table_html(caption, heads, [("", rows)], kinds, look)
 
 
-def cut(words: str) -> str:
-    """A description, cut to LONGEST_LABEL characters."""
+def shorten_label(words: str) -> str:
+    """Return a description, shortened to LONGEST_LABEL characters."""
     if len(words) <= LONGEST_LABEL:
         return words
     return words[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
 
 
-def figure(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
-    """A figure, drawn for a page's column and for a telephone; only its caption without `draw`."""
+def figure_html(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
+    """Return a figure in two widths, for a desktop and a telephone; without `draw` only its
+    caption."""
     if draw is None:
-        return f"<p class='soft'>{escape(minus(caption))}</p>" if caption else ""
-    both = "".join(draw(part, width, cut(words), look) for width, look in WIDTHS)
-    said = f"<figcaption>{escape(minus(caption))}</figcaption>" if caption else ""
+        return f"<p class='soft'>{escape(use_minus_signs(caption))}</p>" if caption else ""
+    both = "".join(draw(part, width, shorten_label(words), look) for width, look in WIDTHS)
+    said = f"<figcaption>{escape(use_minus_signs(caption))}</figcaption>" if caption else ""
     return f"<figure>{both}{said}</figure>"
 
 
-def folded(summary: str, body: str, more: bool = False) -> str:
-    """A part that is opened on demand; nothing without a body. `more` marks numbers that
-    summary.json has, too."""
+def folded_html(summary: str, body: str, more: bool = False) -> str:
+    """Return a collapsed section; "" without a body. `more` marks tables whose numbers are in
+    summary.json, which limit_page_size() may remove."""
     if not body:
         return ""
     look = ' class="numbers"' if more else ""
     return f"<details{look}><summary>{escape(summary)}</summary>\n{body}\n</details>"
 
 
-def within(text: str, nodes: int, size: int) -> str:
-    """The page with at most `nodes` elements and `size` bytes, if leaving out folded tables
-    suffices: the longest are left out first."""
+def limit_page_size(text: str, nodes: int, size: int) -> str:
+    """Return the page reduced to at most `nodes` elements and `size` bytes, by removing folded
+    tables, the longest first. It may still be larger if there are too few such tables."""
     for long in sorted(MORE.findall(text), key=len, reverse=True):
         if text.count("<") - text.count("</") <= nodes and len(text.encode()) <= size:
             break
@@ -124,8 +126,9 @@ def within(text: str, nodes: int, size: int) -> str:
     return text
 
 
-def section(name: str, title: str, parts: Iterable[str]) -> str:
-    """A part of the page with a heading that links to itself, and a link back to the top."""
+def section_html(name: str, title: str, parts: Iterable[str]) -> str:
+    """Return a section of the page with a heading that links to itself, and a link back to the
+    top."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<section id="{name}" aria-labelledby="{name}-head"><h2 id="{name}-head">'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Medians of a run, for a machine without numpy.
+"""Renders the medians of a run on a machine without numpy.
 
-The median slope of each variant, and the median of what it adds to its baseline in the same block.
-They have no interval and no verdict. This file needs nothing but Python.
+A row has the median slope of a variant, and the median of the differences from its baseline in the
+same block. Medians have no interval and no verdict. This module needs only the standard library.
 """
 
 from __future__ import annotations
@@ -11,37 +11,42 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from kmtools.analyse.slopes import Slope, find_baseline, paired, slopes
-from kmtools.base.text import aligned, shortened, terminal_width, wrapped
+from kmtools.analyse.slopes import Slope, find_baseline, slopes_of_samples, subtract_baseline
+from kmtools.base.text import align_table, shorten_middle, terminal_width, wrap_line
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
-# Columns of a number.
+# Width of a number, in columns of the terminal.
 NUMBER = 12
 HEADS = ["variant", f"{'median':>{NUMBER}}", f"{'added':>{NUMBER}}"]
-NOTICE = "medians alone; what they are worth is said with python3-numpy"
+NOTICE = "medians only; install python3-numpy for intervals and verdicts"
 
 
-def middle(series: Sequence[Slope], signed: bool = False) -> str:
-    """The median of a series as text."""
+def format_median(series: Sequence[Slope], signed: bool = False) -> str:
+    """Return the median of a series of slopes as text."""
     if not series:
         return "-"
     return f"{float(median(slope.value for slope in series)):{'+' if signed else ''}.3f}"
 
 
 def benchmark_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
-    """The baseline of a benchmark, or the word for none, and a row for each variant."""
-    series = slopes(samples)
+    """Return the baseline of a benchmark ("nothing" if there is none), and a row for each
+    variant."""
+    series = slopes_of_samples(samples)
     baseline = find_baseline(series)
     rows = [
-        [variant, middle(own), middle(paired(own, series[baseline]), True) if baseline else "-"]
+        [
+            variant,
+            format_median(own),
+            format_median(subtract_baseline(own, series[baseline]), True) if baseline else "-",
+        ]
         for variant, own in series.items()
     ]
     return baseline or "nothing", rows
 
 
 def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
-    """The table of all tiers."""
+    """Return the table of the medians of all tiers."""
     lines: list[str] = []
     for tier in tiers:
         groups: dict[str, list[Sample]] = defaultdict(list)
@@ -51,15 +56,17 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
                 groups[sample.benchmark].append(sample)
         width = terminal_width()
         title = f"{tier.tier}, kernel {tier.kernel}: {tier.unit} per operation ({NOTICE})"
-        lines += ["", *wrapped(title, width)]
+        lines += ["", *wrap_line(title, width)]
         found = {name: benchmark_rows(several) for name, several in groups.items()}
         most = width - 2 * (2 + NUMBER) - 2
         rows = [HEADS, *(row for _, own in found.values() for row in own)]
-        cells = aligned([[shortened(row[0], most), *row[1:]] for row in rows], right=(1, 2))
+        cells = align_table(
+            [[shorten_middle(row[0], most), *row[1:]] for row in rows], right=(1, 2)
+        )
         table = [f"  {line}" for line in cells]
         lines.append(table.pop(0))
         for name, (baseline, variants) in found.items():
-            lines += ["", *wrapped(f"{name}: over {baseline}", width, " ")]
+            lines += ["", *wrap_line(f"{name}: over {baseline}", width, " ")]
             lines += table[: len(variants)]
             del table[: len(variants)]
     return "\n".join(lines[1:])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes report.html: one file that holds its figures and refers to no other file.
+"""Writes report.html: one file that contains its figures and refers to no other file.
 
-The first screen has the answer, the grade with its reasons, and one figure. Below are the parts, of
-which each has its details folded.
+The first screen shows the costs of a dormant marker, the grade of the numbers with its reasons, and
+one figure. The sections below have collapsed details.
 """
 
 from __future__ import annotations
@@ -19,21 +19,29 @@ from kmtools.analyse.grade import Grade
 from kmtools.analyse.published import ALIASES, read_table
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
-from kmtools.base.files import write_whole
-from kmtools.base.text import minus
-from kmtools.measure.rundir import Tier, lacking, tiers_of, warnings
+from kmtools.base.files import write_atomically
+from kmtools.base.text import use_minus_signs
+from kmtools.measure.rundir import Tier, list_unmeasured, list_warnings, make_tiers
 from kmtools.report import cost_figure, marker_cost, sections
 from kmtools.report.figures import library, panels
 from kmtools.report.figures.svgfile import COLOURS
-from kmtools.report.figures.workers import workers
-from kmtools.report.markup import escape, figure, folded, section, table, verdict, within
+from kmtools.report.figures.workers import start_workers
+from kmtools.report.markup import (
+    escape,
+    figure_html,
+    folded_html,
+    limit_page_size,
+    section_html,
+    table_html,
+    verdict_html,
+)
 from kmtools.report.sections import Page
 
 NO_BREAK = "\N{NO-BREAK SPACE}%"
 CSS = Path(__file__).resolve().parent / "report.css"
-# Reasons for a grade on the first screen.
+# Number of reasons for a grade that the first screen shows.
 FIRST_REASONS = 2
-# The largest page: elements and bytes.
+# Maximum size of the page: HTML elements and bytes.
 MOST_NODES, MOST_BYTES = 16_000, 1_500_000
 
 READING = """
@@ -67,8 +75,8 @@ straight line over their loop counts, or nothing was measured; the note says whi
 
 
 def grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
-    """The grade of a tier with its reasons, in one paragraph; with `most`, only the first ones and
-    a link to the others."""
+    """Return a paragraph with the grade of a tier and its reasons; with `most`, only about that
+    many reasons and a link to the others."""
     told = [reason.words for reason in found.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
@@ -77,45 +85,47 @@ def grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
     rest = f'; and <a href="#conditions">{more} more reasons</a>' if more else ""
     return (
         f'<p class="grade"><b class="{look}">{escape(tier.tier)}: {found.word} numbers.</b>'
-        f" {escape(minus(reasons[:1].upper() + reasons[1:]))}{rest}.</p>"
+        f" {escape(use_minus_signs(reasons[:1].upper() + reasons[1:]))}{rest}.</p>"
     )
 
 
-def answer_table(found: Sequence[marker_cost.Answer]) -> str:
-    """Each answer with its interval, its source and the published counterpart."""
+def answer_table_html(found: Sequence[marker_cost.Answer]) -> str:
+    """Return a table of the answers with interval, source and published counterpart."""
     cells = [
         [
             escape(one.place),
-            escape(marker_cost.number(one)),
-            escape(marker_cost.interval(one)),
+            escape(marker_cost.format_value(one)),
+            escape(marker_cost.format_interval(one)),
             escape(one.then),
             escape(one.how),
-            verdict(one.verdict) if one.verdict else "\N{EN DASH}",
+            verdict_html(one.verdict) if one.verdict else "\N{EN DASH}",
         ]
         for one in found
     ]
     heads = ["one dormant marker", "costs", "95 %", "then", "measured as", "verdict"]
-    return table("The answer, and its predecessors", heads, cells, "tnnttv") if cells else ""
+    return table_html("The answer, and its predecessors", heads, cells, "tnnttv") if cells else ""
 
 
-def first_screen(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
-    """The answer, the grade of the tier that gave it, and one figure."""
-    found = marker_cost.answers(run.results, run.sites)
-    best = marker_cost.best_tier(run.results)
+def first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
+    """Return the first screen: the answers, the grade of the tier they are from, and one figure."""
+    found = marker_cost.find_answers(run.results, run.sites)
+    best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
-    parts = [f'<p class="answer">{escape(marker_cost.sentence(found).replace(" %", NO_BREAK))}</p>']
+    parts = [
+        f'<p class="answer">{escape(marker_cost.make_sentence(found).replace(" %", NO_BREAK))}</p>'
+    ]
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape(old)}.</p>"] if old else []
     parts += [grade_html(tier, one, FIRST_REASONS) for tier, one in own]
-    parts += [f"<p class='warning'>{escape(line)}</p>" for line in warnings(run.env)]
-    if panel := cost_figure.panel(run.results, run.sites):
+    parts += [f"<p class='warning'>{escape(line)}</p>" for line in list_warnings(run.env)]
+    if panel := cost_figure.make_panel(run.results, run.sites):
         title = f"<h2 class='figure'>{escape(panel.title)}</h2>" if run.draw else ""
-        parts.append(title + figure(run.draw, panel, cost_figure.words(panel)))
-    return "\n".join([*parts, answer_table(found)])
+        parts.append(title + figure_html(run.draw, panel, cost_figure.describe_panel(panel)))
+    return "\n".join([*parts, answer_table_html(found)])
 
 
-def without_successor() -> str:
-    """The published numbers that no benchmark continues, with the reasons."""
+def without_successor_html() -> str:
+    """Return a table of the published numbers that no benchmark repeats, with the reasons."""
     cells = [
         [
             escape(f"{row['published_benchmark']}: {row['published_variant']}"),
@@ -125,12 +135,15 @@ def without_successor() -> str:
         for row in read_table(ALIASES)
         if row["reason"]
     ]
-    listed = table("Published numbers without a successor", ["row", "source", "why"], cells, "ttt")
-    return folded(f"{len(cells)} published numbers have no successor", listed)
+    listed = table_html(
+        "Published numbers without a successor", ["row", "source", "why"], cells, "ttt"
+    )
+    return folded_html(f"{len(cells)} published numbers have no successor", listed)
 
 
-def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
-    """The windows left out of the statistics, and the published numbers without a successor."""
+def excluded_section_html(env: Mapping[str, Any], results: Sequence[Result]) -> str:
+    """Return the section about everything left out: flagged windows, benchmarks that were not
+    measured or compared, published numbers without a successor."""
     flags: Counter[str] = sum((Counter(result.flags) for result in results), Counter())
     windows = sum(result.windows for result in results)
     flagged = sum(result.flagged for result in results)
@@ -147,24 +160,27 @@ def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
         " not be typical."
         for name, count in often.items()
     ]
-    items += [f"Not measured: {line}." for line in lacking(tiers_of(env))]
-    if alone := panels.lonely(results):
+    items += [f"Not measured: {line}." for line in list_unmeasured(make_tiers(env))]
+    if alone := panels.list_without_clone(results):
         items.append(f"Without an A/A clone, hence not compared: {', '.join(alone)}.")
     dropped = sum(entry.get("cycle_fields_dropped") or 0 for entry in env["tiers"])
     if dropped:
         items.append(f"{dropped} core cycle counts reported by an emulated CPU were dropped.")
     lines = "".join(f"<li>{escape(item)}</li>" for item in items)
-    return section("excluded", "What was left out", [f"<ul>{lines}</ul>", without_successor()])
+    return section_html(
+        "excluded", "What was left out", [f"<ul>{lines}</ul>", without_successor_html()]
+    )
 
 
-def cpu_of(env: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The description of the processor of a run; empty if there is none."""
+def get_cpu(env: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the description of the processor in env.json; empty if there is none."""
     return (env.get("machine") or {}).get("cpu") or {}
 
 
-def env_section(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) -> str:
-    """The conditions of the run, in short and in full, and every tier's grade."""
-    cpu, kernel = cpu_of(env), env.get("kernel") or {}
+def conditions_section_html(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) -> str:
+    """Return the section with the conditions of the run, in short and in full, and the grade of
+    every tier."""
+    cpu, kernel = get_cpu(env), env.get("kernel") or {}
     source = env.get("source") or {}
     changes = " + changes" if source.get("dirty") else ""
     short = [
@@ -185,12 +201,14 @@ def env_section(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) ->
         grades += f"<p>For better numbers: {escape('; '.join(better))}.</p>"
     full = escape(json.dumps(env, indent=2, sort_keys=True))
     pre = f'<pre tabindex="0" role="group" aria-label="env.json">{full}</pre>'
-    machine = table("The machine that collected the run", ["what", "value"], cells, "tt", " words")
-    return section("conditions", "Conditions", [grades, machine, folded("env.json", pre)])
+    machine = table_html(
+        "The machine that collected the run", ["what", "value"], cells, "tt", " words"
+    )
+    return section_html("conditions", "Conditions", [grades, machine, folded_html("env.json", pre)])
 
 
-def navigation(parts: Sequence[str]) -> str:
-    """Links to the parts that the run has."""
+def navigation_html(parts: Sequence[str]) -> str:
+    """Return links to the sections that the page has."""
     names = {
         result_kinds.DORMANT: "dormant", result_kinds.COLD: "cold", result_kinds.ENABLED: "enabled",
         "switching": "switching", "then-and-now": "then and now", result_kinds.OTHER: "other",
@@ -202,23 +220,23 @@ def navigation(parts: Sequence[str]) -> str:
     return f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
 
 
-def render(run: Page) -> str:
-    """The HTML of the page, before it is cut to size."""
-    graded = grade.grades(run.env, run.tiers, run.results)
-    opening = first_screen(run, graded)
+def render_page(run: Page) -> str:
+    """Return the HTML of the page, before its size is limited."""
+    graded = grade.grade_tiers(run.env, run.tiers, run.results)
+    opening = first_screen_html(run, graded)
     parts = [
         *(
-            sections.kind_section(run, kind)
+            sections.kind_section_html(run, kind)
             for kind in (result_kinds.DORMANT, result_kinds.COLD, result_kinds.ENABLED)
         ),
-        sections.switch_section(run),
-        sections.then_section(run),
-        sections.kind_section(run, result_kinds.OTHER),
-        section("reading", "How to read it", [READING]),
-        excluded_section(run.env, run.results),
-        env_section(run.env, graded),
+        sections.switch_section_html(run),
+        sections.published_section_html(run),
+        sections.kind_section_html(run, result_kinds.OTHER),
+        section_html("reading", "How to read it", [READING]),
+        excluded_section_html(run.env, run.results),
+        conditions_section_html(run.env, graded),
     ]
-    cpu = cpu_of(run.env).get("model_name")
+    cpu = get_cpu(run.env).get("model_name")
     style = COLOURS.read_text(encoding="utf-8") + CSS.read_text(encoding="utf-8")
     return "\n".join(
         [
@@ -228,14 +246,14 @@ def render(run: Page) -> str:
             f"<style>\n{style}</style></head><body>",
             '<header id="top"><h1>What a dormant marker costs</h1>',
             f'<p class="soft">kmarkers on {escape(cpu)}, {escape(str(run.env.get("date"))[:10])}',
-            f"</p></header><main>{opening}\n{navigation(parts)}",
+            f"</p></header><main>{opening}\n{navigation_html(parts)}",
             *(part for part in parts if part),
             "</main></body></html>\n",
         ]
     )
 
 
-def write(
+def write_page(
     path: Path,
     env: Mapping[str, Any],
     results: Sequence[Result],
@@ -246,30 +264,30 @@ def write(
     directory = path / "figures"
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
-    if library.fault():
-        text = render(Page(env, results, switches, sites))
+    if library.find_fault():
+        text = render_page(Page(env, results, switches, sites))
     else:
-        text, files = drawn(env, results, switches, sites)
+        text, files = draw_page(env, results, switches, sites)
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
         stale.unlink()
     for name, content in files.items():
-        write_whole(directory / f"{name}.svg", content)
-    write_whole(path / "report.html", within(text, MOST_NODES, MOST_BYTES))
+        write_atomically(directory / f"{name}.svg", content)
+    write_atomically(path / "report.html", limit_page_size(text, MOST_NODES, MOST_BYTES))
 
 
-def drawn(
+def draw_page(
     env: Mapping[str, Any],
     results: Sequence[Result],
     switches: Sequence[Point],
     sites: Sequence[SiteCost],
 ) -> tuple[str, dict[str, bytes]]:
-    """The page with its figures, and the files of figures."""
-    canvas = library.canvas()
-    with workers() as several:
-        run = Page(env, results, switches, sites, several.later(canvas.inline))
+    """Return the page with its figures, and the figures as files by name."""
+    canvas = library.import_canvas()
+    with start_workers() as several:
+        run = Page(env, results, switches, sites, several.later(canvas.render_inline))
         files = {
-            name: several.begin(canvas.file, sheet.parts, sheet.words)
+            name: several.begin(canvas.render_file, sheet.parts, sheet.words)
             for name, sheet in run.sheets().items()
         }
-        text = several.filled(render(run))
+        text = several.filled(render_page(run))
         return text, {name: content.result() for name, content in files.items()}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cost of instrumented code per second, and the rate at which each mechanism takes 1 % of a
-CPU.
+"""Computes the CPU time that instrumentation takes per second, and the event rate at which each
+mechanism takes 1 % of a CPU.
 
-A mechanism takes its added cost once per event, so its share of a CPU grows with the rate. The
-costs are those of hot loops: code and data are in the caches. Dormant, an event is an execution of
-the site. Intervals are those of the run. Of a cost whose interval reaches zero only the upper end
-is used, as a limit, or the noise floor if that is higher.
+A mechanism takes its added cost once per event, so its share of a CPU grows with the rate. An event
+of a dormant site is one execution of the site. The costs are those of hot loops, with code and data
+in the caches, and the intervals are those of the run. If the interval of a cost reaches zero, only
+an upper limit is shown: the upper end of the interval, or the noise floor if that is higher.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned, terminal_width, wrapped
+from kmtools.base.text import align_table, terminal_width, wrap_line
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures.charts import MOST_CURVES, Chart, Curve
 
 DORMANT, ENABLED = "dormant", "enabled"
 LEAST_RATE, MOST_RATE = 1.0, 1e8
 ONE_PERCENT = 0.01
-# The state of what a benchmark measures, by names of benchmark and variant; the first that fits.
+# (benchmark, pattern of variants, state): the first row that matches a variant gives its state.
 STATES: tuple[tuple[str, str, str], ...] = (
     ("empty-loop-peers", "*-off", DORMANT),
     ("empty-loop-peers", "*-on", ENABLED),
@@ -37,9 +37,11 @@ STATES: tuple[tuple[str, str, str], ...] = (
     ("peer-*", "*-off", DORMANT),
     ("peer-*", "*", ENABLED),
 )
-# Calls that cannot be switched: shown for comparison, never named as the cheapest.
+# Variants that cannot be switched on and off: shown for comparison, but never named as the
+# cheapest.
 REFERENCES = ("function-pointer", "call")
-# Dormant markers cost nothing in an empty loop, which has idle slots; this loop has none.
+# Benchmark of dormant sites. Its loop uses every issue slot of the core; an empty loop has idle
+# slots, in which dormant markers cost nothing.
 DENSE = "density-full"
 
 
@@ -57,26 +59,27 @@ class Cost:
 
     @property
     def is_limit(self) -> bool:
-        """Whether the cost may be zero."""
+        """True if the cost may be zero, so that only an upper limit is known."""
         return self.low <= 0
 
     @property
     def shown(self) -> float:
-        """The median, or the upper end if the cost may be zero."""
+        """The median in ns, or the upper end if the cost may be zero."""
         return self.high if self.is_limit else self.ns
 
     @property
     def rate(self) -> float:
-        """The events per second that take 1 % of a CPU."""
+        """The number of events per second that takes 1 % of a CPU."""
         return ONE_PERCENT * 1e9 / self.shown
 
     def percent(self, rate: float) -> float:
-        """The share of a CPU at a rate, in percent."""
+        """Return the share of a CPU at a rate in events per second, in percent."""
         return self.shown * rate / 1e7
 
 
-def speeds(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """ns of a tick, for each tier and kernel whose ticks are those of a real CPU."""
+def read_tick_times(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+    """Return the length of a tick in ns, for each tier and kernel whose ticks are those of a real
+    CPU."""
     found = {}
     for tier in env["tiers"]:
         khz = str((tier.get("env") or {}).get("tsc_khz", ""))
@@ -85,24 +88,26 @@ def speeds(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     return found
 
 
-def state_of(benchmark: str, variant: str) -> str | None:
-    """The state that a variant is measured in, or None if it is no mechanism."""
+def find_state(benchmark: str, variant: str) -> str | None:
+    """Return the state (dormant or enabled) in which a variant is measured; None if it is no
+    mechanism."""
     for name, pattern, state in STATES:
         if benchmark == name and fnmatchcase(variant, pattern):
             return state
     return None
 
 
-def entries(
+def list_mechanisms(
     summary: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], str, str, Sequence[Any]]]:
-    """Entry, state, name, and lower end, median and upper end in ticks, of each mechanism."""
+    """Yield for each mechanism its entry, its state, its name, and the lower end, the median and
+    the upper end of its cost in ticks."""
     for entry in summary.get("sites", ()):
         if entry["benchmark"] == DENSE and entry["flavour"] != "none":
             ends = entry["ci_lo"], entry["cost"], entry["ci_hi"]
             yield entry, DORMANT, entry["flavour"], ends
     for entry in summary["results"]:
-        state = state_of(entry["benchmark"], entry["variant"])
+        state = find_state(entry["benchmark"], entry["variant"])
         is_clone = entry["variant"] == f"{entry['baseline']}-clone"
         if state and entry["baseline"] and not is_clone:
             ends = entry["delta_ci_lo"], entry["delta"], entry["delta_ci_hi"]
@@ -111,10 +116,11 @@ def entries(
             yield entry, state, entry["variant"], ends
 
 
-def costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
-    """The costs of all mechanisms, the lowest first; those without an interval are left out."""
-    ns, found = speeds(env), []
-    for entry, state, name, ends in entries(summary):
+def compute_costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
+    """Return the costs of all mechanisms, the lowest first; mechanisms without an interval are left
+    out."""
+    ns, found = read_tick_times(env), []
+    for entry, state, name, ends in list_mechanisms(summary):
         speed = ns.get((entry["tier"], entry["kernel"]))
         if speed is None or any(end is None for end in ends) or ends[2] <= 0:
             continue
@@ -123,7 +129,7 @@ def costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
     return sorted(found, key=lambda cost: (cost.tier, cost.kernel, cost.state, cost.shown))
 
 
-def require_rate(rate: float) -> None:
+def check_rate(rate: float) -> None:
     """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
@@ -131,31 +137,32 @@ def require_rate(rate: float) -> None:
         )
 
 
-def number(value: float) -> str:
-    """A number with three digits and separators of thousands."""
+def format_number(value: float) -> str:
+    """Return a number with three significant digits and thousands separators."""
     digits = 2 - math.floor(math.log10(value))
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
-def best_words(found: Sequence[Cost], state: str, rate: float) -> str:
-    """The mechanism that costs least in a state, and those that may cost no more, in words."""
+def describe_cheapest(found: Sequence[Cost], state: str, rate: float) -> str:
+    """Return a sentence with the mechanism that costs least in a state, and those that may cost no
+    more."""
     own = [
         cost
         for cost in found
         if cost.state == state and cost.percent(rate) <= 100 and cost.name not in REFERENCES
     ]
     if not own:
-        return f"{state}: nothing that was measured bears {number(rate)} events a second"
+        return f"{state}: no measured mechanism sustains {format_number(rate)} events a second"
     least = min(own, key=lambda cost: cost.high)
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
-    words = f"{state}, at {number(rate)} events a second: {least.name} costs least, at most"
+    words = f"{state}, at {format_number(rate)} events a second: {least.name} costs least, at most"
     words += f" {least.high * rate / 1e7:.2g} % of a CPU"
     return words + (f"; these may cost no more: {', '.join(same)}" if same else "")
 
 
-def table(found: Sequence[Cost], rate: float) -> list[str]:
-    """The table of the mechanisms of one tier."""
-    rows = [["state", "mechanism", "ns an event", "1 % of a CPU at", f"at {number(rate)}/s"]]
+def format_table(found: Sequence[Cost], rate: float) -> list[str]:
+    """Return the lines of the table of the mechanisms of one tier."""
+    rows = [["state", "mechanism", "ns an event", "1 % of a CPU at", f"at {format_number(rate)}/s"]]
     for cost in found:
         less, more = ("<", ">") if cost.is_limit else ("", "")
         share = cost.percent(rate)
@@ -163,43 +170,50 @@ def table(found: Sequence[Cost], rate: float) -> list[str]:
             [
                 cost.state,
                 cost.name,
-                f"{less}{number(cost.shown)}",
-                f"{more}{number(cost.rate)}/s",
+                f"{less}{format_number(cost.shown)}",
+                f"{more}{format_number(cost.rate)}/s",
                 f"{less}{share:.2g} %" if share <= 100 else "more than a CPU",
             ]
         )
-    # Where lines are narrow, a row has two: the mechanism, and its numbers.
-    lines = aligned(rows, (2, 3, 4))
+    # On a narrow terminal a row is two lines: the mechanism, then its numbers.
+    lines = align_table(rows, (2, 3, 4))
     if max(map(len, lines)) + 2 <= terminal_width():
         return lines
     names = [f"{state:8} {name}" for state, name, *_ in rows]
-    numbers = aligned([row[2:] for row in rows], (0, 1, 2))
+    numbers = align_table([row[2:] for row in rows], (0, 1, 2))
     pairs = zip(names, numbers, strict=True)
     return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
-def text(found: Sequence[Cost], rate: float) -> str:
-    """The answer for a rate, for each tier; FailedError if no tier has times of a real CPU."""
-    require_rate(rate)
+def render_text(found: Sequence[Cost], rate: float) -> str:
+    """Return a table and the cheapest mechanisms at a rate, for each tier; FailedError if no tier
+    was timed on a real CPU."""
+    check_rate(rate)
     if not found:
         raise FailedError("no tier of this run has times of a real CPU")
     lines = []
     for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in found):
         own = [cost for cost in found if (cost.tier, cost.kernel) == (tier, kernel)]
-        lines += [f"{tier}, kernel {kernel}", *(f"  {line}" for line in table(own, rate)), ""]
+        lines += [
+            f"{tier}, kernel {kernel}",
+            *(f"  {line}" for line in format_table(own, rate)),
+            "",
+        ]
         for state in (DORMANT, ENABLED):
-            lines += wrapped(best_words(own, state, rate), terminal_width())
+            lines += wrap_line(describe_cheapest(own, state, rate), terminal_width())
         lines.append("")
     return "\n".join(lines[:-1])
 
 
-def charts(found: Sequence[Cost]) -> list[Chart]:
-    """Share of a CPU over the rate, for the cheapest mechanisms of each tier and state."""
+def make_charts(found: Sequence[Cost]) -> list[Chart]:
+    """Return a chart for each tier and state: the share of a CPU over the event rate, for the
+    cheapest mechanisms."""
     made = []
     for key in dict.fromkeys((cost.tier, cost.kernel, cost.state) for cost in found):
         own = [cost for cost in found if (cost.tier, cost.kernel, cost.state) == key]
         curves = [
-            Curve(cost.name, index, points_of(cost)) for index, cost in enumerate(own[:MOST_CURVES])
+            Curve(cost.name, index, make_points(cost))
+            for index, cost in enumerate(own[:MOST_CURVES])
         ]
         tier, kernel, state = key
         title = f"{state.capitalize()}, {tier}, kernel {kernel}: the share of a CPU"
@@ -207,8 +221,8 @@ def charts(found: Sequence[Cost]) -> list[Chart]:
     return made
 
 
-def points_of(cost: Cost) -> list[tuple[float, float, float, float]]:
-    """Points of a curve, a decade apart."""
+def make_points(cost: Cost) -> list[tuple[float, float, float, float]]:
+    """Return the points of a curve, a decade apart: rate, share, and its lower and upper end."""
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]
     low = cost.shown if cost.is_limit else cost.low
     return [(rate, cost.percent(rate), low * rate / 1e7, cost.high * rate / 1e7) for rate in rates]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes a run the reference run, which is committed.
 
-It copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run,
-and writes a README.md of at most 120 lines with its answers, so that no other document has to state
-numbers. It refuses a run that was quick or lacks a tier, or whose env.json holds a path or the name
-of the machine. The same run gives the same bytes.
+Copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run to
+results/reference, and writes a README.md with its main numbers, so that no other document has to
+state numbers. Refuses a run that was quick or lacks a tier, or whose env.json contains a path or
+the name of the machine. The output is reproducible: the same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from kmtools.analyse import estimates
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import Result
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact, kproberatio, marker_cost, summary_json
-from kmtools.report.table import amount, shown, span
+from kmtools.report.table import amount, format_interval, format_value
 
 REFERENCE = ROOT / "results" / "reference"
 HEADLINE = "headline"
-# The figures to keep, and their captions; those that a run lacks are left out.
+# Figures of the reference run and their captions; figures that the run lacks are skipped.
 FIGURES = {
     HEADLINE: "What one dormant site adds, hot and cold",
     "dormant-native": "Dormant sites in user space on the real CPU",
@@ -41,32 +41,33 @@ FIGURES = {
     "switching-native": "Time to switch sites in user space on the real CPU",
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
-# Benchmarks of the table of dormant rows, beside the costs of one more site, and of exact counts.
+# Benchmarks in the table of dormant costs (in addition to the costs of one more site), and
+# (benchmark, prefix of variants) in the table of exact counts.
 DORMANT = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
 COUNTED = (("empty-loop", "marker-"), ("marker-enabled", ""))
 FLAVOURS = ("marker-jump", "marker-immediate", "marker-generic")
 REAL = ("native", "metal")
 SAMPLES_LIMIT = 4_000_000
-# Directories of this machine, anywhere in a text.
+# Matches a path in a directory that is specific to a machine, anywhere in a text.
 PRIVATE_PATH = re.compile(r"(?:^|[\s=:])(/(?:home|root|work|tmp|srv|mnt|media|Users)\b\S*)")
 
 
-def strings(value: object) -> Iterator[str]:
-    """Every string in a JSON value, keys included."""
+def list_strings(value: object) -> Iterator[str]:
+    """Yield every string in a JSON value, including the keys of objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
             yield key
-            yield from strings(item)
+            yield from list_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from strings(item)
+            yield from list_strings(item)
 
 
 def check_private(env: dict[str, Any], host: str) -> None:
-    """Raise RunError if the description of a run holds private data of the machine."""
-    for text in strings(env):
+    """Raise RunError if the description of a run contains private data of the machine."""
+    for text in list_strings(env):
         found = PRIVATE_PATH.search(text)
         if found:
             raise RunError(f"env.json holds a path of this machine: {found[1]}")
@@ -75,8 +76,8 @@ def check_private(env: dict[str, Any], host: str) -> None:
 
 
 def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
-    """The table of added costs on a real CPU: one more dormant site of each flavour, and whole
-    operations."""
+    """Yield the table of added costs on a real CPU: one more dormant site of each flavour, and
+    whole operations."""
     own = [r for r in results if r.tier in REAL and r.benchmark in DORMANT and not r.is_clone]
     rows = [r for r in own if r.delta is not None and r.variant != "clock"]
     sites = [cost for cost in costs if cost.tier in REAL and cost.flavour in FLAVOURS]
@@ -93,19 +94,20 @@ def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Itera
         row = f"{cost.tier} | {cost.benchmark} | {cost.flavour} | {added} | {cost.verdict}"
         yield f"| {row} |".replace("-0", "\N{MINUS SIGN}0")
     for result in rows:
-        added = f"{shown(result, result.delta, True)} | {span_of(result)} | {result.unit}"
+        added = f"{format_value(result, result.delta, True)} | {format_added_interval(result)}"
+        added += f" | {result.unit}"
         row = f"{result.tier} | {result.benchmark} | {result.variant} | {added} | {result.verdict}"
         yield f"| {row} |"
     yield ""
 
 
-def span_of(result: Result) -> str:
-    """The interval of the added cost."""
-    return span(result, result.delta_ci, signed=True)
+def format_added_interval(result: Result) -> str:
+    """Return the interval of the added cost as text."""
+    return format_interval(result, result.delta_ci, signed=True)
 
 
 def count_lines(results: Sequence[Result]) -> Iterator[str]:
-    """Exact counts of added instructions, a column for each kernel."""
+    """Yield the table of exact counts of added instructions, with a column for each kernel."""
     counted = [
         result
         for result in results
@@ -119,7 +121,7 @@ def count_lines(results: Sequence[Result]) -> Iterator[str]:
     kernels = list(dict.fromkeys(result.kernel for result in counted))
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for result in counted:
-        rows.setdefault((result.benchmark, result.variant), {})[result.kernel] = shown(
+        rows.setdefault((result.benchmark, result.variant), {})[result.kernel] = format_value(
             result, result.delta, True
         )
     yield "## Exact instructions added, inside the kernel (icount)"
@@ -133,7 +135,7 @@ def count_lines(results: Sequence[Result]) -> Iterator[str]:
 
 
 def condition_lines(env: dict[str, Any]) -> Iterator[str]:
-    """The machine, kernel and sources of the numbers, in short."""
+    """Yield sentences with the machine, the kernel and the sources of the run."""
     machine, source = env["machine"], env["source"]
     cpu = machine["cpu"]
     virtual = "a virtual machine" if cpu["hypervisor"] else "a real machine"
@@ -144,27 +146,27 @@ def condition_lines(env: dict[str, Any]) -> Iterator[str]:
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
 
 
-def render(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[str]) -> str:
-    """The page."""
-    results, costs = summary_json.results(summary)
+def render_readme(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[str]) -> str:
+    """Return the README.md of the reference run."""
+    results, costs = summary_json.read_results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
     lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
     lines += [*condition_lines(env), ""]
     lines += ["Every row is in [summary.json](summary.json), and every window in samples.csv.gz."]
     lines += ["[benchmarking.md](../../Documentation/benchmarking.md) tells how they are measured."]
     lines += ["Numbers of different tiers are not to be compared.", ""]
-    lines += [*summary_json.table(marker_cost.answers(results, costs)), ""]
+    lines += [*summary_json.answer_table_lines(marker_cost.find_answers(results, costs)), ""]
     for name in kept:
         lines += [f"![{FIGURES[name]}]({name}.svg)", ""]
     lines += dormant_lines(results, costs)
     lines += count_lines(results)
-    lines += kproberatio.lines(summary["results"])
-    lines += impact.lines(summary["results"] + summary["switching"])
+    lines += kproberatio.render_section(summary["results"])
+    lines += impact.render_section(summary["results"] + summary["switching"])
     return "\n".join(lines).rstrip() + "\n"
 
 
 def keep_samples(run: Path, out: Path) -> None:
-    """Keep the samples, compressed without a time stamp, if they are small enough to commit."""
+    """Write the samples, compressed without a time stamp, if they are small enough to commit."""
     packed = gzip.compress((run / "samples.csv").read_bytes(), mtime=0)
     target = out / "samples.csv.gz"
     target.unlink(missing_ok=True)
@@ -174,27 +176,27 @@ def keep_samples(run: Path, out: Path) -> None:
         print(f"reference: samples left out: {len(packed)} bytes compressed", file=sys.stderr)
 
 
-def figures_of(run: Path) -> list[str]:
-    """The names of the figures of a run that are kept, in the order of FIGURES."""
+def list_figures(run: Path) -> list[str]:
+    """Return the names of the run's figures that are kept, in the order of FIGURES."""
     return [name for name in FIGURES if (run / "figures" / f"{name}.svg").is_file()]
 
 
 def keep_figures(run: Path, out: Path) -> list[str]:
-    """Copy the headline figures that the run has; return their names."""
+    """Copy the figures to keep, and delete figures of an earlier run; return their names."""
     for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
         stale.unlink()
-    kept = figures_of(run)
+    kept = list_figures(run)
     for name in kept:
         shutil.copyfile(run / "figures" / f"{name}.svg", out / f"{name}.svg")
     return kept
 
 
-def make(run: Path, out: Path) -> None:
-    """Check everything, then write the reference run."""
+def make_reference(run: Path, out: Path) -> None:
+    """Check a run, and copy it to `out` only if all checks pass."""
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
     check_private(env, platform.node())
-    for why in rundir.warnings(env):
+    for why in rundir.list_warnings(env):
         raise RunError(f"{run} is no run for reference. {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):
         if not needed.is_file():
@@ -205,14 +207,16 @@ def make(run: Path, out: Path) -> None:
     shutil.copyfile(run / "env.json", out / "env.json")
     shutil.copyfile(run / "summary.json", out / "summary.json")
     keep_samples(run, out)
-    estimates.write(out, estimates.of_run(run))
+    estimates.write_estimates(out, estimates.load_estimates(run))
     kept = keep_figures(run, out)
     try:
-        text = render(env, summary, kept)
+        text = render_readme(env, summary, kept)
     except KeyError as error:
         raise RunError(f"{run}: env.json lacks {error}") from error
     (out / "README.md").write_text(text, encoding="utf-8")
     if out.resolve() == REFERENCE.resolve():
         readme = ROOT / "README.md"
-        write_whole(readme, summary_json.replaced(readme.read_text(encoding="utf-8"), summary))
+        write_atomically(
+            readme, summary_json.replace_readme_lines(readme.read_text(encoding="utf-8"), summary)
+        )
     print(f"{out}: {len(summary['results'])} results, {len(kept)} figures")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Live view of a tier while it is measured: a row for each benchmark and variant.
+"""Shows the verdicts of a tier while it is measured: a row for each benchmark and variant.
 
-Numbers are judged by the rule of verdicts.py from the processes that have ended; the report judges
-them again from all. They are computed between two processes, when no window is timed.
+The verdicts come from the processes that have ended, by the rules of verdicts.py; the final report
+uses the samples of all processes. They are computed between two processes, when no window is timed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.analyse import corecycles, location, result_kinds, stats, stopping, verdicts
-from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes
+from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes_of_samples
 from kmtools.base.errors import FailedError
 from kmtools.measure import collect
 from kmtools.measure.rundir import Tier
@@ -21,15 +21,16 @@ from kmtools.report.table import COLOURS, amount
 
 DECIDED = (*verdicts.SAID, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
-# Widths of a verdict and of a number; widths below which one number is shown, and none.
+# Widths of the columns for verdict and number; terminal widths below which only one number is
+# shown, and none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
-# Multiple of the process that is added to block numbers, so that they rise over processes.
+# Block numbers get PROCESS * MANY added, so that they increase from process to process.
 MANY = 1_000_000
 
 
 @dataclass
 class Row:
-    """The state of a variant: verdict, added cost and half the width of its interval, as text."""
+    """The state of a variant as text: verdict, added cost, and half the width of its interval."""
 
     verdict: str
     added: str = ""
@@ -38,7 +39,7 @@ class Row:
 
 @dataclass
 class Resolving:
-    """The rows of one tier."""
+    """The live rows of one tier, by benchmark and variant."""
 
     tier: str
     rows: dict[tuple[str, str], Row] = field(default_factory=dict)
@@ -48,17 +49,21 @@ class Resolving:
     )
 
     def at(self, benchmark: str) -> None:
-        """Show the benchmark that a guest is measuring; its numbers come when all are measured."""
+        """Show the benchmark that a guest measures now; its numbers are unknown until the guest has
+        ended."""
         for row in self.rows.values():
             row.verdict = MEASURED
         self.rows[benchmark, ""] = Row(MEASURING)
 
     def add(self, folder: Path, process: int) -> None:
-        """Judge again with the samples of a process; malformed samples are skipped here, and
-        refused later."""
+        """Update the rows with the samples of a process that has ended. Malformed samples are
+        ignored here; the final report refuses them."""
         try:
-            tier = collect.describe(self.tier, folder)
-            files = [collect.read_raw(path, tier, process) for path in sorted(folder.glob("*.csv"))]
+            tier = collect.describe_tier(self.tier, folder)
+            files = [
+                collect.read_checked_raw(path, tier, process)
+                for path in sorted(folder.glob("*.csv"))
+            ]
         except FailedError:
             return
         for samples in files:
@@ -66,34 +71,36 @@ class Resolving:
                 self._judge(tier, samples[0].benchmark, samples)
 
     def _judge(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
-        """Judge the variants of a benchmark, in core cycles where they are known. The step of the
-        clock is that of the last process."""
-        core, steps = corecycles.ratio_of(tier, samples), stats.clock_resolution(samples)
+        """Judge the variants of a benchmark, in core cycles if they are known. The resolution of
+        the clock is that of the last process."""
+        core, steps = corecycles.measure_ratio(tier, samples), stats.clock_resolution(samples)
         known = self._slopes[benchmark]
         scale = core.per_tick if core else 1.0
         steps = {variant: step * scale for variant, step in steps.items()}
-        fitted = slopes(samples, core.cycles_of) if core else slopes(samples)
+        fitted = slopes_of_samples(samples, core.cycles_of) if core else slopes_of_samples(samples)
         for variant, series in fitted.items():
             first = series[0].process * MANY
             known[variant] += [slope._replace(block=first + slope.block) for slope in series]
         baseline = find_baseline(known)
         if baseline is None:
             return
-        margin = verdicts.margin_for(tier.unit, benchmark, stats.middle(known[baseline]))
+        margin = verdicts.margin_for(tier.unit, benchmark, stats.median_of_series(known[baseline]))
         outside = location.OUTSIDE
         if stopping.LINE in tier.env:
-            outside = stopping.outside_after(len({slope.process for slope in known[baseline]}))
+            outside = stopping.error_of_look(len({slope.process for slope in known[baseline]}))
         clone = baseline + CLONE_SUFFIX
-        step = verdicts.resolves(steps, clone, baseline)
-        noise = verdicts.difference(known[clone], known[baseline], tier.exact, step, outside)
+        step = verdicts.coarser_resolution(steps, clone, baseline)
+        noise = verdicts.locate_difference(known[clone], known[baseline], tier.exact, step, outside)
         group = verdicts.Group(
             tier, benchmark, {}, known, baseline, margin, noise, steps, None, outside
         )
         self.unit = "core cycles" if core else tier.unit
         for variant in sorted(set(known) - {baseline, clone}):
             step = group.resolves(variant)
-            found = verdicts.difference(known[variant], known[baseline], tier.exact, step, outside)
-            verdict, _ = verdicts.judge(group, variant, found)
+            found = verdicts.locate_difference(
+                known[variant], known[baseline], tier.exact, step, outside
+            )
+            verdict, _ = verdicts.judge_variant(group, variant, found)
             self.rows[benchmark, variant] = Row(
                 verdict if verdict in DECIDED else RESOLVING,
                 amount(found.delta, signed=True),
@@ -101,15 +108,15 @@ class Resolving:
             )
 
     def lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """The rows that fit, dormant sites first, and their total number; each line with a
-        colour."""
+        """Return the rows that fit the screen, dormant sites first, and the number of decided rows;
+        each line with its colour code."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.kind_of(*key))
         )
         room = max(0, height - 3)
-        # Unresolved rows are kept first where there is too little room.
+        # If there is too little room, unresolved rows have precedence.
         first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])
         keys = [key for key in order if key in first]
         shown = [(self._line(key, width), self._colour(key)) for key in keys]
@@ -120,7 +127,7 @@ class Resolving:
         return [(head, "2"), *shown, ("", ""), (told + more, "")]
 
     def _cells(self, width: int, added: str, half: str, name: str, verdict: str = "") -> str:
-        """A line: a name, numbers, a verdict."""
+        """Return a line: a name, numbers, a verdict."""
         numbers = f"{added:>{NUMBER}} " if width >= NARROW else ""
         numbers += f"{half:>{NUMBER}} " if width >= NARROWEST else ""
         rest = f" {numbers} {verdict:{WORD}}"

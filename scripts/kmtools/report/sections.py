@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The parts of the page: dormant, cold, enabled, switching, then and now, counts."""
+"""Makes the sections of the page: dormant, cold, enabled, switching, then and now, counts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from kmtools.analyse import grade, result_kinds, switching
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import read_published
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import minus
+from kmtools.base.text import use_minus_signs
 from kmtools.measure import hwcounters
 from kmtools.measure.hwcounters import Counted, Key
 from kmtools.measure.rundir import Tier
 from kmtools.report import kproberatio, restable
 from kmtools.report.figures import panels, thenandnow
 from kmtools.report.figures.rows import Panel
-from kmtools.report.markup import Draw, escape, figure, folded, number, section, table
-from kmtools.report.sheets import TITLES, Run, described, without_sites
+from kmtools.report.markup import (
+    Draw,
+    escape,
+    figure_html,
+    folded_html,
+    format_number,
+    section_html,
+    table_html,
+)
+from kmtools.report.sheets import TITLES, Run, describe_part, drop_site_benchmarks
 from kmtools.report.table import amount
 
 MEANING = {
@@ -41,19 +49,19 @@ INTRO = {
 
 @dataclass(frozen=True)
 class Page(Run):
-    """A run as the page shows it; `draw` makes figures, None without matplotlib."""
+    """A run as the page shows it; `draw` makes figures, and is None without matplotlib."""
 
     draw: Draw | None = None
 
     def counted(self, tier: Tier) -> dict[Key, Counted]:
-        """The hardware events that were counted in a tier."""
+        """Return the hardware events that were counted in a tier."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
-        return hwcounters.of_entries(entry.get("counters", []))
+        return hwcounters.parse_entries(entry.get("counters", []))
 
 
-def meaning(tier: Tier) -> str:
-    """The meaning and the unit of a tier's numbers, in words."""
+def describe_tier(tier: Tier) -> str:
+    """Return the meaning and the unit of a tier's numbers, as sentences."""
     words = MEANING.get(tier.tier, "")
     if tier.tier == "metal" and grade.is_virtual(tier):
         words = "the kernel that runs here, which is that of a virtual machine"
@@ -63,38 +71,39 @@ def meaning(tier: Tier) -> str:
 
 
 def panel_html(page: Page, one: Panel) -> str:
-    """A panel with its title, its figure at both widths, and its remark."""
+    """Return a panel with its title, its figure in two widths, and its remark."""
     title = f"<h4>{escape(one.title)}</h4>"
     if not one.rows:
-        return f"{title}<p class='soft'>{escape(minus(one.remark))}</p>"
-    return title + figure(page.draw, one, described(one), one.remark)
+        return f"{title}<p class='soft'>{escape(use_minus_signs(one.remark))}</p>"
+    return title + figure_html(page.draw, one, describe_part(one), one.remark)
 
 
-def tables_of(
+def tables_html(
     own: Sequence[Result],
     costs: Sequence[SiteCost],
     tier: Tier,
     counted: Mapping[Key, Counted],
 ) -> str:
-    """The tables of a tier, folded unless there is no figure."""
-    timed = "" if tier.emulated else restable.blocks(own)
-    # Emulated ticks say nothing about a single site.
+    """Return the tables of a tier; they are collapsed, except those of exact counts, which have no
+    figure."""
+    timed = "" if tier.emulated else restable.blocks_html(own)
+    # The cost of a single site cannot be measured in emulated ticks.
     ticks = tier.emulated and not tier.exact
-    shown = without_sites(own) if ticks else own
-    numbers = restable.sites(costs) + restable.results(shown)
+    shown = drop_site_benchmarks(own) if ticks else own
+    numbers = restable.sites_html(costs) + restable.results_html(shown)
     if tier.exact:
         return numbers
     return "".join(
         (
-            folded("All numbers", numbers, more=True),
-            folded("Blocks and code layouts", timed, more=True),
-            folded("Hardware counters", restable.events(own, counted)),
+            folded_html("All numbers", numbers, more=True),
+            folded_html("Blocks and code layouts", timed, more=True),
+            folded_html("Hardware counters", restable.events_html(own, counted)),
         )
     )
 
 
-def tier_part(page: Page, kind: str, tier: Tier) -> str:
-    """One kind of results of one tier: figures, and folded tables."""
+def tier_html(page: Page, kind: str, tier: Tier) -> str:
+    """Return the part about one kind of results in one tier: figures, and collapsed tables."""
     own, costs = page.of_kind(kind, tier)
     if not own and not costs:
         return ""
@@ -104,39 +113,41 @@ def tier_part(page: Page, kind: str, tier: Tier) -> str:
     parts = [
         f'<div id="{name}" data-tier="{escape(tier.tier)}">',
         f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
-        f"<p class='soft'>{escape(meaning(tier))} {escape(verdict_count(plain))}</p>",
+        f"<p class='soft'>{escape(describe_tier(tier))} {escape(describe_verdicts(plain))}</p>",
         *(panel_html(page, one) for one in ([] if tier.exact else page.panels(kind, tier))),
-        tables_of(own, costs, tier, page.counted(tier)),
+        tables_html(own, costs, tier, page.counted(tier)),
         "</div>",
     ]
     return "\n".join(parts)
 
 
-def verdict_count(own: Sequence[Result]) -> str:
-    """The number of variants with each verdict, in words; without benchmarks of many sites."""
-    words = panels.total(without_sites(own))
+def describe_verdicts(own: Sequence[Result]) -> str:
+    """Return the number of variants with each verdict, as a sentence; benchmarks of many sites are
+    not counted."""
+    words = panels.describe_verdicts(drop_site_benchmarks(own))
     return f"Variants: {words}." if words else ""
 
 
-def kind_section(page: Page, kind: str) -> str:
-    """A kind of results: the tiers with times, and the others folded."""
+def kind_section_html(page: Page, kind: str) -> str:
+    """Return the section about a kind of results: the tiers with times, and the emulated tiers
+    collapsed."""
     parts = [f"<p>{INTRO[kind]}</p>"]
     for tier in page.tiers:
-        part = tier_part(page, kind, tier)
+        part = tier_html(page, kind, tier)
         if part and tier.emulated:
             what = "exact instructions" if tier.exact else "emulated ticks"
-            part = folded(f"{tier.tier}, kernel {tier.kernel}: {what}", part)
+            part = folded_html(f"{tier.tier}, kernel {tier.kernel}: {what}", part)
         parts.append(part)
-    return section(kind, TITLES[kind], parts) if any(parts[1:]) else ""
+    return section_html(kind, TITLES[kind], parts) if any(parts[1:]) else ""
 
 
-def switch_part(page: Page, tier: Tier) -> str:
-    """Switching many sites in one tier."""
-    points = switching.of_tier(page.switches, tier.tier, tier.kernel)
+def switch_html(page: Page, tier: Tier) -> str:
+    """Return the part about switching many sites in one tier."""
+    points = switching.select_tier(page.switches, tier.tier, tier.kernel)
     if not points:
         return ""
     drawn = [
-        f"<h4>{escape(chart.title)}</h4>" + figure(page.draw, chart, described(chart))
+        f"<h4>{escape(chart.title)}</h4>" + figure_html(page.draw, chart, describe_part(chart))
         for chart in page.charts(tier)
     ]
     emulated = " Emulated: ratios only." if tier.emulated else ""
@@ -146,46 +157,49 @@ def switch_part(page: Page, tier: Tier) -> str:
             f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
             f"<p class='soft'>{escape(points[0].unit)}.{emulated}</p>",
             *drawn,
-            restable.limits(points),
-            folded("All numbers", restable.switches(points), more=True),
+            restable.limits_html(points),
+            folded_html("All numbers", restable.switches_html(points), more=True),
             "</div>",
         ]
     )
 
 
-def switch_section(page: Page) -> str:
-    """Switching many sites; empty without data."""
-    parts = [switch_part(page, tier) for tier in page.tiers]
+def switch_section_html(page: Page) -> str:
+    """Return the section about switching many sites; "" without data."""
+    parts = [switch_html(page, tier) for tier in page.tiers]
     intro = (
         "<p>Whole switches: validation, mapping and synchronisation included. Points are medians"
         " with 95 % intervals, on logarithmic axes. Sites stand side by side and are not executed"
         " meanwhile.</p>"
     )
-    return section("switching", "Switching", [intro, *parts]) if any(parts) else ""
+    return section_html("switching", "Switching", [intro, *parts]) if any(parts) else ""
 
 
-def then_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
-    """A published cost and ours, as cells."""
+def published_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
+    """Return a published cost and the corresponding costs of this run as table cells."""
     then = row.then
     spread = f" ± {amount(then.stddev)}" if then.stddev else ""
     stated = "" if then.delta_stated is None else f"{then.delta_stated:+}"
     wrong = " (not what its numbers give)" if then.differs else ""
-    now = "; ".join(f"{minus(amount(o.delta, True))} {o.unit} ({o.tier})" for o in row.now)
+    now = "; ".join(
+        f"{use_minus_signs(amount(o.delta, True))} {o.unit} ({o.tier})" for o in row.now
+    )
     return [
         escape(row.label),
         escape(f"{machine[1]}, {machine[2]}"),
         escape(f"{then.over}"),
-        number(amount(then.value)) + f"{spread} {escape(then.unit)}",
-        number(stated) + wrong,
-        number(amount(then.delta, True)),
+        format_number(amount(then.value)) + f"{spread} {escape(then.unit)}",
+        format_number(stated) + wrong,
+        format_number(amount(then.delta, True)),
         escape(now),
-        escape(minus(then.note)),
+        escape(use_minus_signs(then.note)),
     ]
 
 
-def then_section(page: Page) -> str:
-    """Published costs beside ours: a figure for each machine, and a table."""
-    found = thenandnow.join(page.results, read_published())
+def published_section_html(page: Page) -> str:
+    """Return the section with published costs and the costs of this run: a figure for each
+    published machine, and a table."""
+    found = thenandnow.join_costs(page.results, read_published())
     if not found:
         return ""
     parts = [
@@ -195,11 +209,13 @@ def then_section(page: Page) -> str:
     ]
     for pair in page.pairs():
         parts.append(f"<h3>{escape(pair.title)}</h3>")
-        parts.append(figure(page.draw, pair, described(pair)))
-    told = kproberatio.sentences(vars(result) for result in page.results)
+        parts.append(figure_html(page.draw, pair, describe_part(pair)))
+    told = kproberatio.make_sentences(vars(result) for result in page.results)
     if told:
         parts.append(f"<h3>{kproberatio.TITLE}</h3><p>{escape(' '.join(told))}</p>")
-    cells = [then_cells(m, row) for m in thenandnow.ordered(found) for row in found[m]]
+    cells = [published_cells(m, row) for m in thenandnow.order_machines(found) for row in found[m]]
     heads = ["published", "machine", "over", "value", "delta stated", "delta recomputed"]
-    body = table("Published costs and ours", [*heads, "here, added", "note"], cells, "tttntntt")
-    return section("then-and-now", "Then and now", [*parts, folded("All numbers", body)])
+    body = table_html(
+        "Published costs and ours", [*heads, "here, added", "note"], cells, "tttntntt"
+    )
+    return section_html("then-and-now", "Then and now", [*parts, folded_html("All numbers", body)])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All figures of a run by name, from its results or its summary.json; matplotlib draws them."""
+"""Provides all figures of a run by name, made from its results or its summary.json; matplotlib
+draws them."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from kmtools.analyse.published import read_published
 from kmtools.analyse.summary import read_summary
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import minus
-from kmtools.measure.rundir import Tier, read_env, tiers_of
+from kmtools.base.text import use_minus_signs
+from kmtools.measure.rundir import Tier, make_tiers, read_env
 from kmtools.report import cost_figure, summary_json
 from kmtools.report.figures import charts, panels, thenandnow
 from kmtools.report.figures.charts import Chart
@@ -33,7 +34,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Sheet:
-    """A figure as a file: its parts below each other, and a description."""
+    """A figure as a file: its parts, from top to bottom, and a description."""
 
     parts: Sequence[Panel | Pair | Chart]
     words: str
@@ -51,48 +52,54 @@ class Run:
     @property
     def tiers(self) -> list[Tier]:
         """The tiers of the run."""
-        return tiers_of(self.env)
+        return make_tiers(self.env)
 
     def name(self, tier: Tier) -> str:
-        """A tier's part of a file's name or an id, unique in the run."""
+        """Return the name of a tier for file names and element ids; it contains the kernel if the
+        run has the tier in several kernels."""
         alone = sum(other.tier == tier.tier for other in self.tiers) == 1
-        return tier.tier if alone else f"{tier.tier}-{slug(tier.kernel)}"
+        return tier.tier if alone else f"{tier.tier}-{make_slug(tier.kernel)}"
 
     def own(self, tier: Tier) -> list[Result]:
-        """The results of a tier."""
+        """Return the results of a tier."""
         return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
 
     def of_kind(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
-        """The results of a kind in a tier, and its costs of sites."""
+        """Return the results of a kind in a tier, and its costs of sites."""
         here = (tier.tier, tier.kernel)
         costs = [
             c for c in self.sites
             if (c.tier, c.kernel) == here and result_kinds.kind_of(c.benchmark, c.flavour) == kind
         ]  # fmt: skip
-        return result_kinds.of_kind(self.own(tier), kind), costs
+        return result_kinds.select_kind(self.own(tier), kind), costs
 
     def panels(self, kind: str, tier: Tier) -> list[Panel]:
-        """The panels of a kind of results in a tier; none of emulated ticks."""
+        """Return the panels of a kind of results in a tier; none in emulated ticks."""
         own, costs = self.of_kind(kind, tier)
         plain = [r for r in own if r.benchmark not in {cost.benchmark for cost in costs}]
         if tier.exact:
-            return panels.counts(plain)
-        return [] if tier.emulated else panels.sites(costs) + panels.forest(plain)
+            return panels.make_count_panels(plain)
+        return (
+            [] if tier.emulated else panels.make_site_panels(costs) + panels.make_cost_panels(plain)
+        )
 
     def charts(self, tier: Tier) -> list[Chart]:
-        """The charts of switching many sites in a tier."""
-        return charts.switching(switching.of_tier(self.switches, tier.tier, tier.kernel))
+        """Return the charts of switching many sites in a tier."""
+        return charts.make_switching_charts(
+            switching.select_tier(self.switches, tier.tier, tier.kernel)
+        )
 
     def pairs(self) -> list[Pair]:
-        """Published costs and ours, a pair for each machine."""
-        found = thenandnow.join(self.results, read_published())
-        return [thenandnow.pair(one, found[one]) for one in thenandnow.ordered(found)]
+        """Return published costs and the costs of this run, a pair of panels for each published
+        machine."""
+        found = thenandnow.join_costs(self.results, read_published())
+        return [thenandnow.make_pair(one, found[one]) for one in thenandnow.order_machines(found)]
 
     def sheets(self) -> dict[str, Sheet]:
-        """All figures by name."""
+        """Return all figures by name."""
         found = {}
-        if panel := cost_figure.panel(self.results, self.sites):
-            found[HEADLINE] = Sheet([panel], cost_figure.words(panel))
+        if panel := cost_figure.make_panel(self.results, self.sites):
+            found[HEADLINE] = Sheet([panel], cost_figure.describe_panel(panel))
         for kind, title in TITLES.items():
             for tier in self.tiers:
                 words = f"{title}, {tier.tier}"
@@ -101,35 +108,36 @@ class Run:
             words = f"Switching many sites, {tier.tier}"
             found[f"switching-{self.name(tier)}"] = Sheet(self.charts(tier), words)
         for number, pair in enumerate(self.pairs()):
-            name = f"published-{slug(pair.title)}" if number else THEN_AND_NOW
+            name = f"published-{make_slug(pair.title)}" if number else THEN_AND_NOW
             found[name] = Sheet([pair], f"Costs published: {pair.title}, and ours")
         return {name: sheet for name, sheet in found.items() if sheet.parts}
 
 
-def slug(text: str) -> str:
-    """A text as a part of a file's name."""
+def make_slug(text: str) -> str:
+    """Convert a text to a part of a file name."""
     return re.sub("[^0-9A-Za-z.]+", "-", text).strip("-")
 
 
-def described(part: Panel | Pair | Chart) -> str:
-    """A part in words, for screen readers."""
+def describe_part(part: Panel | Pair | Chart) -> str:
+    """Return a description of a part of a figure, for screen readers."""
     if isinstance(part, Pair):
         return f"Published costs of {part.title}, and ours"
     if isinstance(part, Chart):
         names = ", ".join(curve.name for curve in part.curves)
         return f"{part.title}: {names}, over the number of {part.x_unit}, in {part.y_unit}"
     rows = ", ".join(f"{row.name} {row.words}" for row in part.rows)
-    return minus(f"{part.title}: {rows}; {part.unit}")
+    return use_minus_signs(f"{part.title}: {rows}; {part.unit}")
 
 
-def run_of(path: Path) -> Run:
-    """The run in a folder, from its env.json and summary.json."""
+def load_run(path: Path) -> Run:
+    """Return the run in a folder, from its env.json and summary.json."""
     summary = read_summary(path)
-    results, sites = summary_json.results(summary)
-    switches = [point for point in summary_json.switches(summary) if point.median is not None]
+    results, sites = summary_json.read_results(summary)
+    switches = [point for point in summary_json.read_switches(summary) if point.median is not None]
     return Run(read_env(path / "env.json"), results, switches, sites)
 
 
-def without_sites(own: Sequence[Result]) -> list[Result]:
-    """The results without those of benchmarks that give the cost of one more site (density.py)."""
-    return [r for r in own if not density.is_counted(r.benchmark)]
+def drop_site_benchmarks(own: Sequence[Result]) -> list[Result]:
+    """Return the results except those of benchmarks that give the cost of one more site
+    (density.py)."""
+    return [r for r in own if not density.has_site_counts(r.benchmark)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of the cost of one more dormant site, for the terminal and the page."""
+"""Makes the tables of the cost of one more dormant site, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -8,38 +8,39 @@ from itertools import groupby
 
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.stats import Interval
-from kmtools.base.text import fitted, terminal_width, wrapped
+from kmtools.base.text import fit_table, terminal_width, wrap_line
 from kmtools.report.table import amount
 
 HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
 
 
-def span(interval: Interval, scale: float | None = 1.0) -> str:
-    """An interval as [lo, hi]; a dash without a scale."""
+def format_interval(interval: Interval, scale: float | None = 1.0) -> str:
+    """Return an interval, multiplied by a scale, as [lo, hi]; a dash without a scale."""
     if scale is None:
         return "-"
     return f"[{amount(interval.lo * scale, True)}, {amount(interval.hi * scale, True)}]"
 
 
-def rows_of(costs: Sequence[SiteCost]) -> list[list[str]]:
-    """A row for each flavour of one benchmark."""
+def make_rows(costs: Sequence[SiteCost]) -> list[list[str]]:
+    """Return a row for each flavour of one benchmark."""
     return [
         [
             cost.flavour,
             amount(cost.cost, True),
-            span(cost.ci),
+            format_interval(cost.ci),
             amount(cost.core.of(cost.cost), True) if cost.core else "-",
             amount(cost.ns, True),
             amount(cost.percent, True),
-            span(cost.ci, cost.percent_per_unit),
+            format_interval(cost.ci, cost.percent_per_unit),
             str(cost.n),
         ]
         for cost in costs
     ]
 
 
-def title_of(cost: SiteCost) -> str:
-    """The title of a table: benchmark, unit, numbers of sites, and the cost of a pass."""
+def make_title(cost: SiteCost) -> str:
+    """Return the title of a table: benchmark, unit, numbers of sites, and the cost of a pass
+    without sites."""
     fewer = ", ".join(map(str, [0, *cost.sites[:-1]]))
     sites = f"{fewer} and {cost.sites[-1]} sites"
     whole = f"a pass without sites takes {amount(cost.pass_cost)}"
@@ -47,12 +48,12 @@ def title_of(cost: SiteCost) -> str:
 
 
 def render(costs: Sequence[SiteCost]) -> str:
-    """All tables as text, for a terminal."""
+    """Return all tables as text for a terminal."""
     lines, width = [], terminal_width()
     for key, group in groupby(costs, lambda c: (c.tier, c.kernel, c.benchmark)):
         own = list(group)
-        title = f"{key[0]}, kernel {key[1]}: {title_of(own[0])}"
-        lines += ["", *wrapped(title, width)]
-        table = fitted(HEADS, rows_of(own), width - 2)
+        title = f"{key[0]}, kernel {key[1]}: {make_title(own[0])}"
+        lines += ["", *wrap_line(title, width)]
+        table = fit_table(HEADS, make_rows(own), width - 2)
         lines += [f"  {line}" for line in table]
     return "\n".join(lines)

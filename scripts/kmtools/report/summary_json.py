@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the results of a stored run from its summary.json, and writes the table of README.md."""
+"""Reads the results of a stored run from its summary.json, and writes the numbers of README.md."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import minus
+from kmtools.base.text import use_minus_signs
 from kmtools.report import marker_cost
 
 START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result -->"
 Entry = Mapping[str, Any]
 
 
-def interval(entry: Entry, name: str) -> Interval:
-    """The interval `name` of an entry; an end that is null is infinite."""
+def read_interval(entry: Entry, name: str) -> Interval:
+    """Return the interval `name` of an entry; an end that is null is infinite."""
     lo, hi = entry[f"{name}_lo"], entry[f"{name}_hi"]
     return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 
-def core_of(entry: Entry) -> CoreCycles:
-    """The core cycles of a result; older runs have no spread."""
+def read_core_cycles(entry: Entry) -> CoreCycles:
+    """Return the core cycles of a result; runs of older versions have no spread."""
     return CoreCycles(entry["source"], entry["per_tick"], entry.get("spread", 0.0))
 
 
-def result_of(entry: Entry) -> Result:
-    """The Result of an entry of `results`. Its blocks are not stored."""
+def read_result(entry: Entry) -> Result:
+    """Return the Result of an entry of `results`; its blocks are not stored."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
-        "ci": interval(entry, "ci"),
-        "delta_ci": None if delta is None else interval(entry, "delta_ci"),
-        "time_ci": None if delta is None else interval(entry, "delta_sign"),
-        "layout_ci": None if delta is None else interval(entry, "delta_cluster"),
+        "ci": read_interval(entry, "ci"),
+        "delta_ci": None if delta is None else read_interval(entry, "delta_ci"),
+        "time_ci": None if delta is None else read_interval(entry, "delta_sign"),
+        "layout_ci": None if delta is None else read_interval(entry, "delta_cluster"),
         "is_clone": entry["variant"] == f"{entry['baseline']}{CLONE_SUFFIX}",
         "correlation": entry["correlation_blocks"],
         "flagged": entry["windows_flagged"],
         "late": entry.get("windows_late", 0),
         "outside": 0.0,
-        "core": core_of(core) if core else None,
+        "core": read_core_cycles(core) if core else None,
         "resolution": 0.0,
         "slopes": [],
         "deltas": [],
         "distribution": [(at, high) for at, high in entry.get("distribution", ())],
         "also_over": {
-            name: (cost["delta"], interval(cost, "delta_ci"))
+            name: (cost["delta"], read_interval(cost, "delta_ci"))
             for name, cost in entry.get("also_over", {}).items()
         },
     }
@@ -60,8 +60,8 @@ def result_of(entry: Entry) -> Result:
     return Result(**values)
 
 
-def site_of(entry: Entry) -> SiteCost:
-    """The SiteCost of an entry of `sites`."""
+def read_site_cost(entry: Entry) -> SiteCost:
+    """Return the SiteCost of an entry of `sites`."""
     cost, core, ns = entry["cost"], entry["core_cycles"], entry["ns"]
     return SiteCost(
         tier=entry["tier"],
@@ -72,7 +72,7 @@ def site_of(entry: Entry) -> SiteCost:
         sites=entry["sites"],
         n=entry["n"],
         cost=cost,
-        ci=interval(entry, "ci"),
+        ci=read_interval(entry, "ci"),
         pass_cost=entry["pass_cost"],
         core=CoreCycles("estimated", core / cost) if core and cost else None,
         ns_per_tick=ns / cost if ns and cost else None,
@@ -81,48 +81,50 @@ def site_of(entry: Entry) -> SiteCost:
     )
 
 
-def results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
-    """The results of a run and its costs of sites."""
-    costs = [site_of(entry) for entry in summary.get("sites", []) if entry["cost"] is not None]
-    return [result_of(entry) for entry in summary["results"]], costs
+def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
+    """Return the results of a run and its costs of sites."""
+    costs = [
+        read_site_cost(entry) for entry in summary.get("sites", []) if entry["cost"] is not None
+    ]
+    return [read_result(entry) for entry in summary["results"]], costs
 
 
-def switches(summary: Entry) -> list[Point]:
-    """The switches of many sites of a run."""
+def read_switches(summary: Entry) -> list[Point]:
+    """Return the switches of many sites in a run."""
     names = [field.name for field in fields(Point)]
     return [
-        Point(**{name: entry.get(name) for name in names} | {"ci": interval(entry, "ci")})
+        Point(**{name: entry.get(name) for name in names} | {"ci": read_interval(entry, "ci")})
         for entry in summary["switching"]
     ]
 
 
-def table(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
-    """The answers in Markdown."""
+def answer_table_lines(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
+    """Yield the Markdown lines of the table of answers."""
     yield "| one dormant marker | costs | 95 % | verdict | then |"
     yield "|---|---:|---|---|---|"
     for one in found:
-        span = marker_cost.interval(one) or "\N{EN DASH}"
+        span = marker_cost.format_interval(one) or "\N{EN DASH}"
         verdict = one.verdict or "\N{EN DASH}"
-        yield f"| {one.place} | {marker_cost.number(one)} | {span} | {verdict} | {one.then} |"
+        yield f"| {one.place} | {marker_cost.format_value(one)} | {span} | {verdict} | {one.then} |"
 
 
 def readme_lines(summary: Entry) -> list[str]:
-    """The lines of README.md about the run: the answer, its figure and its verdicts."""
-    found = marker_cost.answers(*results(summary))
+    """Return the lines of README.md about the reference run: a sentence, a figure and a table."""
+    found = marker_cost.find_answers(*read_results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
         START,
-        f"**{minus(marker_cost.sentence(found))}**",
+        f"**{use_minus_signs(marker_cost.make_sentence(found))}**",
         "",
         f"![{alt}](results/reference/headline.svg)",
         "",
-        *table(found),
+        *answer_table_lines(found),
         END,
     ]
 
 
-def replaced(text: str, summary: Entry) -> str:
-    """The text of README.md with its lines about the run replaced."""
+def replace_readme_lines(text: str, summary: Entry) -> str:
+    """Return the text of README.md with its lines about the reference run replaced."""
     head, start, rest = text.partition(START)
     _, end, tail = rest.partition(END)
     if not start or not end:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verdict table for a terminal: grouped by tier and benchmark, units in every header."""
+"""Renders the table of verdicts for a terminal, grouped by tier and benchmark, with the unit in
+every header."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from itertools import groupby
 from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import aligned, shortened, wrapped
+from kmtools.base.text import align_table, shorten_middle, wrap_line
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
-# Largest number of characters of a note that stands in its row.
+# Maximum length of a note that is printed in its row, in characters.
 SHORT = 24
-# Characters that a name keeps on a terminal that is too narrow.
+# Minimum length to which names are shortened on a narrow terminal, in characters.
 SHORTEST = 12
 COLOURS = {
     verdicts.SLOWER: "33",
@@ -31,7 +32,8 @@ COLOURS = {
 
 
 def amount(value: float | None, signed: bool = False) -> str:
-    """A number with three or four significant digits, '?' when unbounded, '-' when absent."""
+    """Return a number with three or four significant digits; "?" if it is infinite, "-" if it is
+    None."""
     if value is None:
         return "-"
     if not math.isfinite(value):
@@ -42,82 +44,86 @@ def amount(value: float | None, signed: bool = False) -> str:
     return text.replace("-0.000", "+0.000" if signed else "0.000")
 
 
-def count(value: float | None, signed: bool = False) -> str:
-    """An exact count, without further digits."""
+def format_count(value: float | None, signed: bool = False) -> str:
+    """Return an exact count as text, without trailing digits."""
     if value is None:
         return "-"
     return f"{value:+g}" if signed else f"{value:g}"
 
 
-def shown(result: Result, value: float | None, signed: bool = False) -> str:
-    """A number of a result, formatted by its unit."""
-    return (count if result.unit == UNIT_INSTRUCTIONS else amount)(value, signed)
+def format_value(result: Result, value: float | None, signed: bool = False) -> str:
+    """Return a number of a result as text, formatted by its unit."""
+    return (format_count if result.unit == UNIT_INSTRUCTIONS else amount)(value, signed)
 
 
-def span(result: Result, interval: Interval | None, signed: bool = False) -> str:
-    """An interval as [lo, hi]."""
+def format_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:
+    """Return an interval as [lo, hi]."""
     if interval is None:
         return "-"
-    return f"[{shown(result, interval.lo, signed)}, {shown(result, interval.hi, signed)}]"
+    ends = (format_value(result, end, signed) for end in (interval.lo, interval.hi))
+    return f"[{', '.join(ends)}]"
 
 
-def in_core_cycles(result: Result) -> str:
-    """The added cost in core cycles."""
+def format_core_cycles(result: Result) -> str:
+    """Return the added cost in core cycles as text."""
     return amount(result.core.of(result.delta), signed=True) if result.core else "-"
 
 
-def long_notes(results: Sequence[Result]) -> dict[str, int]:
-    """The notes that are too long for a row, each with a number."""
+def number_long_notes(results: Sequence[Result]) -> dict[str, int]:
+    """Return the notes that are too long for a row, each with a number."""
     found = dict.fromkeys(result.note for result in results if len(result.note) > SHORT)
     return {note: number for number, note in enumerate(found, 1)}
 
 
-def verdict_words(result: Result, numbers: Mapping[str, int]) -> str:
-    """The verdict with its note, or with the number of the note."""
+def format_verdict(result: Result, numbers: Mapping[str, int]) -> str:
+    """Return the verdict with its note, or with the number of a long note."""
     note = f"[{numbers[result.note]}]" if result.note in numbers else f"({result.note})"
     return f"{result.verdict} {note}" if result.note else result.verdict
 
 
 Column = tuple[str, bool, Callable[[Result], str]]
 
-# Title, right-aligned, cell; in the order of display. Narrow terminals show no columns of DROPS.
+# (title, right-aligned, cell function) in display order. On narrow terminals the columns in DROPS
+# are omitted one after the other.
 COLUMNS: tuple[Column, ...] = (
     ("variant", False, lambda r: r.variant),
-    ("median", True, lambda r: shown(r, r.median)),
-    ("95 % interval", True, lambda r: span(r, r.ci)),
-    ("added", True, lambda r: shown(r, r.delta, signed=True)),
-    ("95 % interval ", True, lambda r: span(r, r.delta_ci, signed=True)),
-    ("added, core", True, in_core_cycles),
+    ("median", True, lambda r: format_value(r, r.median)),
+    ("95 % interval", True, lambda r: format_interval(r, r.ci)),
+    ("added", True, lambda r: format_value(r, r.delta, signed=True)),
+    ("95 % interval ", True, lambda r: format_interval(r, r.delta_ci, signed=True)),
+    ("added, core", True, format_core_cycles),
     ("n", True, lambda r: str(r.n)),
     ("flagged", True, lambda r: f"{r.flagged}/{r.windows}"),
 )
 DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
 
 
-def fitting_lines(results: Sequence[Result], width: int, numbers: Mapping[str, int]) -> list[str]:
-    """The heads and a line for each result, with the columns that fit in the width; `numbers` are
-    those of long notes."""
+def fit_columns(results: Sequence[Result], width: int, numbers: Mapping[str, int]) -> list[str]:
+    """Return the heads and a line for each result, with the columns that fit the width; `numbers`
+    has the numbers of long notes."""
     known = any(result.core for result in results)
-    columns = [column for column in COLUMNS if known or column[2] is not in_core_cycles]
+    columns = [column for column in COLUMNS if known or column[2] is not format_core_cycles]
     for dropped in (*DROPS, None):
         heads = [*(title.strip() for title, _, _ in columns), "verdict"]
         rows = [
-            [*(cell(result) for _, _, cell in columns), verdict_words(result, numbers)]
+            [*(cell(result) for _, _, cell in columns), format_verdict(result, numbers)]
             for result in results
         ]
         right = [n for n, (_, right, _) in enumerate(columns) if right]
-        lines = aligned([heads, *rows], right)
+        lines = align_table([heads, *rows], right)
         over = 2 + max(map(len, lines)) - width
         if dropped is None or over <= 0:
             break
         columns = [column for column in columns if column[0] != dropped]
     if over > 0:
         most = max(SHORTEST, max(len(row[0]) for row in rows) - over)
-        lines = aligned([heads, *([shortened(row[0], most), *row[1:]] for row in rows)], right)
+        lines = align_table(
+            [heads, *([shorten_middle(row[0], most), *row[1:]] for row in rows)], right
+        )
     return [f"  {line}" for line in lines]
 
 
-def _paint(line: str, result: Result, colour: bool) -> str:
+def _colour_verdict(line: str, result: Result, colour: bool) -> str:
     code = COLOURS.get(result.verdict)
     if not colour or code is None:
         return line
@@ -125,8 +131,9 @@ def _paint(line: str, result: Result, colour: bool) -> str:
     return f"{head}\033[{code}m{found}\033[0m{tail}" if found else line
 
 
-def group_header(result: Result) -> str:
-    """Benchmark with its baseline, margin and noise floor, in the unit per operation."""
+def make_group_header(result: Result) -> str:
+    """Return a benchmark's name with its baseline, margin and noise floor, in the unit per
+    operation."""
     if result.baseline is None:
         return f"{result.benchmark}: no variant has an A/A clone, so nothing is compared"
     text = f"{result.benchmark}: over {result.baseline}"
@@ -139,20 +146,22 @@ def group_header(result: Result) -> str:
 
 
 def render(results: Sequence[Result], width: int, colour: bool) -> str:
-    """The whole table as text."""
+    """Return the whole table as text."""
     if not results:
         return "no results"
-    lines, numbers = [], long_notes(results)
+    lines, numbers = [], number_long_notes(results)
     for (tier, kernel, unit), of_tier in groupby(results, lambda r: (r.tier, r.kernel, r.unit)):
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
         for _, of_benchmark in groupby(of_tier, lambda r: r.benchmark):
             rows = list(of_benchmark)
-            lines += ["", *wrapped(group_header(rows[0]), width, " ")]
+            lines += ["", *wrap_line(make_group_header(rows[0]), width, " ")]
             if rows[0].core:
                 lines.append(f" {rows[0].core.words()}")
-            heads, *texts = fitting_lines(rows, width, numbers)
+            heads, *texts = fit_columns(rows, width, numbers)
             lines.append(heads)
-            lines += [_paint(text, row, colour) for text, row in zip(texts, rows, strict=True)]
+            lines += [
+                _colour_verdict(text, row, colour) for text, row in zip(texts, rows, strict=True)
+            ]
     for note, number in numbers.items():
-        lines += ["", *wrapped(f"[{number}] {note}", width, " ")]
+        lines += ["", *wrap_line(f"[{number}] {note}", width, " ")]
     return "\n".join(lines[1:])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs tests: suites, their results and their times."""
+"""Runs tests: the list of tests, suites, their results and their times."""

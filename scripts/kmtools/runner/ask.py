@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The request for a run of tests: a set, a kernel, options NAME=VALUE."""
+"""The request for a test run: a set of tests, a test kernel, options NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kmtools.base.errors import UnableError, positive
+from kmtools.base.errors import UnableError, parse_positive
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A request: the set whose form the tests have, the kernel's name ("" if none was given), the
-    options."""
+    """A request for a test run: `form` is the set whose form of each test is run (short, full,
+    weekly) or "named" for the long form, `named` is the name of the test kernel ("" if none was
+    given), `options` are the options of tests."""
 
     form: str = "full"
     named: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of an option."""
+        """Return the value of an option, or the default if it has none."""
         return self.options.get(name) or default
 
     def words(self, name: str) -> list[str]:
-        """Return the value of an option as a list; commas or blanks separate the words."""
+        """Return the value of an option as a list of words, separated by commas or blanks."""
         return self.text(name).replace(",", " ").split()
 
     def flag(self, name: str) -> bool:
-        """Return whether an option has a value other than 0."""
+        """Return true if an option has a value other than 0."""
         return self.text(name) not in ("", "0")
 
     def number(self, name: str, default: int | str) -> int:
-        """Return the value of an option that is a number above 0."""
+        """Return the value of an option that must be a number above 0."""
         try:
-            return positive(self.text(name, str(default)))
+            return parse_positive(self.text(name, str(default)))
         except argparse.ArgumentTypeError as error:
             raise UnableError(f"-o {name}: {error}") from None
 
     def choice(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-        """Return the values of an option that are in a list, or raise UnableError."""
+        """Return the words of an option; raise UnableError if one is not in `known`."""
         for word in self.words(name):
             if word not in known:
                 raise UnableError(f"-o {name}: no {word!r}; there are: {', '.join(known)}")

@@ -18,9 +18,10 @@ SUITE = re.compile(r"# suite: (.+)$")
 
 @dataclass
 class Tally:
-    """The sum of the results of one suite.
+    """The number of passed results and the names of failed and skipped ones, of one or more suites.
 
-    `absent` is the number of parts that cannot run on this machine; `skipped` has the reasons.
+    A name in `skipped` is followed by the reason. `absent` is the number of suites that cannot run
+    on this machine at all.
     """
 
     passed: int = 0
@@ -33,8 +34,8 @@ class Tally:
         """The number of results."""
         return self.passed + len(self.failed) + len(self.skipped)
 
-    def judge(self, good: bool, why: str) -> None:
-        """Add one result: passed, or failed for a reason."""
+    def add_result(self, good: bool, why: str) -> None:
+        """Add one result: a pass, or a failure with the text `why`."""
         self.passed += good
         self.failed += [] if good else [why]
 
@@ -46,21 +47,22 @@ class Tally:
         self.absent += other.absent
 
     def closing_line(self) -> str:
-        """Return `N passed, N failed`, with the number of skipped ones if there are any."""
+        """Return `N passed, N failed`, and the number of skipped results if there are any."""
         line = f"{self.passed} passed, {len(self.failed)} failed"
         return f"{line}, {len(self.skipped)} skipped" if self.skipped else line
 
 
 def parse(lines: Iterable[str]) -> Tally:
-    """Add up KTAP lines; a missing plan or a wrong number of results is one more failure."""
+    """Return the sum of the results in KTAP lines; a missing plan or a wrong number of results
+    counts as one more failure."""
     whole = Tally()
-    for tally in by_suite(lines).values():
+    for tally in parse_by_suite(lines).values():
         whole.add(tally)
     return whole
 
 
-def by_suite(lines: Iterable[str]) -> dict[str, Tally]:
-    """Add up KTAP lines separately for each suite, which begins with a line `# suite: NAME`."""
+def parse_by_suite(lines: Iterable[str]) -> dict[str, Tally]:
+    """Return the results in KTAP lines by suite; a line `# suite: NAME` starts a suite."""
     suites: dict[str, Tally] = {}
     name = ""
     planned = None
@@ -73,7 +75,7 @@ def by_suite(lines: Iterable[str]) -> dict[str, Tally]:
             name = start[1]
         elif result := RESULT.match(text):
             seen += 1
-            _count(suites.setdefault(name, Tally()), result)
+            _add_ktap_line(suites.setdefault(name, Tally()), result)
     if planned is None:
         suites["plan"] = Tally(failed=["no plan: the suite did not run to its end"])
     elif planned != seen:
@@ -81,8 +83,8 @@ def by_suite(lines: Iterable[str]) -> dict[str, Tally]:
     return suites
 
 
-def _count(tally: Tally, result: re.Match[str]) -> None:
-    """Add one result."""
+def _add_ktap_line(tally: Tally, result: re.Match[str]) -> None:
+    """Add the result of a KTAP line to a tally."""
     name = result[3] or result[2]
     if result[1]:
         tally.failed.append(name)

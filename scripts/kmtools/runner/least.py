@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The minimum number of results of each test: a test that ends early, or skips parts, fails.
+"""Checks that each test has at least a minimum number of results, so that a test fails if it ends
+early or skips parts.
 
-tests/results.csv has a line for each row, and for each suite in each gating kernel. Added tests
-need no change of the file; `kmarkers publish results` writes it from build/check.
+tests/results.csv has the minimum for each test, and for each suite in each kernel whose role is
+gates. New tests work without a line; `kmarkers publish results` writes the file from build/check.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.paths import ROOT
 from kmtools.runner import ktap
 from kmtools.runner.ktap import Tally
@@ -23,45 +24,45 @@ from kmtools.runner.ktap import Tally
 TABLE = ROOT / "tests" / "results.csv"
 LOGS = ROOT / "build" / "check"
 HEAD = "test,kernel,results"
-# Boots of several suites, which are listed one by one.
+# Tests that boot a kernel for several suites, each of which has a line of its own.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# Tests whose number of results is not fixed: it depends on the machine's tools, or on options.
+# Prefixes of tests whose number of results depends on the machine's tools or on options.
 LEFT_OUT = ("build-", "lint", "mutants", "fuzz-")
 Key = tuple[str, str]
 
 
 @cache
-def table() -> Mapping[Key, int]:
-    """Return the least number of results of each test; the kernel is empty for a test that is no
-    suite in a kernel."""
+def read_minimums() -> Mapping[Key, int]:
+    """Return the minimum number of results by test and kernel; the kernel is "" for a test that is
+    not a suite inside a test kernel."""
     if not TABLE.is_file():
         return {}
     with TABLE.open(encoding="utf-8", newline="") as file:
         return {(row["test"], row["kernel"]): int(row["results"]) for row in csv.DictReader(file)}
 
 
-def check_count(tally: Tally, test: str, kernel: str = "") -> None:
-    """Add a failure if a test has fewer results than the table says. A test that cannot run here at
-    all has a reason already."""
-    least = table().get((test, kernel), 0)
+def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
+    """Add a failure if a test has fewer results than its minimum. A test that cannot run on this
+    machine at all is not checked."""
+    least = read_minimums().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
-        tally.failed.append(f"{test}: {tally.count} results, of at least {least}")
+        tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")
 
 
-def check_suites(suites: dict[str, Tally], kernel: str, wanted: Collection[str]) -> None:
-    """Check the results of every suite of a boot; a requested suite without results is a
+def check_suite_counts(suites: dict[str, Tally], kernel: str, wanted: Collection[str]) -> None:
+    """Check the number of results of every suite of a boot; a requested suite without results is a
     failure."""
     for name in wanted:
         if name not in suites:
-            suites[name] = Tally(failed=[f"{name}: it has no result"])
+            suites[name] = Tally(failed=[f"{name}: the suite has no result"])
     for name, tally in suites.items():
-        check_count(tally, name, kernel)
+        check_result_count(tally, name, kernel)
 
 
-def found_results(logs: Path) -> dict[Key, int]:
-    """Return the results of the last passing runs, by test and kernel. Rows are read from runs of
-    the full set, in which nobody chooses options."""
+def count_last_results(logs: Path) -> dict[Key, int]:
+    """Return the number of results in the last passing runs, by test and kernel. Only runs of the
+    full set count, because they use no options."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():
@@ -69,7 +70,7 @@ def found_results(logs: Path) -> dict[Key, int]:
             found[name, ""] = count
     for path in sorted(logs.glob("kernel-*/**/status.log")):
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
-        suites = ktap.by_suite(path.read_text(errors="replace").splitlines())
+        suites = ktap.parse_by_suite(path.read_text(errors="replace").splitlines())
         if not boot or any(tally.failed for tally in suites.values()):
             continue
         for name, tally in suites.items():
@@ -81,11 +82,11 @@ def found_results(logs: Path) -> dict[Key, int]:
 
 
 def publish() -> None:
-    """Write the table: numbers from build/check, and the previous numbers of tests that did not
-    run."""
-    found = found_results(LOGS)
+    """Write tests/results.csv: the numbers from build/check, and the previous numbers of tests that
+    did not run."""
+    found = count_last_results(LOGS)
     if not found:
         raise UnableError(f"{LOGS} has no results: run make check-full first")
-    known = {**table(), **found}
+    known = {**read_minimums(), **found}
     lines = [f"{test},{kernel},{count}\n" for (test, kernel), count in sorted(known.items())]
-    write_whole(TABLE, f"{HEAD}\n{''.join(lines)}")
+    write_atomically(TABLE, f"{HEAD}\n{''.join(lines)}")

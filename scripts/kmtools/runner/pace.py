@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the progress of a suite of tests, its expected time and its CPU time."""
+"""Measures the progress, the expected time and the CPU time of a suite of tests."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.files import write_whole
-from kmtools.base.processes import beside
+from kmtools.base.files import write_atomically
+from kmtools.base.processes import run_beside
 from kmtools.base.progress import Line
 
 RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
 CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
-# pytest prints this at the end of a line of dots.
+# The percentage that pytest prints at the end of a line of dots.
 SHARE = re.compile(r"\[ *(\d+)%\]")
 TERMINAL_SECONDS, LOG_SECONDS = 2.0, 60.0
 
 
 class Clock:
-    """The time since its creation, and the CPU time of this process and of ended children."""
+    """Measures the time since its creation, and the CPU time of this process and its ended
+    children."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -45,13 +46,14 @@ class Clock:
         """Return the elapsed seconds."""
         return time.monotonic() - self._began
 
-    def said(self) -> str:
-        """Return both times as text."""
+    def describe(self) -> str:
+        """Return the elapsed time and the CPU time as text."""
         return f"{self.seconds():.0f} s (CPU {self._used() - self._cpu:.0f} s)"
 
 
 class History:
-    """The times of suites in their last passing runs, in a file."""
+    """The times and the numbers of results of suites in their last passing runs, stored in a JSON
+    file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,7 +64,7 @@ class History:
         self._read()
 
     def _read(self) -> None:
-        """Read the file, to which another process may have added suites."""
+        """Read the file again, because another process may have added suites."""
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
@@ -82,8 +84,8 @@ class History:
         return 0.0
 
     def expected(self, name: str, usual: float = 0.0) -> float:
-        """Return the expected time of a suite: its last time, or else its usual time on 2 idle
-        cores, multiplied by the pace of this run so far."""
+        """Return the expected time of a suite in seconds: its last time, or else its usual time on
+        2 idle cores, multiplied by the ratio of measured to expected times in this run so far."""
         took, foreseen = self._sums[0], self._sums[1]
         return (self.seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
 
@@ -94,7 +96,7 @@ class History:
         return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
 
     def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Keep the time of a suite and its number of results."""
+        """Store the time of a passing suite and its number of results."""
         if foreseen := self.seconds(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds
@@ -103,11 +105,11 @@ class History:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.with_suffix(".lock").open("w") as lock:
-                # A process beside this one may add a suite at the same time.
+                # The second test process may add a suite at the same time.
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 self._read()
                 self._known[name] = entry
-                write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
+                write_atomically(self._path, json.dumps(self._known, indent=1) + "\n")
 
 
 def remove_logs(log: Path) -> None:
@@ -116,8 +118,9 @@ def remove_logs(log: Path) -> None:
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
 
 
-def how_far(log: Path, total: int) -> str:
-    """Return as text the number of results of a suite so far, and the last result."""
+def describe_progress(log: Path, total: int) -> str:
+    """Return the progress of a suite as text: the number of results so far and the name of the last
+    one, or the percentage that pytest prints."""
     text = ""
     for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):
@@ -130,23 +133,23 @@ def how_far(log: Path, total: int) -> str:
     return ", ".join([f"{done}{of} results", *(f"after {name.strip()}" for name in last)])
 
 
-def line(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
-    """Return a line about the progress of a suite after `seconds`."""
+def format_progress(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
+    """Return a line with the progress of a suite after `seconds`, and the expected time left."""
     rest = expected - seconds
     left = f", about {rest:.0f} s left" if rest > 0 else ""
-    return f"  {name}: {how_far(log, count)}; {seconds:.0f} s{left}"
+    return f"  {name}: {describe_progress(log, count)}; {seconds:.0f} s{left}"
 
 
 @contextmanager
-def reporting(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
-    """Print the progress of a suite during the block; `expected` is in seconds, `count` in
-    results."""
+def print_progress(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
+    """Print the progress of a suite while the block runs; `expected` is its expected time in
+    seconds, `count` its expected number of results."""
     clock, shown = Clock(), Line()
 
     def work(left: threading.Event) -> None:
         while not left.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
-            shown.write(line(name, log, clock.seconds(), expected, count))
+            shown.write(format_progress(name, log, clock.seconds(), expected, count))
 
-    with beside(work):
+    with run_beside(work):
         yield
     shown.close()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The one list of tests. A row is a test: `kmarkers check NAME` runs it, `make check-NAME` too.
+"""The list of all tests, from tests.csv and check.sh: `kmarkers check NAME` and `make check-NAME`
+run one.
 
-The code of a test is imported only when the test runs: a row names the function that makes its
-suites.
+Each test names the function that makes its suites. The module of that function is imported only
+when the test runs.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import OWN, ROOT
-from kmtools.base.progress import duration
+from kmtools.base.progress import format_duration
 from kmtools.runner.ask import Ask
 from kmtools.runner.suite import Suite
 
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
 GUEST, BARE = "test kernel", "bare root"
-# Programs, and files of this checkout, that an option of scripts/setup installs.
+# Option of scripts/setup: programs (or files of this checkout) that exist if it was run.
 PROGRAMS = {
     "": ("gcc", "make"),
     "--tools": ("clang",),
@@ -39,44 +40,44 @@ PROGRAMS = {
 }
 JOB = ROOT / "tests" / "vm" / "jobs" / "check.sh"
 GUEST_SUITES = ROOT / "tests" / "vm" / "suites"
-# Options NAME=VALUE of rows, for help and for errors.
+# Options NAME=VALUE of tests, with the descriptions in help and error messages.
 OPTIONS = {
-    "batches": "how long storms are, in changes",
-    "blocks": "blocks of each process of a run",
-    "budget": "the longest time that a run measures: 90, 90s or 5m",
+    "batches": "number of patch batches in a stress test",
+    "blocks": "number of blocks in each process of a run",
+    "budget": "time limit of a run: 90, 90s or 5m",
     "benchmarks": "patterns of benchmarks (all)",
-    "cached": "1: every bare root uses the test kernels of this machine",
-    "files": "C files of the module (500)",
-    "kinds": "kinds of noise (all)",
-    "missing": "1: only rows that never ran; of coverage: list lines that never ran",
-    "model": "1: ask the model checker, too",
+    "cached": "1: bare systems use the test kernels that this machine has downloaded",
+    "files": "number of C files of the module (500)",
+    "kinds": "kinds of simulated noise (all)",
+    "missing": "1: run only rows without a result; coverage: list lines that were not executed",
+    "model": "1: also run the model checker on mutants that it can check",
     "mutants": "names of mutants (all)",
-    "no_kernel": "1: leave out mutants that need a boot",
-    "numbers": "numbers of rows of the table of processors (all)",
+    "no_kernel": "1: skip mutants that need a boot",
+    "numbers": "row numbers in the table of processors (all)",
     "programs": "some of memcached, tcl and perl (all)",
     "quick": "1: run every command of the README with QUICK=1",
     "readme": "1: write the times into CONTRIBUTING.md",
-    "root": "only this release of Debian",
-    "runs": "how many runs",
-    "seconds": "how long",
-    "seed": "chooses what is done at random (the time)",
-    "sites": "sites in all files of the module (10000)",
-    "step": "only these commands of the README",
-    "targets": "targets of the fuzzer (all)",
+    "root": "release of Debian (all)",
+    "runs": "number of runs",
+    "seconds": "duration in seconds",
+    "seed": "seed of the random actions (the time)",
+    "sites": "number of sites in all files of the module (10000)",
+    "step": "commands of the README (all)",
+    "targets": "fuzz targets (all)",
     "tools": "linters (all)",
-    "turns": "loads of each module (7)",
-    "who": "only as root, or only as user",
+    "turns": "number of loads of each module (7)",
+    "who": "root or user (both)",
 }
 
 
 @dataclass(frozen=True)
 class Row:
-    """A test: its name, a description in one line, where it runs, the sets that hold it.
+    """A test: its name, a description in one line, where it runs, the sets that contain it.
 
-    `make` is the function that returns its suites, as MODULE:FUNCTION; it gets an Ask and the names
-    of all chosen rows that it makes. `usual` is their time in seconds on 2 idle cores, `needs` the
-    option of scripts/setup, `options` are names of OPTIONS. The names of groups stand for each of
-    their rows.
+    `make` is the function that returns its suites, as MODULE:FUNCTION; it is called with an Ask and
+    the names of all selected tests with that function. `usual` is the time of the test in seconds
+    on 2 idle cores, `needs` the option of scripts/setup that installs its tools, `options` names
+    from OPTIONS, `groups` names that select it together with other tests.
     """
 
     name: str
@@ -90,12 +91,12 @@ class Row:
     groups: str = ""
 
     def matches(self, pattern: str) -> bool:
-        """Return whether a pattern matches this test or one of its groups."""
+        """Return true if a pattern matches the name of this test or of one of its groups."""
         return any(fnmatchcase(name, pattern) for name in (self.name, *self.groups.split()))
 
 
-# Times of suites inside the test kernel that are longer than SUITE_SECONDS, in seconds on 2 idle
-# cores.
+# Times of suites inside the test kernel in seconds on 2 idle cores; SUITE_SECONDS is the time of
+# all suites that are not listed.
 SUITE_SECONDS = 8.0
 SECONDS = {
     "entry_many": 89.0, "nomem": 75.0, "orders": 67.0, "tables": 57.0, "kprobes": 52.0,
@@ -103,25 +104,26 @@ SECONDS = {
     "handler_path": 30.0, "cycles": 27.0, "lockdown": 22.0, "landing": 20.0, "many": 20.0,
     "hundred": 16.0, "entry": 16.0, "packets": 12.0,
 }  # fmt: skip
-# Suites that are left out of the short set: others test the same code with fewer functions, notes
-# and names, without failing each allocation in turn, and without tracing the handler's path.
+# Suites that are not in the short set. Other suites test the same code with fewer functions, notes
+# and names, without failing each allocation in turn, and without tracing the path of the handler.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
-def guest_lists() -> list[list[str]]:
-    """Return the suites that the job check.sh lists, for each of two guests."""
+def read_guest_suites() -> list[list[str]]:
+    """Return the names of the suites that the job check.sh runs, a list for each of its two
+    guests."""
     text = JOB.read_text(encoding="utf-8")
     lists = re.findall(r'^(?:first|second)_suites="([^"]*)"', text, re.M)
     return [names.split() for names in lists]
 
 
-def suite_seconds(name: str) -> float:
-    """Return how long a suite inside the test kernel usually takes."""
+def get_suite_seconds(name: str) -> float:
+    """Return the usual time of a suite inside the test kernel, in seconds."""
     return SECONDS.get(name, SUITE_SECONDS)
 
 
-def first_sentence(file: Path) -> str:
-    """Return the first sentence of the comments at the head of a script."""
+def read_first_sentence(file: Path) -> str:
+    """Return the first sentence of the comment at the head of a script."""
     said = ""
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("# ") and not line.startswith(("# SPDX", "# shellcheck")):
@@ -131,17 +133,17 @@ def first_sentence(file: Path) -> str:
     return re.split(r"[.:;] ", said.strip())[0].rstrip(".")
 
 
-def guest_rows() -> Iterator[Row]:
-    """Yield a row for each suite that check.sh lists."""
+def make_guest_rows() -> Iterator[Row]:
+    """Yield a test for each suite that check.sh runs."""
     make = "kmtools.suites.testkernel:suites_of"
-    for name in (name for names in guest_lists() for name in names):
-        what = first_sentence(GUEST_SUITES / f"{name}.sh")
+    for name in (name for names in read_guest_suites() for name in names):
+        what = read_first_sentence(GUEST_SUITES / f"{name}.sh")
         sets = "full" if name in LONG else "short full"
-        yield Row(name, what, GUEST, sets, make, suite_seconds(name), groups="kernel")
+        yield Row(name, what, GUEST, sets, make, get_suite_seconds(name), groups="kernel")
 
 
-def table() -> Iterator[Row]:
-    """Yield the rows of tests.csv."""
+def read_table() -> Iterator[Row]:
+    """Yield the tests in tests.csv."""
     with LIST.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             usual = float(row.pop("usual"))
@@ -149,13 +151,13 @@ def table() -> Iterator[Row]:
 
 
 def all_rows() -> list[Row]:
-    """Return every test, in the order in which they run."""
-    return [*table(), *guest_rows()]
+    """Return all tests, in the order in which they run."""
+    return [*read_table(), *make_guest_rows()]
 
 
-def chosen(patterns: Sequence[str], form: str) -> list[Row]:
-    """Return the tests that match patterns, or those of a set; raise UnableError for a pattern that
-    matches nothing."""
+def select_tests(patterns: Sequence[str], form: str) -> list[Row]:
+    """Return the tests that match the patterns, or without patterns those of the set `form`; raise
+    UnableError for a pattern that matches no test."""
     rows = all_rows()
     if not patterns:
         return [row for row in rows if form in row.sets.split()]
@@ -173,7 +175,7 @@ def chosen(patterns: Sequence[str], form: str) -> list[Row]:
     return [row for row in rows if row in found]
 
 
-def refuse_unknown(options: Iterable[str], rows: Sequence[Row]) -> None:
+def check_options(options: Iterable[str], rows: Sequence[Row]) -> None:
     """Raise UnableError for an option that none of the tests has."""
     known = sorted({name for row in rows for name in row.options.split()})
     for name in options:
@@ -182,7 +184,7 @@ def refuse_unknown(options: Iterable[str], rows: Sequence[Row]) -> None:
             raise UnableError(f"-o {name}: these tests have no such option; {there}")
 
 
-def suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
+def make_suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
     """Return the suites of tests: each function that makes suites is imported and called once, with
     the names of its tests."""
     names: dict[str, list[str]] = {}
@@ -191,40 +193,42 @@ def suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
     found = []
     for make, some in names.items():
         module, _, function = make.partition(":")
-        if not source_of(make).is_file():
+        if not find_source(make).is_file():
             raise UnableError(f"{some[0]} is not installed; call scripts/kmarkers of a checkout")
         found += getattr(import_module(module), function)(ask, some)
     return found
 
 
-def source_of(make: str) -> Path:
-    """Return the file that makes the suites of a row; a few are not installed."""
+def find_source(make: str) -> Path:
+    """Return the path of the module that makes the suites of a test; a few are not installed."""
     module = make.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 
 
-def lacks(row: Row) -> str:
-    """Return why a test cannot run here, as far as a quick check shows; empty if no reason is
-    found."""
+def find_obstacle(row: Row) -> str:
+    """Return the reason why a test cannot run on this machine, as far as a quick check finds one;
+    else ""."""
     if row.where in (GUEST, BARE) and os.geteuid() != 0:
         return "needs root"
-    lacking = [name for name in PROGRAMS.get(row.needs, ("gcc", "make")) if not program(name)]
+    lacking = [name for name in PROGRAMS.get(row.needs, ("gcc", "make")) if not is_installed(name)]
     remedy = f"scripts/setup {row.needs}".rstrip()
     return f"no {', '.join(lacking)}: {remedy}" if lacking else ""
 
 
-def program(name: str) -> bool:
-    """Return whether a program is installed, or a file of this checkout is there."""
+def is_installed(name: str) -> bool:
+    """Return true if a program is installed, or a file exists in this checkout."""
     return (ROOT / name).exists() if "/" in name else shutil.which(name) is not None
 
 
-def listing(rows: Iterable[Row]) -> list[list[str]]:
-    """Return a line for each test: name, sets, where, usual time, needs, description and why it
-    cannot run here."""
+def format_list(rows: Iterable[Row]) -> list[list[str]]:
+    """Return a row of cells for each test: name, sets, where, usual time, needs, description and
+    why it cannot run on this machine."""
     lines = [["test", "sets", "where", "usual", "needs", "what"]]
     for row in rows:
-        why = lacks(row)
+        why = find_obstacle(row)
         what = f"{row.what} [cannot run here: {why}]" if why else row.what
         sets = row.sets.replace(" ", "+")
-        lines.append([row.name, sets, row.where, duration(row.usual), row.needs or "-", what])
+        lines.append(
+            [row.name, sets, row.where, format_duration(row.usual), row.needs or "-", what]
+        )
     return lines

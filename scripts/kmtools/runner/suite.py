@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs test suites. Each one leaves its log in build/check/ and returns its results."""
+"""Runs test suites. Each suite writes a log to build/check/ and returns its results."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain
-from kmtools.base.files import alone
+from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain_error
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
-from kmtools.base.processes import beside
-from kmtools.base.progress import Line, duration
+from kmtools.base.processes import run_beside
+from kmtools.base.progress import Line, format_duration
 from kmtools.runner import ktap, least
 from kmtools.runner.ktap import Tally
-from kmtools.runner.pace import Clock, History, remove_logs, reporting
+from kmtools.runner.pace import Clock, History, print_progress, remove_logs
 
 LOGS = ROOT / "build" / "check"
-SKIP_CODE = 4  # exit code of a KTAP program that is skipped as a whole
+SKIP_CODE = 4  # exit code of a KTAP program that skips all of its tests
 
 
-def nothing() -> str:
-    """Return the empty text: there is no obstacle."""
+def no_obstacle() -> str:
+    """Return "": nothing prevents a suite from running."""
     return ""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named part of the run; `run` returns its results and writes its own log.
+    """A part of a test run: `run` writes its log and returns its results.
 
-    `what` describes the suite, and `obstacle` returns why it cannot run on this machine, with the
-    remedy. `usual` is its time in seconds on 2 idle cores. Suites with `aside` run one after the
-    other in a second process, in parallel to the others. Suites with `calm` run after all of these,
-    with nothing in parallel. `modules` names the kernel whose modules the suite needs, and `ready`
-    waits for them; a suite with `builds` builds them. The output of a suite with `loud` is shown
-    while it runs.
+    `what` is its description. `obstacle` returns the reason why it cannot run on this machine, with
+    the remedy, or "". `usual` is its time in seconds on 2 idle cores. Suites with `aside` run one
+    after the other in a second process, in parallel to the other suites. Suites with `calm` run
+    after all of these, with nothing in parallel. `modules` is the name of the kernel whose modules
+    the suite needs, and `ready` waits until they are built; a suite with `builds` builds them. The
+    output of a suite with `loud` is printed while it runs.
     """
 
     name: str
     run: Callable[[Path], Tally]
     what: str = ""
-    obstacle: Callable[[], str] = nothing
+    obstacle: Callable[[], str] = no_obstacle
     usual: float = 0.0
     aside: bool = False
     calm: bool = False
@@ -58,13 +58,13 @@ class Suite:
     loud: bool = False
 
 
-def judged(good: bool, what: str) -> Tally:
-    """Return one result: passed, or failed and named."""
+def make_tally(good: bool, what: str) -> Tally:
+    """Return a tally of one result: a pass, or a failure named `what`."""
     return Tally(passed=1) if good else Tally(failed=[what])
 
 
-def printed(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
-    """Return the `run` of a suite whose log is the output of `work`."""
+def log_output(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
+    """Return a function for Suite.run that writes the standard output of `work` to the log."""
 
     def run(log: Path) -> Tally:
         with log.open("w") as file, contextlib.redirect_stdout(file):
@@ -74,9 +74,10 @@ def printed(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
 
 
 def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:
-    """Run a program that prints KTAP; an exit code without a failed result is a failure."""
+    """Run a program that prints KTAP, and return its results; a nonzero exit code without a failed
+    result is a failure."""
     start = log.stat().st_size if log.exists() else 0
-    code = processes.run(words, log, env)
+    code = processes.run_program(words, log, env)
     with log.open(encoding="utf-8", errors="replace") as file:
         file.seek(start)
         lines = file.read().splitlines()
@@ -88,12 +89,12 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
     return tally
 
 
-def scripts(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
-    """Run the Python tests, all or those of some files, and count the results in pytest's own
-    record."""
+def run_pytest(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
+    """Run all Python tests, or those in some files, and read the results from pytest's XML
+    report."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
-    code = processes.run(
+    code = processes.run_program(
         [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *files], log, env
     )
     tally = Tally()
@@ -115,10 +116,10 @@ def scripts(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tal
 
 def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
     """Run one suite; print its progress and result. `left` is the expected time of this and all
-    remaining suites."""
+    remaining suites, in seconds."""
     log = LOGS / f"{suite.name}.log"
     forecast = history.forecast(suite.name, suite.usual)
-    forecast += f"; {duration(left)} left in all" if left else ""
+    forecast += f"; {format_duration(left)} left in all" if left else ""
     print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
     clock = Clock()
     try:
@@ -133,7 +134,7 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
         if suite.loud:
             tally = suite.run(log)
         else:
-            with reporting(suite.name, log, expected, history.count(suite.name)):
+            with print_progress(suite.name, log, expected, history.count(suite.name)):
                 tally = suite.run(log)
     except UnableError as error:
         tally = Tally(failed=[str(error)])
@@ -141,21 +142,21 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
             tally = Tally(skipped=[f"{suite.name}: {error}"], absent=1)
     except (*OBSTACLES, FailedError) as error:
         # A failed suite does not stop the others.
-        tally = Tally(failed=[explain(error)])
-    least.check_count(tally, suite.name)
-    print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
+        tally = Tally(failed=[explain_error(error)])
+    least.check_result_count(tally, suite.name)
+    print(f"{place}{suite.name}: {tally.closing_line()} in {clock.describe()}", flush=True)
     if not tally.failed:
         history.add(suite.name, clock.seconds(), tally.count, suite.usual)
     for name in tally.failed:
         print(f"  FAILED {name}")
-    for line in grouped(tally.skipped):
+    for line in group_skipped(tally.skipped):
         print(f"  SKIP {line}")
     if tally.failed and log.exists():
         print(f"  see {log}")
     return tally
 
 
-def grouped(skipped: Iterable[str]) -> Iterator[str]:
+def group_skipped(skipped: Iterable[str]) -> Iterator[str]:
     """Yield a line for each reason, with the name of the skipped test or the number of skipped
     tests."""
     names: dict[str, list[str]] = {}
@@ -166,9 +167,10 @@ def grouped(skipped: Iterable[str]) -> Iterator[str]:
         yield f"{some[0]}: {reason}" if len(some) == 1 else f"{len(some)} tests: {reason}"
 
 
-def spread(suites: Iterable[Suite]) -> list[Suite]:
-    """Mark as `aside` the suites for the second process: each suite goes to the process with less
-    work; suites that need modules go to the process that builds them, or run after the build."""
+def assign_processes(suites: Iterable[Suite]) -> list[Suite]:
+    """Set `aside` in the suites that go to the second process. Each suite goes to the process with
+    less work; suites that need modules go to the process that builds them, or run after the
+    build."""
     loads, built, result = [0.0, 0.0], 0.0, []
     for suite in suites:
         ends = [max(load, built if suite.modules else 0) + suite.usual for load in loads]
@@ -183,28 +185,28 @@ def spread(suites: Iterable[Suite]) -> list[Suite]:
 
 
 def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
-    """Run suites; return the sum of their results, or the reason why none can run.
+    """Run suites; return the sum of their results, or one failure with the reason if none can run.
 
-    Times are kept separately for each `form`, because a suite may be short in one form and long in
-    another.
+    Times are stored separately for each `form`, because a suite may be short in one form and long
+    in another.
     """
     places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
     calm = [suite for suite in suites if suite.calm]
     others = [suite for suite in suites if suite not in (*aside, *calm)]
     try:
-        with alone(LOGS / "lock", "other tests are running in this checkout"):
+        with hold_lock(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
             if not aside or not others:
                 return run_each(suites, history, places)
-            with running_aside(aside, history, places) as wait:
+            with run_in_second_process(aside, history, places) as wait:
                 total = run_each(others, history, places, aside, calm)
                 total.add(wait())
             total.add(run_each(calm, history, places))
             return total
     except (UnableError, OSError) as error:
-        print(f"check: {explain(error)}", file=sys.stderr)
-        return Tally(failed=[explain(error)])
+        print(f"check: {explain_error(error)}", file=sys.stderr)
+        return Tally(failed=[explain_error(error)])
 
 
 def run_each(
@@ -214,9 +216,9 @@ def run_each(
     aside: Sequence[Suite] | None = (),
     calm: Sequence[Suite] = (),
 ) -> Tally:
-    """Run suites one after the other; return the sum of their results. The time left includes the
-    suites `aside`, which run in parallel, and the `calm` ones, which follow. If `aside` is None,
-    these suites themselves run in parallel to others, and do not print the time left."""
+    """Run suites one after the other; return the sum of their results. The printed time left
+    includes the suites `aside`, which run in the second process, and the `calm` ones, which follow.
+    `aside` is None in the second process, which prints no time left."""
     total, clock = Tally(), Clock()
 
     def seconds(some: Sequence[Suite]) -> float:
@@ -231,13 +233,14 @@ def run_each(
 
 
 @contextmanager
-def running_aside(
+def run_in_second_process(
     suites: Sequence[Suite], history: History, places: Mapping[str, str]
 ) -> Iterator[Callable[[], Tally]]:
-    """Run suites in a process of their own until the block is left.
+    """Run suites in a child process until the block is left.
 
-    The yielded function waits for their end and returns the sum of their results. Their output is
-    printed line by line, because the suites of this process use the terminal's progress line.
+    The yielded function waits until the suites have ended and returns the sum of their results.
+    Their output is printed line by line, because this process uses the progress line of the
+    terminal.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)
@@ -258,7 +261,7 @@ def running_aside(
             tally = result.recv()
         except EOFError:
             process.join()
-            return Tally(failed=[f"tests beside the others: exit code {process.exitcode}"])
+            return Tally(failed=[f"second test process: exit code {process.exitcode}"])
         assert isinstance(tally, Tally)
         return tally
 
@@ -266,7 +269,7 @@ def running_aside(
     process.start()
     sender.close()
     os.close(said)
-    with beside(show):
+    with run_beside(show):
         try:
             yield wait
         finally:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tests, a module for one or more suites."""
+"""The suites of `kmarkers check`; each module implements one or more suites."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Suites that need a boot of their own: beside other code that changes text, on one CPU, and with
-the distribution's tracers."""
+"""Suites that boot a test kernel with a special configuration: with kprobes, ftrace and live
+patches that patch the same code, with a single CPU, with an isolated CPU, or with the
+distribution's tracers."""
 
 from __future__ import annotations
 
@@ -19,25 +20,26 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
+# The number of patch batches that a stress test ("storm") applies.
 BATCHES = 1000
 # The number of batches in "make check-full".
 FEW_BATCHES = 100
-# Seconds for a batch in the time limit: other code that changes text holds text_mutex most of the
-# time, and a batch waits for the mutex.
+# The time limit for each batch, which waits for text_mutex: kprobes, ftrace and live patches hold
+# it most of the time.
 SECONDS_PER_BATCH = 3.0
 # The Debian suite whose tracers are tested with every kernel, in addition to those of its own
 # suite.
 NEWER_TRACERS = "trixie"
 TRACERS_SECONDS = 60
-# The test kernel runs the commands of this page.
+# This page is copied to the guest, which runs the commands in it.
 TRACING = ROOT / "Documentation" / "tracing.md"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A boot of a job of tests/vm/jobs, and its settings.
+    """The parameters of a boot that runs a job of tests/vm/jobs.
 
-    `usual` is its time in seconds on 2 idle cores, with few batches.
+    `what` describes it. `usual` is its time in seconds on 2 idle cores, with FEW_BATCHES batches.
     """
 
     name: str
@@ -47,36 +49,47 @@ class Part:
     append: str = ""
     nmi: float = 0.0
     cpus: int = 2
-    # If one thread runs all CPUs, a storm takes several times as long, so it applies batches /
-    # share.
+    # If one thread of QEMU emulates all CPUs, a stress test takes several times as long: it applies
+    # batches / share batches.
     one_thread: bool = False
     share: int = 1
 
 
-# Only a kernel with full preemption preempts a task inside a run. Without apic_extnmi the kernel
-# lets the interrupts that the emulator sends reach the first CPU only.
+# preempt=full: other kernels do not preempt a task while it executes instructions that are being
+# patched. apic_extnmi=all: without it, only the first CPU receives the NMIs that QEMU sends.
 COEXIST = (
-    Part("owners", "beside kprobes, ftrace and live patches on the same call", 60, one_thread=True),
+    Part(
+        "owners",
+        "patch text while kprobes, ftrace and live patches patch the same call",
+        60,
+        one_thread=True,
+    ),
     Part(
         "storms",
-        "storms beside all other code that changes text",
+        "stress tests while kprobes, ftrace and live patches patch text",
         60,
         append="preempt=full",
         one_thread=True,
         share=10,
     ),
-    Part("nmis", "storms with non-maskable interrupts", 13, append="apic_extnmi=all", nmi=50.0),
+    Part(
+        "nmis",
+        "stress tests while NMIs are sent to all CPUs",
+        13,
+        append="apic_extnmi=all",
+        nmi=50.0,
+    ),
 )
-# On a single CPU, a task that waits for another task without yielding waits for ever. Nothing runs
-# there in parallel to a change of text, so the storms are short.
+# On a single CPU, a task that spins until another task runs would deadlock. No code runs there in
+# parallel with text patching, so the stress tests are short.
 ALONE = (
-    Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),
+    Part("alone", "the modules' test cases with a single CPU", 17, "alone.sh", cpus=1),
     Part("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
 )
 
 
-def run(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tally:
-    """Boot a kernel for one part."""
+def boot_part(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tally:
+    """Boot a kernel with the parameters of a part; return the results of its job."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / part.job,
@@ -90,17 +103,19 @@ def run(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tall
         nmi=part.nmi,
         one_thread=part.one_thread,
     )
-    return kernelsuite.run_alone(request, log)
+    return kernelsuite.run_job(request, log)
 
 
-def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> list[Suite]:
-    """Return the parts as suites; `batches` sets the length of their storms."""
+def make_part_suites(
+    kernel: str, modules: Path, batches: int, parts: Iterable[Part]
+) -> list[Suite]:
+    """Return a suite for each part; `batches` is the number of batches of a stress test."""
     return [
         Suite(
             f"{part.name}-{kernel}",
-            partial(run, kernel, modules, part, batches),
+            partial(boot_part, kernel, modules, part, batches),
             part.what,
-            kernelsuite.obstacle(kernel),
+            kernelsuite.make_boot_check(kernel),
             part.usual * batches / FEW_BATCHES,
         )
         for part in parts
@@ -108,19 +123,19 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
 
 
 def build_usdt(program: Path) -> int:
-    """Build the program whose probes the tracers read; return the compiler's exit code."""
+    """Build the program whose USDT probes the tracers read; return the compiler's exit code."""
     words = ["gcc", "-static", "-O2", "-Wl,--build-id", f"-I{ROOT / 'include' / 'usdt'}"]
-    return processes.run([*words, "-o", program, ROOT / "tests" / "native" / "usdt.c"])
+    return processes.run_program([*words, "-o", program, ROOT / "tests" / "native" / "usdt.c"])
 
 
 def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel with the tracers of a Debian suite, which must show every hit with its
-    values."""
+    """Boot a kernel and test that the tracers of a Debian suite show each hit of a marker with its
+    arguments."""
     files, missing = fetch_tracers(suite)
     if not files:
         return Tally(skipped=missing, absent=1)
     program = log.with_name(f"{log.stem}-usdt")
-    if not userspace.obstacle():
+    if not userspace.find_compiler_obstacle():
         if build_usdt(program):
             return Tally(failed=["the program with a USDT probe does not build"])
         files[program] = "/usdt"
@@ -133,20 +148,21 @@ def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
     )
-    tally = kernelsuite.run_alone(request, log)
+    tally = kernelsuite.run_job(request, log)
     tally.skipped += missing
     return tally
 
 
-def tracers(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suites of the tracers: those of the kernel's Debian, and those of Debian 13."""
-    obstacle = kernelsuite.obstacle(kernel)
+def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
+    """Return a suite for the tracers of the kernel's Debian release, and one for those of Debian
+    13."""
+    obstacle = kernelsuite.make_boot_check(kernel)
     own = catalogue.find(kernel).suite
     return [
         Suite(
             f"tracers-{kernel}" if suite == own else f"tracers-{kernel}-{suite}",
             partial(run_tracers, kernel, suite, modules),
-            f"our trace events as trace-cmd, perf and bpftrace of {suite} show them",
+            f"trace events of kmarkers, read by trace-cmd, perf and bpftrace of {suite}",
             obstacle,
             TRACERS_SECONDS,
         )
@@ -155,14 +171,18 @@ def tracers(kernel: str, modules: Path) -> list[Suite]:
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names. Storms beside other changes of text run after all other
-    suites: a guest does not finish in time if another program runs in parallel."""
-    kernel = testkernel.kernel_of(ask)
+    """Return the suites with these names. The suites of COEXIST run after all others and alone:
+    with another program in parallel, their guest exceeds its time limit."""
+    kernel = testkernel.choose_kernel(ask)
     modules = kernelsuite.MODULES / kernel
     batches = ask.number("batches", BATCHES if ask.form == "named" else FEW_BATCHES)
-    coexist = suites(kernel, modules, batches, (one for one in COEXIST if one.name in names))
-    some = suites(kernel, modules, FEW_BATCHES, (one for one in ALONE if one.name in names))
-    some += tracers(kernel, modules) if "tracers" in names else []
+    coexist = make_part_suites(
+        kernel, modules, batches, (one for one in COEXIST if one.name in names)
+    )
+    some = make_part_suites(
+        kernel, modules, FEW_BATCHES, (one for one in ALONE if one.name in names)
+    )
+    some += make_tracer_suites(kernel, modules) if "tracers" in names else []
     return [
         *(replace(suite, modules=kernel) for suite in some),
         *(replace(suite, modules=kernel, calm=True) for suite in coexist),

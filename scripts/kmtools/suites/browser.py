@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks a page in headless Chromium, on screens of several sizes, and prints a line for each
-fault.
+"""Checks an HTML report in headless Chromium on screens of several sizes, and prints its faults.
 
 usage: browser.py [--brief] PAGE...
   --brief  one screen only
 
-It runs with the Python of build/page, which scripts/setup --page makes. The page is checked in each
-width, in the light and dark scheme, as opened, with all parts unfolded, and as printed.
+It runs with the Python of build/page, which scripts/setup --page makes. A page is checked at each
+width, in the light and the dark colour scheme: as opened, with all <details> open, and as printed.
 """
 
 from __future__ import annotations
@@ -22,36 +21,36 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 LOOK = HERE / "look.js"
-# Width and height of the screens.
+# Widths and heights of the screens, in CSS pixels.
 SCREENS = ((360, 740), (768, 1024), (1440, 900))
 SCHEMES = ("light", "dark")
-# A4 with usual margins.
+# The printable area of A4 with usual margins, in CSS pixels.
 PAPER = {"width": 718, "height": 1000}
 BROWSERS = ("chromium", "chromium-browser")
 MOST_NODES, MOST_BYTES = 16_000, 1_500_000
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-# Elements that must be visible before scrolling.
+# CSS selectors of elements that must be visible without scrolling.
 FIRST = (".answer", ".grade", "main figure")
 
 
-def axe_source() -> str:
+def read_axe_source() -> str:
     """Return the source of the accessibility checker axe-core."""
     spec = find_spec("axe_playwright_python")
     assert spec is not None and spec.submodule_search_locations
     return (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
 
 
-def violations(page: Any, axe: str, colours: bool) -> Iterator[str]:
-    """Yield the violations that axe-core finds. Its rule of colours takes minutes on an unfolded
-    page, where look.js compares them."""
+def run_axe(page: Any, axe: str, colours: bool) -> Iterator[str]:
+    """Yield the violations that axe-core finds. `colours` enables its contrast rule, which takes
+    minutes on a page with all <details> open; look.js also computes contrasts."""
     page.evaluate(axe)
     rules = "{}" if colours else "{rules: {'color-contrast': {enabled: false}}}"
     for one in page.evaluate(f"async () => (await axe.run({rules})).violations"):
         yield f"axe: {one['id']}: {one['help']}: {one['nodes'][0]['html'][:120]}"
 
 
-def hidden_at_first(page: Any, height: int) -> Iterator[str]:
-    """Yield the elements that do not fit on the first screen."""
+def check_first_screen(page: Any, height: int) -> Iterator[str]:
+    """Yield a fault for each element of FIRST that is not visible without scrolling."""
     for words in FIRST:
         box = page.locator(words).first.bounding_box() if page.locator(words).count() else None
         if box is None:
@@ -60,8 +59,8 @@ def hidden_at_first(page: Any, height: int) -> Iterator[str]:
             yield f"first screen: {words} ends at {box['y'] + box['height']:.0f} of {height}"
 
 
-def keyboard(page: Any) -> Iterator[str]:
-    """Yield a fault for links that the Tab key does not reach, or that do not show the focus."""
+def check_keyboard(page: Any) -> Iterator[str]:
+    """Yield a fault if the Tab key reaches no link, or if the focused element has no outline."""
     reached = set()
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -72,14 +71,14 @@ def keyboard(page: Any) -> Iterator[str]:
         yield "keyboard: the focus cannot be seen"
 
 
-def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iterator[str]:
-    """Yield the faults on one screen; `axe` is the source of axe-core."""
+def check_on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iterator[str]:
+    """Yield the faults of a page on one screen; `axe` is the source of axe-core."""
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda one: said.append(one.url) if "file:" not in one.url else None)
     page.goto(path.resolve().as_uri())
-    yield from hidden_at_first(page, size[1])
+    yield from check_first_screen(page, size[1])
     look = LOOK.read_text(encoding="utf-8")
     look = look[look.index("() =>") :]
     yield from page.evaluate(look)
@@ -91,8 +90,8 @@ def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iter
         page.emulate_media(media="print")
         page.screenshot(path=Path(shots) / f"{name}-print.png", full_page=True)
         page.emulate_media(media="screen")
-    yield from keyboard(page)
-    yield from violations(page, axe, colours=True)
+    yield from check_keyboard(page)
+    yield from run_axe(page, axe, colours=True)
     page.emulate_media(media="print")
     page.set_viewport_size(PAPER)
     yield from (f"print: {line}" for line in page.evaluate(look))
@@ -100,15 +99,15 @@ def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iter
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.evaluate(UNFOLD)
     yield from page.evaluate(look)
-    yield from violations(page, axe, colours=False)
+    yield from run_axe(page, axe, colours=False)
     if page.evaluate("document.querySelectorAll('*').length") > MOST_NODES:
         yield f"size: more than {MOST_NODES} nodes"
     yield from (f"console: {text}" for text in said)
     page.close()
 
 
-def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
-    """Yield the faults of a page on every screen, or on the first one."""
+def check_page(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
+    """Yield the faults of a page on all screens, or with `brief` on the first one."""
     if path.stat().st_size > MOST_BYTES:
         yield f"size: more than {MOST_BYTES} bytes"
     for width, height in SCREENS:
@@ -116,7 +115,7 @@ def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            for line in on_screen(context, path, (width, height), axe):
+            for line in check_on_screen(context, path, (width, height), axe):
                 yield f"{width} {scheme}: {line}"
             context.close()
             if brief:
@@ -124,15 +123,17 @@ def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Check each page; returns 1 if any has a fault."""
+    """Check the pages on the command line; return 1 if one has a fault."""
     pages = [word for word in words if word != "--brief"]
     brief = len(pages) < len(words)
     program = next(path for name in BROWSERS if (path := shutil.which(name)))
     with import_module("playwright.sync_api").sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        axe = axe_source()
+        axe = read_axe_source()
         found = [
-            f"{name}: {line}" for name in pages for line in look_at(browser, Path(name), axe, brief)
+            f"{name}: {line}"
+            for name in pages
+            for line in check_page(browser, Path(name), axe, brief)
         ]
         browser.close()
     print("\n".join(found))

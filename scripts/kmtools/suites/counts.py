@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that instruction counts are exact: the same in every block, layout, order and boot."""
+"""Checks instruction counts of the benchmarks: they must be equal in all blocks, code layouts,
+orders of variants and boots, and dormant sites must add the expected number."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from pathlib import Path
 from statistics import multimode
 
 from kmtools.analyse import published
-from kmtools.analyse.density import COUNTED, is_counted
-from kmtools.analyse.slopes import fitted, points_of
+from kmtools.analyse.density import COUNTED, has_site_counts
+from kmtools.analyse.slopes import fit_slopes, select_points
 from kmtools.base.errors import FailedError
 from kmtools.measure import bench, benchmark_names, collect, guest, rundir
 from kmtools.measure.samples import Sample
@@ -21,8 +22,8 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# Instructions that a dormant marker adds to a loop: load or mov of its state, test and branch; one
-# nop; or cmp or xor, and branch.
+# The number of instructions that a dormant marker adds to a loop: 3 are a load (or mov) of its
+# state, test and branch; 1 is a nop; 2 are cmp or xor, and branch.
 MARKER_INSTRUCTIONS = {
     "marker-generic": 3,
     "marker-immediate": 3,
@@ -33,17 +34,18 @@ MARKER_INSTRUCTIONS = {
 
 USUAL_SECONDS = 50.0
 
+# The lock types of the benchmarks lock-pair-*.
 LOCKS = ("spinlock", "mutex", "rwlock-read", "rwlock-write", "rwsem-read", "rwsem-write")
 
-# Instructions that nops and jumps add, in each of these benchmarks.
+# The number of instructions that variants with nops or jumps add, in each benchmark of NOPS_IN.
 NOPS = {
     "jmp-2": 1, "jmp-5": 1, "nop-3-2": 2, "nop-66x4": 1, "nop-p6": 1, "nop-1-4": 2,
     "nop-k7-4-1": 2, "nop-5x1": 5, "nop-ds-lea": 1,
 }  # fmt: skip
 NOPS_IN = ("empty-loop", "memcpy-4096", "nop-encodings")
 
-# The fewest and the most instructions that these variants add. Compilers differ in the instructions
-# that move arguments to their registers.
+# The minimum and maximum of instructions that a variant of a benchmark adds. Compilers differ in
+# the instructions that load arguments into registers.
 ADDED = {
     ("sdt-dormant", "sdt-jump"): (1, 1),
     ("sdt-dormant", "sdt-breakpoint"): (1, 3),
@@ -68,12 +70,12 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-off"): (1, 1),
     ("peer-bpf-fentry", "bpf-fentry-off"): (1, 1),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-off"): (1, 1),
-    # The BPF program is called.
+    # Enabled: the handler or BPF program is called.
     ("peer-fprobe", "fprobe-on"): (20, 1000),
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
-    # A ping executes four sites, and a message two. GCC 16 compares a variable in memory.
+    # A ping executes four sites, a message of hackbench two. GCC 16 uses cmp with a memory operand.
     ("macro-ping", "marker-generic"): (8, 12),
     ("macro-ping", "marker-immediate"): (12, 12),
     ("macro-ping", "marker-jump"): (4, 4),
@@ -91,17 +93,18 @@ ADDED = {
     },
 }
 
-# Benchmarks with interrupts enabled, so that a few windows have more instructions than the others.
+# Benchmarks that run with interrupts enabled, so that a few measured windows count additional
+# instructions.
 OPEN = "lock-pair-"
-# Benchmarks whose hits search for the site: the number of instructions depends on the site's
-# address.
+# Benchmarks whose hits search a table for the site: the number of instructions depends on the
+# address of the site.
 SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
-# Benchmarks that some kernels lack; the run of such a kernel must name them.
+# Benchmarks that some kernels do not support; the run's env file must name those missing.
 MAY_LACK = ("peer-fprobe",)
-# Benchmarks that need a second CPU, which this tier lacks.
+# The prefix of benchmarks that need a second CPU; the tier icount has one CPU.
 NEEDS_TWO = "arm-"
 
-# The highest cost of an enabled marker, in units of a tracepoint of the same run.
+# The maximum cost of an enabled marker: a factor, and the variant whose cost it multiplies.
 TRACEPOINTS = {
     "typed-direct-call": (1, "tracepoint"),
     "marker-1-probe": (3, "tracepoint"),
@@ -110,33 +113,34 @@ TRACEPOINTS = {
     "marker-event": (1, "trace-event"),
 }
 
-# Variants that write trace records: a window in which a page of the ring buffer becomes full has
-# more instructions.
+# Variants that write trace records: a window in which a page of the ring buffer fills up has
+# additional instructions.
 RECORDED = {("marker-enabled", "marker-event"), ("marker-enabled", "trace-event")}
 
+# The instruction counts per operation by (benchmark, variant): one number if they are exact.
 Counts = dict[tuple[str, str], set[Fraction]]
 
 
-def named_lacking(raw: Path) -> set[str]:
-    """Return the benchmarks of MAY_LACK that the kernel lacks, as its run names them."""
+def read_lacking_names(raw: Path) -> set[str]:
+    """Return the benchmarks of MAY_LACK that the env file of a run names as missing."""
     env = collect.load_raw("icount", raw).tier.env
     return {name for name in MAY_LACK if f"{rundir.LACKS}{name}" in env}
 
 
-def count(raw: Path) -> Counts:
-    """Return instructions per operation by (benchmark, variant): one number if they are exact."""
+def count_instructions(raw: Path) -> Counts:
+    """Compute the instruction counts per operation from raw samples."""
     counts: Counts = {}
     rows = collect.load_raw("icount", raw).rows
     by_benchmark: dict[str, list[Sample]] = {}
     for row in rows:
         by_benchmark.setdefault(row.benchmark, []).append(row)
     for benchmark, own in by_benchmark.items():
-        points = points_of(own)
-        for variant, slopes in fitted(points).items():
+        points = select_points(own)
+        for variant, slopes in fit_slopes(points).items():
             values = [slope.value for slope in slopes]
             if (benchmark, variant) in RECORDED:
                 windows = [w for place, w in points.items() if place[0] == variant]
-                counts[benchmark, variant] = between_windows(windows)
+                counts[benchmark, variant] = find_common_slopes(windows)
             else:
                 counts[benchmark, variant] = set(
                     multimode(values) if benchmark.startswith(OPEN) else values
@@ -144,15 +148,15 @@ def count(raw: Path) -> Counts:
     return counts
 
 
-def between_windows(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
-    """Return the slopes between two windows that occur in every block. A window is its number of
-    passes and its number of instructions.
+def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
+    """Return the slopes (instructions per pass) between two windows that occur in every block. A
+    window is a pair: number of passes, number of instructions.
 
-    Of three windows, one may have extra instructions, or two may have the same number of extra
-    instructions. The cost of a pass is the slope between the two windows without extra
-    instructions, or between the two with the same extra number. So the cost is among the slopes of
-    every block of three windows; a wrong slope is there only if the same window has extra
-    instructions in every block. Blocks with fewer windows are ignored.
+    In a block of three windows, either one window has extra instructions, or two have the same
+    number of them. The slope between the two windows without extra instructions, or with the same
+    number, is the true cost of a pass, so it occurs in every block. A wrong slope occurs in every
+    block only if the same window has the extra instructions each time. Blocks with fewer than three
+    windows are ignored.
     """
     found = [
         {
@@ -166,19 +170,19 @@ def between_windows(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction
     return set.intersection(*found) if found else set()
 
 
-def judge_sites(counts: Counts, tally: Tally) -> None:
-    """Judge the instructions that the dormant markers of a pass add, however many they are."""
+def check_site_counts(counts: Counts, tally: Tally) -> None:
+    """Check the instruction counts of variants with several dormant markers in a pass."""
     for (benchmark, variant), own in sorted(counts.items()):
         match = COUNTED.fullmatch(variant)
-        if not match or not is_counted(benchmark):
+        if not match or not has_site_counts(benchmark):
             continue
         added = MARKER_INSTRUCTIONS.get(match[1], 0) * int(match[2])
         adds = own == {n + added for n in counts.get((benchmark, "none"), set())}
-        tally.judge(adds, f"{benchmark}/{variant} does not add {added} instructions")
+        tally.add_result(adds, f"{benchmark}/{variant} does not add {added} instructions")
 
 
-def judge_added(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> None:
-    """Judge the instructions that nops, jumps, probes and prefixes add."""
+def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> None:
+    """Check the instruction counts that nops, jumps, probes and prefixes add, by NOPS and ADDED."""
     limits = {(name, nop): (n, n) for name in NOPS_IN for nop, n in NOPS.items()} | ADDED
     bases: dict[str, set[Fraction]] = {
         benchmark: own
@@ -192,24 +196,30 @@ def judge_added(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> 
         added = {one - other for one in own for other in base}
         good = bool(added) and all(low <= n <= high for n in added)
         shown = ", ".join(f"{float(n):g}" for n in sorted(added)) or "nothing"
-        tally.judge(good, f"{benchmark}/{variant} adds {shown} instructions, not {low} to {high}")
+        tally.add_result(
+            good, f"{benchmark}/{variant} adds {shown} instructions, not {low} to {high}"
+        )
 
 
-def judge_successors(counts: Counts, tally: Tally) -> None:
-    """Check that the run has the successors of published numbers that only kernels can measure."""
-    for name in published.unknown(counts, "kernel"):
-        tally.judge(name.startswith(NEEDS_TWO), f"{name} is named by an alias, and is not measured")
-
-
-def judge_names(counts: Counts, tally: Tally) -> None:
-    """Check that kmarkers bench knows the names of all benchmarks and variants measured in a
+def check_successors(counts: Counts, tally: Tally) -> None:
+    """Check that the run contains each benchmark that repeats a published measurement in a
     kernel."""
-    missing = benchmark_names.unlisted(counts.keys(), benchmark_names.KERNEL)
-    tally.judge(not missing, f"{benchmark_names.TABLE.name} lacks {', '.join(missing)}")
+    for name in published.missing_successors(counts, "kernel"):
+        tally.add_result(
+            name.startswith(NEEDS_TWO),
+            f"{name} repeats a published measurement, but was not measured",
+        )
 
 
-def judge(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally:
-    """Judge the counts of each variant, and the costs of dormant and enabled markers."""
+def check_names(counts: Counts, tally: Tally) -> None:
+    """Check that the table of benchmark names contains all benchmarks and variants that were
+    measured."""
+    missing = benchmark_names.find_unlisted(counts.keys(), benchmark_names.KERNEL)
+    tally.add_result(not missing, f"{benchmark_names.TABLE.name} lacks {', '.join(missing)}")
+
+
+def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally:
+    """Compare the counts of two boots, and check the costs of dormant and enabled markers."""
     tally = Tally()
     for key in sorted(first.keys() | second.keys()):
         found = first.get(key, set()) | second.get(key, set())
@@ -217,34 +227,37 @@ def judge(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally
         exact = key[0] not in SEARCHED
         same = (len(both) == 1 or not exact) and key in first and key in second
         name = "/".join(key)
-        tally.judge(same, f"{name}: no single count in both runs: {sorted(map(float, found))}")
+        tally.add_result(
+            same, f"{name}: the counts of the two boots differ: {sorted(map(float, found))}"
+        )
     base = first.get(("empty-loop", "none"), set())
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
-        tally.judge(adds, f"empty-loop/{variant} does not add {added} instructions")
-    judge_sites(first, tally)
-    judge_added(first, tally, lacking)
-    judge_successors(first, tally)
-    judge_names(first, tally)
-    # The costs of an enabled marker and of a tracepoint: what each adds to the empty loop.
+        tally.add_result(adds, f"empty-loop/{variant} does not add {added} instructions")
+    check_site_counts(first, tally)
+    check_added_instructions(first, tally, lacking)
+    check_successors(first, tally)
+    check_names(first, tally)
+    # The cost of an enabled marker or a tracepoint is the number of instructions that it adds to
+    # the empty loop.
     common = {key: own & second.get(key, set()) for key, own in first.items()}
     loop = max(common.get(("marker-enabled", "none")) or {Fraction(0)})
     for variant, (times, peer) in TRACEPOINTS.items():
         more = max(common.get(("marker-enabled", variant)) or {loop}) - loop
         tracepoint = min(common.get(("marker-enabled", peer)) or {loop}) - loop
         beside = f"adds {float(more)} instructions, {peer} {float(tracepoint)}"
-        tally.judge(0 < more <= times * tracepoint, f"marker-enabled/{variant} {beside}")
+        tally.add_result(0 < more <= times * tracepoint, f"marker-enabled/{variant} {beside}")
     return tally
 
 
-def compare(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot twice with different orders of variants and compare every count."""
+def compare_boots(kernel: str, modules: Path, log: Path) -> Tally:
+    """Count instructions in two boots with different orders of variants, and compare the counts."""
     runs, lacking = [], set[str]()
     for seed in (1, 2):
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
             live = guest.Live(4, bench.LIVE["icount"])
-            guest.measure(
+            guest.measure_in_guest(
                 "icount",
                 kernel,
                 modules,
@@ -252,21 +265,21 @@ def compare(kernel: str, modules: Path, log: Path) -> Tally:
                 blocks=4,
                 seed=seed,
                 live=live,
-                program=kernelsuite.kmlive(modules),
+                program=kernelsuite.kmlive_path(modules),
             )
         except FailedError as error:
             return Tally(failed=[str(error)])
-        runs.append(count(raw))
-        lacking |= named_lacking(raw)
+        runs.append(count_instructions(raw))
+        lacking |= read_lacking_names(raw)
     lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
     log.write_text("\n".join(lines) + "\n")
-    return judge(runs[0], runs[1], lacking)
+    return judge_counts(runs[0], runs[1], lacking)
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that counts instructions in two boots."""
-    kernel = testkernel.kernel_of(ask)
-    run = partial(compare, kernel, kernelsuite.MODULES / kernel)
-    what = "two runs that count instructions agree"
-    obstacle = kernelsuite.obstacle(kernel)
+    """Return the suite that compares the instruction counts of two boots."""
+    kernel = testkernel.choose_kernel(ask)
+    run = partial(compare_boots, kernel, kernelsuite.MODULES / kernel)
+    what = "instruction counts of all benchmarks are equal in two boots"
+    obstacle = kernelsuite.make_boot_check(kernel)
     return [Suite(f"counts-{kernel}", run, what, obstacle, USUAL_SECONDS, modules=kernel)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures how many lines of the shared sources the tests in user space run.
+"""Measures the line coverage of the tests in user space, in sources shared by modules and programs.
 
-The tests, one short benchmark run and the fuzz targets on random inputs are counted together.
+The counters add up the tests, a short benchmark run and the fuzz targets on random inputs.
 """
 
 from __future__ import annotations
@@ -15,66 +15,70 @@ from pathlib import Path
 
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
-from kmtools.base.processes import captured
-from kmtools.lab.userspace import make
+from kmtools.base.processes import capture_output
+from kmtools.lab.userspace import build_make_command
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, judged
+from kmtools.runner.suite import Suite, make_tally
 from kmtools.suites.fuzz import TARGETS
 
 OUT = ROOT / "build" / "coverage"
 FLAGS = "-Og --coverage -fprofile-update=atomic"
+# The required coverage in per cent.
 REQUIRED = 90.0
 BATCHES = 500
 INPUTS = 3000
-# The operations of the benchmarks are code to time, not logic to test.
+# Files that are not counted: operations of benchmarks are code to measure, without logic to test.
 NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "observer.c"))
 
+# The execution count of each line, by file and line number.
 Lines = dict[str, dict[int, int]]
 
 
-def step(*words: object) -> str:
-    """Run a command and return its output."""
-    done = captured(words, ROOT)
+def run_step(*words: object) -> str:
+    """Run a command in the source tree; return its output, or raise FailedError."""
+    done = capture_output(words, ROOT)
     if done.returncode:
         raise FailedError(f"{words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 
-def run_everything() -> None:
-    """Build from scratch, so that all counters begin at 0, and run the tests."""
+def run_all_tests() -> None:
+    """Build with --coverage from scratch, so that all counters are 0, and run all tests."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
-    step(*make(main / "test", main / "kmbench", out=main, extra=FLAGS))
-    step(*make("fuzz", out=targets, extra=FLAGS))
-    step(main / "test", BATCHES)
+    run_step(*build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS))
+    run_step(*build_make_command("fuzz", out=targets, extra=FLAGS))
+    run_step(main / "test", BATCHES)
     with tempfile.TemporaryDirectory() as scratch:
-        step(main / "kmbench", "run", "--blocks", 2, "--out", Path(scratch) / "raw", "empty-loop")
-    step(main / "kmbench", "run", "--blocks", 2, "empty-loop")
+        run_step(
+            main / "kmbench", "run", "--blocks", 2, "--out", Path(scratch) / "raw", "empty-loop"
+        )
+    run_step(main / "kmbench", "run", "--blocks", 2, "empty-loop")
     for target in TARGETS:
-        step(targets / f"fuzz-{target}", INPUTS)
+        run_step(targets / f"fuzz-{target}", INPUTS)
 
 
-def counted_lines(source: str) -> Iterator[tuple[int, int]]:
-    """Yield the line numbers of a source and how often each ran, from every build."""
+def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
+    """Yield (line number, execution count) for the lines of a source, from each build."""
     for build in ("main", "fuzz"):
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
             continue
-        report = json.loads(step("gcov", "--json-format", "--stdout", data))
+        report = json.loads(run_step("gcov", "--json-format", "--stdout", data))
         for file in report["files"]:
             if Path(file["file"]).name == Path(source).name:
                 yield from ((line["line_number"], line["count"]) for line in file["lines"])
 
 
-def collect() -> Lines:
-    """Return how often each line of each file ran, without the benchmarks."""
+def collect_line_counts() -> Lines:
+    """Return the execution count of each line of the shared sources, without NOT_PURE."""
     lines: Lines = {}
-    for source in step("make", "-s", "-C", "native", "list-shared").split():
+    for source in run_step("make", "-s", "-C", "native", "list-shared").split():
         if source.startswith(NOT_PURE):
             continue
         counts: dict[int, int] = defaultdict(int)
-        for number, count in counted_lines(source):
+        for number, count in read_line_counts(source):
             counts[number] += count
         if not counts:
             raise FailedError(f"{source}: no counters")
@@ -82,15 +86,16 @@ def collect() -> Lines:
     return lines
 
 
-def share(counts: Mapping[int, int]) -> float:
-    """Return the percentage of lines that ran."""
+def compute_percentage(counts: Mapping[int, int]) -> float:
+    """Return the percentage of lines that were executed."""
     return 100.0 * sum(count > 0 for count in counts.values()) / len(counts)
 
 
-def show(lines: Lines, missing: bool) -> float:
-    """Print the table and return the total in per cent."""
+def print_coverage(lines: Lines, missing: bool) -> float:
+    """Print the coverage of each file, and with `missing` the lines not executed; return the
+    total."""
     for source, counts in sorted(lines.items()):
-        print(f"{share(counts):6.1f} %  {len(counts):4} lines  {source}")
+        print(f"{compute_percentage(counts):6.1f} %  {len(counts):4} lines  {source}")
         text = (ROOT / source).read_text(encoding="utf-8").splitlines()
         for number in sorted(n for n, count in counts.items() if not count and missing):
             print(f"          {number:4}: {text[number - 1]}")
@@ -100,16 +105,26 @@ def show(lines: Lines, missing: bool) -> float:
     return total
 
 
-def measure(missing: bool) -> bool:
-    """Run everything and print the table; return whether enough lines ran."""
-    run_everything()
-    return show(collect(), missing) >= REQUIRED
+def measure_coverage(missing: bool) -> bool:
+    """Run all tests and print the coverage; return True if it is sufficient."""
+    run_all_tests()
+    return print_coverage(collect_line_counts(), missing) >= REQUIRED
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the coverage."""
+    """Return the suite that measures line coverage."""
 
     def run(_: Path) -> Tally:
-        return judged(measure(ask.flag("missing")), "fewer than 90 % of the lines ran")
+        return make_tally(
+            measure_coverage(ask.flag("missing")), "fewer than 90 % of the lines were executed"
+        )
 
-    return [Suite("coverage", run, "line coverage of the pure parts", usual=60, loud=True)]
+    return [
+        Suite(
+            "coverage",
+            run,
+            "line coverage of the shared sources by tests in user space",
+            usual=60,
+            loud=True,
+        )
+    ]

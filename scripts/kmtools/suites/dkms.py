@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds markers to the DKMS packages of Debian's main archive, and loads them in the kernels of
-their suites.
+"""Adds markers to the DKMS packages of Debian's main archive, and tests them in the kernels of
+their Debian releases.
 
-In a bare root, tests/dkms/build.sh builds each package unchanged and with markers. If both build,
-tests/vm/jobs/dkms.sh loads the modules in the suite's kernel, traces them and switches their
-markers. A package that does not build or load unchanged is a SKIP with its reason.
+In a bare root (a minimal Debian system), tests/dkms/build.sh builds each package unchanged and with
+markers. If both build, tests/vm/jobs/dkms.sh loads the modules in the kernel of the release, traces
+them and enables and disables their markers. A package that does not build or load unchanged is
+skipped with the reason.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ TOOLS = (
 )
 USUAL_SECONDS = 1200.0
 BOOT_SECONDS = 2400.0
+# The memory of the guest in MB.
 MEMORY = 1536
-# Modules that are not loaded, with the reason.
+# Modules that are not tested, with the reason.
 LEFT_OUT = {
     "xt_CHAOS": "it dereferences an error pointer when it is unloaded, with or without markers"
 }
-# The line that build.sh prints for a package.
+# The line that build.sh prints for each package, with elapsed seconds at its start.
 SAID = re.compile(r"^\s*[\d.]+  (SKIP|FAILED|ok) (.*)$", re.MULTILINE)
 
 
-def compiler(kernel: catalogue.Kernel) -> str:
+def find_compiler(kernel: catalogue.Kernel) -> str:
     """Return the package of the compiler that a kernel was built with."""
     for path in kernel.tree.glob("usr/src/linux-headers-*/.kernelvariables"):
         if found := re.search(r"gcc-\d+", path.read_text()):
@@ -51,20 +53,20 @@ def compiler(kernel: catalogue.Kernel) -> str:
     raise UnableError(f"{kernel.name}: its headers name no compiler")
 
 
-def in_root(path: Path) -> str:
-    """Return the path of a file of the cache in a bare root."""
+def translate_path(path: Path) -> str:
+    """Return the path in a bare root of a file in the cache directory."""
     return f"/srv/cache/{path.relative_to(cache_dir())}"
 
 
-def build(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
-    """Build all packages in a root, and copy their modules to `out`."""
-    tools = f"{TOOLS} {compiler(kernel)} && git clone {SOURCE} kmarkers"
+def build_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
+    """Build all DKMS packages in a root, and copy their modules to `out`."""
+    tools = f"{TOOLS} {find_compiler(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
-        f"kmarkers/tests/dkms/build.sh {in_root(kernel.tree)}"
-        f" {in_root(object_dir(kernel.name, ROOT))} out"
+        f"kmarkers/tests/dkms/build.sh {translate_path(kernel.tree)}"
+        f" {translate_path(object_dir(kernel.name, ROOT))} out"
     )
     for step in (LISTS, Step("tools", tools), Step("packages", build_all)):
-        if not fresh.take(visit, step) and step.name != "packages":
+        if not fresh.run_step(visit, step) and step.name != "packages":
             return visit.tally
     text = (fresh.WORK / f"{visit.name}-packages.log").read_text(errors="replace")
     tally = Tally()
@@ -73,61 +75,62 @@ def build(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
             tally.passed += 1
         else:
             (tally.skipped if word == "SKIP" else tally.failed).append(what)
-    tally.judge(tally.passed > 0, "no package builds marked")
+    tally.add_result(tally.passed > 0, "no package builds with markers")
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(visit.root.path / "root" / "out", out)
     return tally
 
 
-def in_order(modules: Sequence[Path]) -> list[Path]:
-    """Return modules in an order in which each follows those that it needs."""
-    files = {stock.plain_name(path): path for path in modules}
+def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
+    """Return modules sorted so that each follows its dependencies."""
+    files = {stock.name_in_kernel(path): path for path in modules}
     order: list[Path] = []
 
-    def take(name: str) -> None:
+    def add_after_dependencies(name: str) -> None:
         if files[name] in order:
             return
-        for needed in stock.depends(files[name].read_bytes()):
+        for needed in stock.list_dependencies(files[name].read_bytes()):
             if needed in files:
-                take(needed)
+                add_after_dependencies(needed)
         order.append(files[name])
 
     for name in sorted(files):
-        take(name)
+        add_after_dependencies(name)
     return order
 
 
-def arrange(kernel: catalogue.Kernel, out: Path, place: Path) -> list[tuple[Path, str]]:
-    """Lay out the modules as the job wants them; returns them as files for the test kernel."""
+def arrange_modules(kernel: catalogue.Kernel, out: Path, place: Path) -> list[tuple[Path, str]]:
+    """Copy the modules to `place` in the layout that the job dkms.sh reads; return additions for an
+    initramfs."""
     files: dict[str, Path] = {}
     for marked in sorted((out / "marked").iterdir()):
         package = place / marked.name
         for kind in ("unmarked", "marked"):
             (package / kind).mkdir(parents=True)
             for path in (out / kind / marked.name).iterdir():
-                if stock.plain_name(path) in LEFT_OUT:
+                if stock.name_in_kernel(path) in LEFT_OUT:
                     continue
                 target = package / kind / f"{path.name.partition('.ko')[0]}.ko"
-                target.write_bytes(stock.unpacked(path))
-        modules = in_order(sorted((package / "unmarked").iterdir()))
+                target.write_bytes(stock.read_module(path))
+        modules = sort_by_dependency(sorted((package / "unmarked").iterdir()))
         (package / "order").write_text("".join(f"{path.name}\n" for path in modules))
-        needed = stock.needed(kernel, modules, place.parent / "stock")
+        needed = stock.copy_dependencies(kernel, modules, place.parent / "stock")
         (package / "stock").write_text("".join(f"{path.name}\n" for path in needed))
         files |= {f"/stock/{path.name}": path for path in needed}
     return [(place, "/dkms"), *((path, name) for name, path in files.items())]
 
 
-def run(name: str, log: Path) -> Tally:
-    """Build the packages for a kernel, and load them there."""
+def run_packages(name: str, log: Path) -> Tally:
+    """Build the DKMS packages for a kernel, boot it, and test their modules in it."""
     kernel = catalogue.require(name)
     out = log.with_suffix("")
-    tally = kernelsuite.build(
+    tally = kernelsuite.build_for_kernel(
         name, kernelsuite.MODULES / name, log.with_name(f"{out.name}-build.log")
     )
     if tally.failed:
         return tally
-    with fresh.visiting(kernel.suite, False, True, {}) as visit:
-        tally = build(kernel, visit, out)
+    with fresh.unpacked_root(kernel.suite, False, True, {}) as visit:
+        tally = build_packages(kernel, visit, out)
     if not tally.passed:
         return tally
     for left, why in LEFT_OUT.items():
@@ -141,27 +144,27 @@ def run(name: str, log: Path) -> Tally:
             modules=kernelsuite.MODULES / name,
             additions=[
                 (kernelsuite.TESTS, "/tests"),
-                *arrange(kernel, out, Path(scratch, "dkms")),
+                *arrange_modules(kernel, out, Path(scratch, "dkms")),
             ],
             settings={"KMARKERS_BENCH": 0},
             timeout=BOOT_SECONDS,
             memory=MEMORY,
         )
-        tally.add(kernelsuite.run_alone(request, log))
+        tally.add(kernelsuite.run_job(request, log))
     return tally
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel, or for the one that is named."""
+    """Return a suite for each kernel of KERNELS, or for the kernel that was named."""
 
     def why(kernel: str) -> str:
-        return fresh.obstacle() or kernelsuite.obstacle(kernel)()
+        return fresh.find_root_obstacle() or kernelsuite.make_boot_check(kernel)()
 
-    what = "the DKMS packages of its Debian, marked"
+    what = "the DKMS packages of its Debian release, with markers"
     return [
         Suite(
             f"dkms-{kernel}",
-            partial(run, kernel),
+            partial(run_packages, kernel),
             f"{what}, inside kernel {kernel}",
             partial(why, kernel),
             USUAL_SECONDS,

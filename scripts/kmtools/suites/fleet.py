@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the cost of comparing the runs of thousands of machines: time and memory."""
+"""Measures the time and memory of `kmarkers fleet` for the runs of thousands of machines."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, judged
+from kmtools.runner.suite import Suite, make_tally
 
+# The limits of time and memory.
 SECONDS, MEGABYTES = 60.0, 2000.0
-# The share of the machine used by other programs above which CPU time is judged, and not elapsed
-# time.
+# If other programs use more than this share of the CPUs, CPU time is compared with the limit
+# instead of elapsed time.
 OTHERS = 0.1
 RUNS = ROOT / "build" / "fleet" / "runs"
 STAT = Path("/proc/stat")
@@ -30,7 +31,7 @@ MAKER = ROOT / "tests" / "tools" / "manyruns.py"
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a comparison: elapsed seconds, CPU seconds, the share of the machine that other
+    """The cost of a comparison: elapsed seconds, CPU seconds, the share of all CPUs that other
     programs used meanwhile, and the peak memory in megabytes."""
 
     seconds: float
@@ -40,18 +41,18 @@ class Cost:
 
     @property
     def judged(self) -> float:
-        """The seconds that are judged: elapsed time, or CPU time if other programs use the machine,
-        because they lengthen the elapsed time. CPU time is an upper bound: an idle machine with
-        several processors takes less elapsed time."""
+        """The seconds that are compared with the limit: elapsed time, or CPU time if other programs
+        use the machine and lengthen the elapsed time. CPU time is an upper bound of the elapsed
+        time on an idle machine."""
         return self.busy if self.others > OTHERS else self.seconds
 
     @property
     def within(self) -> bool:
-        """Whether it is within the limits."""
+        """True if time and memory are within the limits."""
         return self.judged <= SECONDS and self.megabytes <= MEGABYTES
 
-    def said(self) -> str:
-        """Return a text with the numbers and the judged time."""
+    def describe(self) -> str:
+        """Return a text with the numbers, the compared time and the limits."""
         by = "processors" if self.others > OTHERS else "the clock"
         return (
             f"{self.seconds:.1f} s, {self.busy:.1f} s of processors; others used"
@@ -61,7 +62,7 @@ class Cost:
         )
 
 
-def used(stat: str) -> tuple[float, float]:
+def read_cpu_seconds(stat: str) -> tuple[float, float]:
     """Return the busy seconds and the total seconds of all processors, from the first line of
     /proc/stat."""
     fields = [int(word) for word in stat.splitlines()[0].split()[1:9]]
@@ -69,14 +70,14 @@ def used(stat: str) -> tuple[float, float]:
     return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
 
 
-def measure(count: int) -> tuple[Cost, str]:
-    """Compare the runs in a separate process; returns its cost and its output."""
+def measure_comparison(count: int) -> tuple[Cost, str]:
+    """Run `kmarkers fleet` on the runs in a child process; return its cost and its output."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start, at_start = time.monotonic(), used(STAT.read_text())
+    start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text())
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - start
-    after, at_end = resource.getrusage(resource.RUSAGE_CHILDREN), used(STAT.read_text())
+    after, at_end = resource.getrusage(resource.RUSAGE_CHILDREN), read_cpu_seconds(STAT.read_text())
     if done.returncode:
         raise FailedError(f"comparing {count} runs failed: {done.stderr or done.stdout}")
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -85,8 +86,8 @@ def measure(count: int) -> tuple[Cost, str]:
     return Cost(seconds, busy, others, after.ru_maxrss / 1000), done.stdout
 
 
-def judge(count: int) -> bool:
-    """Make runs, compare them, and print the cost; returns whether it is within the limits. The
+def judge_comparison(count: int) -> bool:
+    """Generate runs, compare them, and print the cost; return True if it is within the limits. The
     limits do not depend on the number of runs."""
     shutil.rmtree(RUNS, ignore_errors=True)
     path = os.pathsep.join([str(ROOT / "scripts"), os.environ.get("PYTHONPATH", "")])
@@ -96,19 +97,19 @@ def judge(count: int) -> bool:
             env={**os.environ, "PYTHONPATH": path},
             check=True,
         )
-        cost, said = measure(count)
+        cost, said = measure_comparison(count)
     finally:
         shutil.rmtree(RUNS, ignore_errors=True)
     print(said)
-    print(f"{count} runs: {cost.said()}")
+    print(f"{count} runs: {cost.describe()}")
     return cost.within
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of many runs."""
+    """Return the suite that compares many runs."""
     count = ask.number("runs", 10000)
 
     def run(_: Path) -> Tally:
-        return judged(judge(count), "comparing the runs costs too much")
+        return make_tally(judge_comparison(count), "comparing the runs costs too much")
 
     return [Suite("fleet", run, f"compare {count} runs", usual=60, loud=True)]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the README's commands in minimal Debian systems, without any of the packages that they need.
 
-For each suite, a root holds Debian's essential packages and apt. There, exactly the commands of the
-README are run as root. In another root they are run as a user: they must do all that is possible
-without root, and print a command that installs the missing packages, which is then run as root. The
-first root gets no test kernels of this machine; the others may read them.
+A root is a directory with Debian's essential packages and apt; each Debian release has two. In one,
+exactly the commands of the README are run as root. In the other they are run as a user: they must
+do all that is possible without root, and print the command that installs missing packages, which is
+then run as root. The root of Debian 12 downloads everything; the others may read the test kernels
+of this machine.
 """
 
 from __future__ import annotations
@@ -25,34 +26,37 @@ from itertools import product
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.files import alone, write_whole
+from kmtools.base.files import hold_lock, write_atomically
 from kmtools.base.paths import ROOT
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, printed
+from kmtools.runner.suite import Suite, log_output
 
 WORK = ROOT / "build" / "fresh"
 TIMES_PAGE = ROOT / "CONTRIBUTING.md"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian testing"}
-# This root downloads everything itself. The others read this machine's test kernels.
+# The release whose root downloads everything. The others read this machine's test kernels.
 ALONE = "bookworm"
 PLACEHOLDER = "<this repository>"
+# The git bundle of this checkout in a root.
 SOURCE = "/srv/kmarkers.bundle"
+# The interval of progress lines.
 SHOW_SECONDS = 30
-# The command by which a program asks root to install packages.
+# A command in the output that tells the user which packages root must install.
 MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 UNABLE = 2
-# Output that a user gets. make exits with 2 on any failure, and its last line shows the code.
+# Patterns of the output for a user without root. make exits with 2 on any failure; its last line
+# shows the exit code of the script.
 ABLE = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
 }
 Times = dict[str, dict[str, float]]
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# Log lines at the end of a part: installation, and measurement in user space.
+# Patterns of the log lines that end installation, and measurement in user space.
 MARKS = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
@@ -67,22 +71,25 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Step:
-    """A command in a root."""
+    """A command in a root, its expected exit code, and a pattern of its output."""
 
     name: str
     command: str
     user: bool = False
     code: int = 0
-    says: str = ""  # a pattern that its output must contain
+    says: str = ""  # a regular expression that must match in its output
 
 
-# A root may be days old, and its lists of packages out of date.
+# A root may be days old, so its package lists are updated first.
 LISTS = Step("lists", "apt-get update")
 
 
 @dataclass
 class Visit:
-    """One root, and the results and times of its steps."""
+    """A root in use, and the results and times of the steps run in it.
+
+    `mend` is the install command that the last step printed.
+    """
 
     name: str
     root: Root
@@ -93,12 +100,14 @@ class Visit:
 
     @property
     def timed(self) -> str:
-        """The name under which the times of this root are kept; short runs have a separate name."""
+        """The name under which the times of this root are stored; QUICK=1 runs have a separate
+        name."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
 
-def marks(log: Path) -> dict[str, float]:
-    """Return when a command's output first reached each mark, in seconds."""
+def find_marks(log: Path) -> dict[str, float]:
+    """Return the seconds from the start of a command to the first log line of each pattern in
+    MARKS."""
     found: dict[str, float] = {}
     for line in log.read_text(errors="replace").splitlines():
         second, text = line[:8].strip(), line[8:]
@@ -109,7 +118,7 @@ def marks(log: Path) -> dict[str, float]:
 
 
 def load_times(path: Path) -> Times:
-    """Read the times of earlier runs."""
+    """Read the times of earlier runs, by root and step; empty if there are none."""
     try:
         times: Times = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -118,14 +127,14 @@ def load_times(path: Path) -> Times:
 
 
 def add_times(path: Path, name: str, times: Mapping[str, float]) -> None:
-    """Add the times of the steps in one root to the file, which also holds those of other roots."""
+    """Add the times in seconds of the steps in one root to the file with the times of all roots."""
     known = load_times(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
-    write_whole(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    write_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
-def spoken(seconds: float | None) -> str:
-    """Return a time as a table shows it."""
+def format_seconds(seconds: float | None) -> str:
+    """Return a time as text in seconds, or in minutes and seconds; "-" for None."""
     if seconds is None:
         return "-"
     if seconds < 100:
@@ -133,8 +142,8 @@ def spoken(seconds: float | None) -> str:
     return f"{int(seconds + 5) // 60} min {int(seconds + 5) % 60 // 10 * 10:02d} s"
 
 
-def times_table(times: Times, suites: Mapping[str, str]) -> str:
-    """Return the times as a table, one line for each root."""
+def format_times(times: Times, suites: Mapping[str, str]) -> str:
+    """Return the times as a Markdown table, one line for each root."""
     lines = [
         f"| bare system | {' | '.join(COLUMNS)} |",
         "|---" * (len(COLUMNS) + 1) + "|",
@@ -147,24 +156,24 @@ def times_table(times: Times, suites: Mapping[str, str]) -> str:
             own["clone"] + own["bench native"] if {"clone", "bench native"} <= own.keys() else None
         )
         cells = [own.get("bench set-up"), first, own.get("bench"), own.get("check")]
-        lines.append(f"| {title} | {' | '.join(map(spoken, cells))} |")
+        lines.append(f"| {title} | {' | '.join(map(format_seconds, cells))} |")
     return "\n".join(lines)
 
 
 def put_times(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
-    """Replace the table of times in a page."""
+    """Replace the table of times in a Markdown page."""
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
         raise UnableError(f"{readme} has no lines {BEGIN} and {END}")
     head, rest = text.split(BEGIN, 1)
     _, tail = rest.split(END, 1)
     machine = f"Measured by `make check-fresh` on {os.cpu_count()} cores."
-    body = f"{BEGIN}\n{times_table(load_times(path), suites)}\n\n{machine}\n{END}"
+    body = f"{BEGIN}\n{format_times(load_times(path), suites)}\n\n{machine}\n{END}"
     readme.write_text(f"{head}{body}{tail}", encoding="utf-8")
 
 
-def readme_commands(text: str) -> list[str]:
-    """Return the lines of the first block of code under the README's heading of commands."""
+def read_readme_commands(text: str) -> list[str]:
+    """Return the lines of the first code block below the README's heading "Two commands"."""
     section = text.split("\n## Two commands\n", 1)[-1].split("\n## ", 1)[0]
     block = re.search(r"\n\n((?:    .+\n)+)", section)
     lines = [line.strip() for line in block[1].splitlines()] if block else []
@@ -173,8 +182,8 @@ def readme_commands(text: str) -> list[str]:
     return [line.replace(PLACEHOLDER, SOURCE) for line in lines]
 
 
-def root_steps(commands: list[str]) -> list[Step]:
-    """Return the README's commands, each run in the directory that the one before it entered."""
+def make_root_steps(commands: list[str]) -> list[Step]:
+    """Return a step for each command; a `cd` in a command also applies to those after it."""
     steps, place = [], ""
     for command in commands:
         words = command.split()
@@ -184,9 +193,9 @@ def root_steps(commands: list[str]) -> list[Step]:
     return steps
 
 
-def user_steps(commands: list[str]) -> list[Step]:
-    """Return the steps of a user, before and after root installs what is missing."""
-    install, *others = root_steps(commands)
+def make_user_steps(commands: list[str]) -> list[Step]:
+    """Return the steps of a user, before and after root installs the missing packages."""
+    install, *others = make_root_steps(commands)
     clone, *makes = others
     first = makes[0]
     bare = Step(f"bare-{first.name}", first.command, True, UNABLE, MENDS.pattern)
@@ -195,17 +204,18 @@ def user_steps(commands: list[str]) -> list[Step]:
 
 
 def make_bundle() -> Path:
-    """Write the last commit to a file that git can clone."""
+    """Write the last commit to a git bundle, which git can clone; return its path."""
     path = WORK / "kmarkers.bundle"
     words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
-    done = captured(words)
+    done = capture_output(words)
     if done.returncode:
         raise UnableError(f"git cannot bundle the last commit: {done.stderr.strip()}")
     return path
 
 
-def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
-    """Write a command's output to a log, each line with the elapsed seconds; show its progress."""
+def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
+    """Copy the output of a command to a log, each line with the elapsed seconds, and print its
+    progress; return the output."""
     assert process.stdout is not None
     began = shown = time.monotonic()
     said = rest = ""
@@ -228,8 +238,8 @@ def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
                 shown = now
 
 
-def take(visit: Visit, step: Step) -> bool:
-    """Run one step; return whether exit code and output are as expected."""
+def run_step(visit: Visit, step: Step) -> bool:
+    """Run one step; return True if exit code and output are as expected."""
     label = f"{visit.name}-{step.name}"
     command = visit.mend if step.name == "mend" else step.command
     known = load_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
@@ -237,9 +247,9 @@ def take(visit: Visit, step: Step) -> bool:
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
     began = time.monotonic()
-    with bareroot.run(visit.root, command, visit.variables, step.user) as process:
+    with bareroot.start_command(visit.root, command, visit.variables, step.user) as process:
         try:
-            said = follow(process, log, label)
+            said = log_output_lines(process, log, label)
             code = process.wait()
         finally:
             process.kill()
@@ -250,9 +260,9 @@ def take(visit: Visit, step: Step) -> bool:
     if step.says and not re.search(step.says, said):
         wrong.append(f"the output lacks {step.says!r}")
     if not wrong:
-        # Only times of passed steps are kept.
+        # Only the times of passed steps are stored.
         visit.times[step.name] = took
-        visit.times |= {f"{step.name} {what}": at for what, at in marks(log).items()}
+        visit.times |= {f"{step.name} {what}": at for what, at in find_marks(log).items()}
         visit.tally.passed += 1
         print(f"{label}: ok in {took:.0f} s", flush=True)
         return True
@@ -263,20 +273,22 @@ def take(visit: Visit, step: Step) -> bool:
 
 
 def remove_leftovers() -> None:
-    """Remove the roots of killed runs, whose locks no process holds."""
+    """Remove the roots that killed runs left: no process holds their locks."""
     for path in WORK.glob("*.lock"):
-        with contextlib.suppress(UnableError), alone(path, "another process works in it"):
+        with contextlib.suppress(UnableError), hold_lock(path, "another process works in it"):
             Root(path.with_suffix(""), None, None).remove()
 
 
 @contextmanager
-def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) -> Iterator[Visit]:
-    """Unpack a root for a block, and remove it afterwards."""
+def unpacked_root(
+    suite: str, user: bool, cache: bool, variables: Mapping[str, str]
+) -> Iterator[Visit]:
+    """Unpack a root with a bundle of this checkout, and remove it at the end of the block."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftovers()
-    with alone(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
-        root = bareroot.unpack(suite, WORK / name, cache)
+    with hold_lock(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
+        root = bareroot.unpack_root(suite, WORK / name, cache)
         try:
             bundle = make_bundle()
             (root.path / SOURCE[1:]).write_bytes(bundle.read_bytes())
@@ -285,42 +297,45 @@ def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) 
             root.remove()
 
 
-def visit_root(
+def run_root(
     suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
 ) -> Tally:
-    """Run all steps in one root, or the wanted steps and the steps that they need."""
-    commands = readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    steps = user_steps(commands) if user else root_steps(commands)
+    """Run all steps in one root, or only the wanted steps and those that they need."""
+    commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    steps = make_user_steps(commands) if user else make_root_steps(commands)
     needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
     unknown = set(wanted) - {step.name for step in steps}
     if unknown:
         names = ", ".join(step.name for step in steps)
         raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
-    with visiting(suite, user, cache, variables) as visit:
+    with unpacked_root(suite, user, cache, variables) as visit:
         steps.insert(0, LISTS)
         for step in steps:
             if wanted and step.name not in {*needed, *wanted, "lists"}:
                 continue
-            if not take(visit, step) and step.name in {*needed, "lists"}:
+            if not run_step(visit, step) and step.name in {*needed, "lists"}:
                 break
         add_times(WORK / "times.json", visit.timed, visit.times)
         return visit.tally
 
 
-def compile_in(suite: str) -> Tally:
-    """Build every program of user space with the compiler of a bare system: a newer one warns of
-    more. Few layouts are built, to save time."""
-    install, clone, *_ = root_steps(readme_commands((ROOT / "README.md").read_text("utf-8")))
+def build_programs(suite: str) -> Tally:
+    """Run `make native` in a root of a Debian release: newer compilers print more warnings. The
+    benchmarks are built with few code layouts, to save time."""
+    install, clone, *_ = make_root_steps(
+        read_readme_commands((ROOT / "README.md").read_text("utf-8"))
+    )
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
-    with visiting(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
+    with unpacked_root(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
         for step in (LISTS, install, clone, build):
-            if not take(visit, step):
+            if not run_step(visit, step):
                 break
         return visit.tally
 
 
-def obstacle() -> str:
-    """Return why no root can be made here, with the remedy."""
+def find_root_obstacle() -> str:
+    """Return the reason why no root can be made on this machine, with the remedy; empty if it
+    can."""
     if os.geteuid() != 0:
         return "unpacking bare systems needs root: run sudo make check-full"
     if shutil.which("mmdebstrap") is None:
@@ -328,44 +343,44 @@ def obstacle() -> str:
     return ""
 
 
-def suites() -> list[Suite]:
-    """Return the suites for continuous integration: a short `make bench` in the oldest system, and
-    a build in a newer one."""
-    bench = partial(visit_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
+def make_ci_suites() -> list[Suite]:
+    """Return the suites for continuous integration: `make bench QUICK=1` in Debian 12, and `make
+    native` in Debian 13."""
+    bench = partial(run_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
     what = "make bench in a bare Debian 12"
     return [
-        Suite("fresh-bench", printed(bench), what, obstacle, 140),
+        Suite("fresh-bench", log_output(bench), what, find_root_obstacle, 140),
         Suite(
             "fresh-native",
-            printed(partial(compile_in, "trixie")),
+            log_output(partial(build_programs, "trixie")),
             "make native in a bare Debian 13",
-            obstacle,
+            find_root_obstacle,
             60,
         ),
     ]
 
 
-def run(
+def run_roots(
     roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
 ) -> Tally:
-    """Run the steps in the roots, as root and as a user; return the sum of the results."""
+    """Run the steps in the roots of several releases; `who` has "root" and "user"."""
     require_root("unpacking bare systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()
     for suite, name in product(roots, who):
         cache = cached or suite != ALONE or name == "user"
-        total.add(visit_root(suite, name == "user", cache, steps, variables))
+        total.add(run_root(suite, name == "user", cache, steps, variables))
     return total
 
 
-def keep_times() -> None:
-    """Write the kept times to CONTRIBUTING.md."""
+def write_times() -> None:
+    """Write the stored times to the table in CONTRIBUTING.md."""
     put_times(TIMES_PAGE, WORK / "times.json", SUITES)
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names."""
-    found = [suite for suite in suites() if suite.name in names]
+    """Return the suites with these names."""
+    found = [suite for suite in make_ci_suites() if suite.name in names]
     if "fresh" not in names:
         return found
     who = ask.choice("who", ("root", "user")) or ["root", "user"]
@@ -375,10 +390,10 @@ def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
         raise UnableError("the times written are those of the long forms: not -o quick and readme")
 
     def whole(_: Path) -> Tally:
-        total = run(roots, who, ask.words("step"), quick, ask.flag("cached"))
+        total = run_roots(roots, who, ask.words("step"), quick, ask.flag("cached"))
         if readme and not total.failed:
-            keep_times()
+            write_times()
         return total
 
     what = "the README's commands in bare Debian systems"
-    return [*found, Suite("fresh", whole, what, obstacle, 3600, loud=True)]
+    return [*found, Suite("fresh", whole, what, find_root_obstacle, 3600, loud=True)]

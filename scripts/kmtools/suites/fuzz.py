@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs fuzz targets. An input that fails is kept in build/fuzz/."""
+"""Runs the fuzz targets with libFuzzer. An input that fails is stored in build/fuzz/."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.lab.userspace import make
+from kmtools.lab.userspace import build_make_command
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import LOGS, Suite
 
 TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
 FUZZ = ROOT / "build" / "fuzz"
+# The default time for each target, and the maximum length of an input.
 SECONDS = 60
 MAX_BYTES = 2048
 FLAGS = "-O1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
@@ -27,24 +28,25 @@ REMEDY = "scripts/setup --tools installs it"
 PROGRESS = re.compile(r"#(\d+)\s+DONE\s+cov: (\d+)")
 
 
-def build(log: Path) -> bool:
-    """Build the targets with libFuzzer; return False if that fails."""
-    words = make("CC=clang", "ENGINE=-fsanitize=fuzzer", "fuzz", out=FUZZ, extra=FLAGS)
-    return processes.run(["nice", *words], log) == 0
+def build_targets(log: Path) -> bool:
+    """Build the fuzz targets with libFuzzer; return True if the build succeeds."""
+    words = build_make_command(
+        "CC=clang", "ENGINE=-fsanitize=fuzzer", "fuzz", out=FUZZ, extra=FLAGS
+    )
+    return processes.run_program(["nice", *words], log) == 0
 
 
 def run_target(name: str, seconds: int) -> Tally:
-    """Fuzz one target."""
+    """Run one fuzz target for some seconds; print and return its result."""
     corpus = FUZZ / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"fuzz-{name}.log"
     log.unlink(missing_ok=True)
     words: list[object] = ["nice", FUZZ / f"fuzz-{name}", f"-max_total_time={seconds}"]
-    # The memory limit is off, because the emulator's sandbox maps one small file repeatedly, over 4
-    # GiB.
+    # No memory limit: the target insn maps a small file repeatedly, over 4 GiB of address space.
     words += [f"-max_len={MAX_BYTES}", "-rss_limit_mb=0", "-print_final_stats=1"]
     words += [f"-artifact_prefix={FUZZ}/{name}-", corpus]
-    if processes.run(words, log):
+    if processes.run_program(words, log):
         print(f"fuzz-{name}: failed, see {log}", flush=True)
         return Tally(failed=[f"fuzz-{name}"])
     done = PROGRESS.search(log.read_text(encoding="utf-8", errors="replace"))
@@ -53,14 +55,14 @@ def run_target(name: str, seconds: int) -> Tally:
     return Tally(passed=1)
 
 
-def fuzz(targets: Sequence[str], seconds: int) -> Tally:
-    """Fuzz targets, as many at a time as there are CPUs."""
+def run_targets(targets: Sequence[str], seconds: int) -> Tally:
+    """Build and run fuzz targets, as many in parallel as there are CPUs."""
     if shutil.which("clang") is None:
         raise UnableError(f"clang is missing: {REMEDY}")
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)
-    if not build(log):
+    if not build_targets(log):
         raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({REMEDY})")
     total = Tally()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -70,10 +72,10 @@ def fuzz(targets: Sequence[str], seconds: int) -> Tally:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the requested targets."""
+    """Return the suite that runs the requested fuzz targets."""
     targets = ask.choice("targets", TARGETS) or list(TARGETS)
     # For libFuzzer, 0 seconds means no limit.
     seconds = ask.number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)
     usual = 60.0 + seconds * len(targets) / (os.cpu_count() or 1)
-    what = f"{', '.join(targets)}, for {seconds} s each"
-    return [Suite("fuzz", lambda _: fuzz(targets, seconds), what, usual=usual, loud=True)]
+    what = f"fuzz targets {', '.join(targets)}, for {seconds} s each"
+    return [Suite("fuzz", lambda _: run_targets(targets, seconds), what, usual=usual, loud=True)]

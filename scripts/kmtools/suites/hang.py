@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that hung guests are detected soon and classified, and that a busy guest is not ended.
+"""Tests the detection of hung guests: each kind of hang must be reported with its reason, and a
+busy guest must not be ended.
 
-Each guest is a boot of its own. In one, a module keeps interrupts disabled. In others, a module
-executes a breakpoint for ever, every CPU is idle, or QEMU's monitor pauses the guest.
+Each kind has a boot of its own: a module disables interrupts, a module executes int3 in an endless
+loop, all CPUs are idle, or QEMU's monitor pauses the guest.
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
+# The CPUs are inspected after this number of seconds without output.
 SILENCE = 5.0
-# The pattern of the report about each guest; None if nothing may be reported.
+# The pattern of the reported reason for each kind of hang; None if no hang may be reported.
 HOW: dict[str, str | None] = {
     "interrupts": r"CPU [01] takes no interrupt and stays at ffffffffc",
-    "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ for ever; memory holds cc",
+    "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ endlessly; memory holds cc",
     "idle": r"every CPU is idle",
     "stopped": r"the guest is paused",
     "busy": None,
 }
+# The guest prints this line when QEMU must pause it.
 STOP = "# stop now"
 
 
-def judge(how: str, result: Result) -> Tally:
-    """Check that the expected reason is reported for a guest."""
+def judge_hang(how: str, result: Result) -> Tally:
+    """Check that the result of a boot reports the expected reason for a kind of hang."""
     wanted = HOW[how]
     missed = []
     if wanted is None:
@@ -46,20 +49,20 @@ def judge(how: str, result: Result) -> Tally:
             missed.append(f"{how}: {result.reason}")
     elif result.finding is None or not re.search(wanted, result.reason):
         missed.append(f"{how}: {result.reason or 'nothing was found'}")
-    elif result.finding.stale or triage.emulators_crash(result, []):
+    elif result.finding.stale or triage.find_emulator_fault(result, []):
         missed.append(f"{how}: reported as a fault of the emulator: {result.reason}")
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
-    """Boot one guest and judge the report about it."""
+def boot_hung_guest(kernel: str, modules: Path, how: str, out: Path) -> Tally:
+    """Boot a guest that hangs in one way, and check the reported reason."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 
         def stop(line: str) -> None:
             if line == STOP:
                 with contextlib.closing(Monitor(control)) as monitor:
-                    monitor.ask("stop")
+                    monitor.execute("stop")
 
         request = Request(
             kernel=kernel,
@@ -70,27 +73,27 @@ def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
             control=control,
             silence=SILENCE,
         )
-        return judge(how, boot(request, stop))
+        return judge_hang(how, boot(request, stop))
 
 
-def run(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot all guests for one kernel."""
+def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a kernel once for each kind of hang."""
     total = Tally()
     for how in HOW:
-        tally = run_one(kernel, modules, how, log.with_suffix(""))
+        tally = boot_hung_guest(kernel, modules, how, log.with_suffix(""))
         total.add(tally)
         with log.open("a") as file:
             file.write(f"{how}: {tally.closing_line()}\n")
     return total
 
 
-def suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suite, as a list of one."""
-    what = "guests that stand still are found and told apart"
-    obstacle = kernelsuite.obstacle(kernel)
-    return [Suite(f"hang-{kernel}", partial(run, kernel, modules), what, obstacle, 65)]
+def make_hang_suites(kernel: str, modules: Path) -> list[Suite]:
+    """Return a list with the one suite of this module."""
+    what = "hung guests are detected, with the reason of the hang"
+    obstacle = kernelsuite.make_boot_check(kernel)
+    return [Suite(f"hang-{kernel}", partial(boot_hung_guests, kernel, modules), what, obstacle, 65)]
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names."""
-    return testkernel.of_kernel(ask, names, suites)
+    """Return the suites with these names."""
+    return testkernel.select_suites(ask, names, make_hang_suites)

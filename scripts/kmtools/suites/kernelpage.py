@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes Documentation/kernels.md: the results of each module in each kernel, with date and commit.
+"""Writes Documentation/kernels.md: test results of each module in each kernel, with date and
+commit.
 
-`kmarkers check matrix` and `check debug` keep their results in build/matrix/; `kmarkers publish
-kernels` moves it to results/kernels.json, and writes the page from that. The test `kernels` fails
-if the published results lack suites of the tree or are older than them.
+`kmarkers check matrix` and `check debug` store their results in build/matrix/; `kmarkers publish
+kernels` moves them to results/kernels.json, and writes the page from this file. The test `kernels`
+fails if the published results lack a suite, or are older than the last change of a suite.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_whole
+from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import ROOT
-from kmtools.base.processes import captured
+from kmtools.base.processes import capture_output
 from kmtools.lab import catalogue
 from kmtools.lab.catalogue import Entry
 from kmtools.measure import hostenv
@@ -28,15 +29,17 @@ from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 
+# The directory of unpublished results, the file of published results, and the page.
 KEPT = ROOT / "build" / "matrix"
 STORE = ROOT / "results" / "kernels.json"
 PAGE = ROOT / "Documentation" / "kernels.md"
 TITLE = "Modules by kernel"
-# A sign for failures, which is red in every viewer.
+# A red character, also in Markdown viewers without colours of text.
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"
-# The suites of each module; all other suites test several modules together.
+# The columns of the page: modules, and the suites that test one module. Other suites are in the
+# column TOGETHER.
 COLUMNS = {
     "patcher": ("core", "handler_path", "kprobes", "landing"),
     "immediate": ("settable",),
@@ -49,7 +52,7 @@ COLUMNS = {
     "bench": ("bench", "bench_groups", "packets"),
 }  # fmt: skip
 TOGETHER = "together"
-# Suites without a script in tests/vm/suites.
+# Results of steps that have no script in tests/vm/suites; they are in the column TOGETHER, too.
 OUTSIDE = ("build", "alarm", "boot")
 PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
@@ -70,8 +73,8 @@ preemption models.
 
 @dataclass
 class Kept:
-    """The results of one kernel: its suites, the day, and the commit of the tree that was tested,
-    which ends in "-dirty" if files were changed."""
+    """The test results of one kernel, with the date and the commit of the tested tree. The commit
+    ends with "-dirty" if there were uncommitted changes."""
 
     kernel: str
     version: str
@@ -81,63 +84,65 @@ class Kept:
     suites: dict[str, Tally] = field(default_factory=dict)
 
 
-def commit() -> str:
-    """Return the commit of this tree, "-dirty" behind it if there are changes; "" without git."""
-    source = hostenv.source()
+def describe_commit() -> str:
+    """Return the commit of this tree, with "-dirty" appended if files are changed; "" without
+    git."""
+    source = hostenv.describe_source()
     return (source["commit"] or "")[:8] + ("-dirty" if source["dirty"] else "")
 
 
-def keep(one: Kept) -> None:
-    """Keep the results of a kernel until they are published."""
+def keep_results(one: Kept) -> None:
+    """Write the results of a kernel to build/matrix/, until they are published."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    write_whole(KEPT / f"{one.kernel}.json", json.dumps(asdict(one), indent=1) + "\n")
+    write_atomically(KEPT / f"{one.kernel}.json", json.dumps(asdict(one), indent=1) + "\n")
 
 
-def read(fields: Mapping[str, object]) -> Kept:
-    """Return results from their JSON."""
+def parse_results(fields: Mapping[str, object]) -> Kept:
+    """Convert the JSON object of a kernel's results."""
     values = dict(fields)
     suites = values.pop("suites")
     assert isinstance(suites, dict)
     return Kept(**values, suites={name: Tally(**tally) for name, tally in suites.items()})  # type: ignore[arg-type]
 
 
+# The types of the fields in the JSON object of a kernel's results.
 SHAPE = {
     "kernel": str, "version": str, "qemu": str, "date": str, "commit": str, "suites": {"*": dict},
 }  # fmt: skip
 
 
-def stored() -> dict[str, Kept]:
-    """Return the published results, by kernel."""
+def read_published() -> dict[str, Kept]:
+    """Read the published results, by kernel."""
     if not STORE.is_file():
         return {}
-    return {entry["kernel"]: read(entry) for entry in read_json(STORE, [SHAPE])}
+    return {entry["kernel"]: parse_results(entry) for entry in read_json(STORE, [SHAPE])}
 
 
-def found() -> list[Kept]:
-    """Return the results that are not yet published, in the order of kernels.txt."""
-    paths = (KEPT / f"{entry.name}.json" for entry in listed())
-    return [read(read_json(path, SHAPE)) for path in paths if path.is_file()]
+def read_unpublished() -> list[Kept]:
+    """Read the results that are not yet published, in the order of kernels.txt."""
+    paths = (KEPT / f"{entry.name}.json" for entry in list_kernels())
+    return [parse_results(read_json(path, SHAPE)) for path in paths if path.is_file()]
 
 
-def listed() -> list[Entry]:
-    """Return the kernels of kernels.txt without those that a user added."""
+def list_kernels() -> list[Entry]:
+    """Return the kernels of kernels.txt, without added ones."""
     return [entry for entry in catalogue.load() if entry.role != catalogue.ADDED]
 
 
-def suites_of_tree() -> list[str]:
-    """Return the names of all suites that run inside a kernel."""
-    return [name for names in registry.guest_lists() for name in names]
+def list_guest_suites() -> list[str]:
+    """Return the names of all suites that run in a test kernel."""
+    return [name for names in registry.read_guest_suites() for name in names]
 
 
-def columns() -> dict[str, list[str]]:
-    """Return the suites of each column of the page."""
+def list_columns() -> dict[str, list[str]]:
+    """Return the names of the suites in each column of the page."""
     own = {name for names in COLUMNS.values() for name in names}
-    rest = [*OUTSIDE, *(name for name in suites_of_tree() if name not in own)]
+    rest = [*OUTSIDE, *(name for name in list_guest_suites() if name not in own)]
     return {**{name: list(names) for name, names in COLUMNS.items()}, TOGETHER: rest}
 
 
-def cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
-    """Return the result of some suites in a word."""
+def format_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
+    """Return one word for the results of several suites: pass, fail, skip or not run."""
     tallies = [suites[name] for name in names if name in suites]
     if any(tally.failed for tally in tallies):
         return FAIL
@@ -146,29 +151,30 @@ def cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
     return PASS if any(tally.passed for tally in tallies) else SKIP
 
 
-def row(entry: Entry, one: Kept | None) -> list[str]:
-    """Return the cells of a kernel."""
-    parts = columns()
+def format_row(entry: Entry, one: Kept | None) -> list[str]:
+    """Return the cells of the row of a kernel; `one` is its results, None if there are none."""
+    parts = list_columns()
     if one is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
-    # Results outside of the columns: failures of the fetch, of the run, or in the kernel's log.
+    # Results that have no column: failures to fetch the kernel or to run it, or in the kernel's
+    # log.
     strange = {name: tally for name, tally in one.suites.items() if name not in known}
-    cells = {name: cell(names, one.suites) for name, names in parts.items()}
+    cells = {name: format_cell(names, one.suites) for name, names in parts.items()}
     if any(tally.failed for tally in strange.values()):
         cells[TOGETHER] = FAIL
     return [entry.name, one.version, one.date, one.commit, *cells.values()]
 
 
-def reasons(kept: Iterable[Kept]) -> list[str]:
-    """Return a line for each failure, and for each reason why something was skipped or not run."""
+def list_reasons(kept: Iterable[Kept]) -> list[str]:
+    """Return a line for each failure, and for each reason why tests were skipped or not run."""
     failed, why = [], defaultdict(list)
-    wanted = [name for names in columns().values() for name in names]
+    wanted = [name for names in list_columns().values() for name in names]
     for one in kept:
         for name, tally in one.suites.items():
             failed += [f"- FAILED {one.kernel} {name}: {what}" for what in tally.failed]
             for reason in tally.skipped:
-                # A reason may follow the name of a test.
+                # The text may be "NAME OF TEST: REASON".
                 why[f"skip: {reason.partition(': ')[2] or reason}"].append((one.kernel, name))
         absent = [name for name in wanted if name not in one.suites]
         if absent:
@@ -181,8 +187,8 @@ def reasons(kept: Iterable[Kept]) -> list[str]:
     return [*failed, *lines]
 
 
-def needs(entry: Entry) -> str:
-    """Return what is needed to fill the row of a kernel without results."""
+def find_requirement(entry: Entry) -> str:
+    """Return the requirement for testing a kernel that has no results."""
     if entry.suite.startswith("ubuntu-"):
         return "an archive of Ubuntu, which KMARKERS_UBUNTU names"
     if entry.debug or entry.role == catalogue.UPSTREAM:
@@ -190,28 +196,28 @@ def needs(entry: Entry) -> str:
     return "a whole run"
 
 
-def without_results(kept: Mapping[str, Kept]) -> list[str]:
-    """Return a line for each requirement of rows without results."""
+def list_missing_results(kept: Mapping[str, Kept]) -> list[str]:
+    """Return a line for each requirement, with the kernels that have no results for lack of it."""
     why = defaultdict(list)
-    for entry in listed():
+    for entry in list_kernels():
         if entry.name not in kept:
-            why[needs(entry)].append(entry.name)
+            why[find_requirement(entry)].append(entry.name)
     return [f"- no result, needs {reason}: {', '.join(names)}" for reason, names in why.items()]
 
 
-def as_markdown(kept: Mapping[str, Kept]) -> str:
-    """Return the table and the reasons below it."""
-    head = ["kernel", "version", "date", "commit", *columns()]
-    body = [row(entry, kept.get(entry.name)) for entry in listed()]
+def format_page(kept: Mapping[str, Kept]) -> str:
+    """Return the table of results and the lines below it."""
+    head = ["kernel", "version", "date", "commit", *list_columns()]
+    body = [format_row(entry, kept.get(entry.name)) for entry in list_kernels()]
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, len(head) * ["---"], *body)]
-    some = [kept[entry.name] for entry in listed() if entry.name in kept]
-    if said := [*reasons(some), *without_results(kept)]:
+    some = [kept[entry.name] for entry in list_kernels() if entry.name in kept]
+    if said := [*list_reasons(some), *list_missing_results(kept)]:
         lines += ["", *said]
     return "\n".join(lines) + "\n"
 
 
 def write_section(page: Path, title: str, text: str) -> None:
-    """Replace one section of the page, or add it."""
+    """Replace one section of the page, or append it."""
     content = page.read_text() if page.is_file() else PAGE_HEAD
     head, *sections = re.split(r"^(?=## )", content.rstrip("\n") + "\n\n", flags=re.M)
     titles = [part.split("\n", 1)[0] for part in sections]
@@ -220,9 +226,9 @@ def write_section(page: Path, title: str, text: str) -> None:
     page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
 
 
-def publish() -> None:
-    """Move kept results to results/kernels.json, and write the page."""
-    news, kept = found(), stored()
+def publish_kernels() -> None:
+    """Move the unpublished results to results/kernels.json, and write the page."""
+    news, kept = read_unpublished(), read_published()
     if not news and not kept:
         raise UnableError("no results are kept; run make check-matrix first")
     for one in news:
@@ -230,51 +236,63 @@ def publish() -> None:
             why = f"the results of {one.kernel} are of no commit ({one.commit or 'no git'})"
             raise UnableError(f"{why}: run them in a clone without changes")
     kept |= {one.kernel: one for one in news}
-    ordered = [asdict(kept[entry.name]) for entry in listed() if entry.name in kept]
+    ordered = [asdict(kept[entry.name]) for entry in list_kernels() if entry.name in kept]
     STORE.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(STORE, json.dumps(ordered, indent=1) + "\n")
-    write_section(PAGE, TITLE, as_markdown(kept))
+    write_atomically(STORE, json.dumps(ordered, indent=1) + "\n")
+    write_section(PAGE, TITLE, format_page(kept))
     for one in news:
         (KEPT / f"{one.kernel}.json").unlink()
         print(f"{one.kernel}: its row of {PAGE.name} is written")
 
 
-def changed(name: str) -> str:
-    """Return the day of the last commit that changed a suite; "" where git does not know it."""
+def find_last_change(name: str) -> str:
+    """Return the date of the last commit that changed a suite; "" if git has no history here."""
     script = registry.GUEST_SUITES / f"{name}.sh"
-    done = captured(["git", "-C", str(ROOT), "log", "-1", "--format=%cs", "--", str(script)])
+    done = capture_output(["git", "-C", str(ROOT), "log", "-1", "--format=%cs", "--", str(script)])
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def judge(kept: Mapping[str, Kept]) -> Tally:
-    """Judge the published results: each gating kernel must have all suites of the tree, and no row
-    may be older than one of its suites."""
+def judge_published(kept: Mapping[str, Kept]) -> Tally:
+    """Check the published results: kernels with the role "gates" must have results of all suites,
+    and no row may be older than the last change of one of its suites."""
     tally = Tally()
-    days = {name: changed(name) for name in suites_of_tree()}
-    for entry in listed():
+    days = {name: find_last_change(name) for name in list_guest_suites()}
+    for entry in list_kernels():
         one = kept.get(entry.name)
         if one is None:
-            tally.judge(entry.role != "gates", f"{entry.name} was not run")
+            tally.add_result(entry.role != "gates", f"{entry.name} was not run")
             continue
         absent = [name for name in days if name not in one.suites]
         gates = entry.role == "gates" and absent
-        tally.judge(not gates, f"{entry.name} has no result of {', '.join(absent)}")
+        tally.add_result(not gates, f"{entry.name} has no results of {', '.join(absent)}")
         older = [name for name, day in days.items() if name in one.suites and day > one.date]
-        tally.judge(not older, f"{entry.name} was run before {', '.join(older)} changed")
+        tally.add_result(not older, f"{entry.name} was run before {', '.join(older)} changed")
     return tally
 
 
-def run(log: Path) -> Tally:
-    """Judge the published results; `log` gets the failures."""
-    tally = judge(stored())
+def check_published(log: Path) -> Tally:
+    """Check the published results, and write the failures to `log`."""
+    tally = judge_published(read_published())
     log.write_text("".join(f"{line}\n" for line in tally.failed))
     return tally
 
 
 def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suite that checks the page."""
+    """Return the suite that checks the published results."""
 
     def obstacle() -> str:
-        return "" if changed("core") else "git knows no dates of suites here: clone with history"
+        return (
+            ""
+            if find_last_change("core")
+            else "the dates of suites are unknown: use a git clone with history"
+        )
 
-    return [Suite(names[0], run, "results of all kernels are those of today's suites", obstacle, 1)]
+    return [
+        Suite(
+            names[0],
+            check_published,
+            "the published results of all kernels are newer than the suites",
+            obstacle,
+            1,
+        )
+    ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds everything for one test kernel, runs the tests inside it and judges the results."""
+"""Builds modules and tests for a test kernel, boots it to run the suites, and judges the
+results."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import OBSTACLES, explain
+from kmtools.base.errors import OBSTACLES, explain_error
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, chroot, emulator, symbols, triage, userspace
 from kmtools.lab.apt import FetchError
-from kmtools.lab.build import build_modules, object_dir, strip_copies
+from kmtools.lab.build import build_modules, make_stripped_copies, object_dir
 from kmtools.lab.catalogue import Entry
-from kmtools.lab.kernels import ensure
+from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import LOOK_LOG, Result, report
+from kmtools.lab.result import LOOK_LOG, Result, print_failure
 from kmtools.runner import ktap, least, registry
 from kmtools.runner.ktap import Tally
 
@@ -27,31 +28,36 @@ TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
 READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
-# These flags are the same as for `lab shell`: with other flags, the two kinds of builds would
-# recompile everything each time.
+# The same flags as in `lab shell`: with other flags, each switch between the two would recompile
+# everything.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
+# The module of which stripped copies are made.
 STRIPPED = "example_client"
+# The time limit of a boot.
 TIMEOUT_SECONDS = 1200.0
-# The usual time of the first boot, which is short, on 2 idle cores. If it takes longer, the time
-# limit of the tests is raised in proportion.
+# The usual time of the boot with the test `alarm`, on 2 idle cores. On a slower machine, the time
+# limit of the following boots is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
-# The time above which the table marks a kernel as slow.
+# The time for all tests of a kernel above which the table marks it as slow.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
+# The module that triggers a WARN, and the test that loads it.
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
-# This module is built for kernels that check the use of RCU.
+# The module that hits a marker in a section without RCU, its test, and RCU's report. It is built
+# only for kernels with PROVE_RCU.
 UNWATCHED_MODULE = "kmarkers_test_unwatched"
 UNWATCHED_TEST = "a marker is hit where RCU does not watch"
 UNWATCHED_REPORT = "a marker where RCU is not watching"
 
-# Boot parameters for the parts of debug kernels, and the sizes of their tests.
+# Boot parameters of debug kernels.
 PANIC_ON_WARN = "panic_on_warn=1"
-# Until the kernel has randomness, it prints no hashed addresses.
+# Until the random number generator is seeded, printk() prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
-# Five levels of page tables are off: an interrupt while the kernel identifies the first CPU sees
-# cleared CPU features, and KASAN then reports every address as wild.
+# Disable 5-level page tables: an interrupt while the kernel identifies the first CPU sees cleared
+# CPU features, and KASAN then reports valid addresses as wild.
 FOUR_LEVELS = "no5lvl"
 APPEND = {"kasan": (PANIC_ON_WARN, FOUR_LEVELS), "kcsan": (), "clang": ()}
+# Settings of the tests in debug kernels: fewer batches, cycles and samples.
 DEBUG_SETTINGS = {
     "KMARKERS_BATCHES": 100,
     "KMARKERS_CYCLES": 10,
@@ -61,17 +67,17 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Sizes for slow emulators: other commands run long storms and large samples.
+# Settings for slow emulators. Other suites run long stress tests (storms) and large samples.
 SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
-# Sizes for short storms; other commands run the long ones.
+# Settings for short stress tests; suites that are called by name run the long ones.
 SHORT_SETTINGS = {
     "KMARKERS_BATCHES": 200,
     "KMARKERS_CYCLES": 20,
     "KMARKERS_ORDERS": "example_client example_probe",
 }
 
-# Sizes for "make check", and for other kernels in "make check-full": even fewer storms and samples.
+# Settings for "make check", and for other kernels in "make check-full": the shortest tests.
 FEW_SETTINGS = {
     **SHORT_SETTINGS,
     "KMARKERS_BATCHES": 100,
@@ -80,8 +86,9 @@ FEW_SETTINGS = {
     "KMARKERS_SAMPLE": "many_*[05]0",
 }
 
+# Lines of a build's output that report a warning or an error.
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
-# Every build with another minor version of the compiler prints this, with both versions.
+# Kbuild prints this for any difference of the compiler's version, and then both versions.
 HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
 
 Settings = Mapping[str, object]
@@ -89,7 +96,11 @@ Settings = Mapping[str, object]
 
 @dataclass
 class Outcome:
-    """The results of one kernel."""
+    """The results of all suites in one kernel.
+
+    `retries` has the reasons why boots were repeated, `short` is set if the stress tests were
+    short.
+    """
 
     kernel: str
     version: str = "-"
@@ -110,24 +121,24 @@ class Outcome:
         return total
 
     def fail(self, suite: str, why: str) -> None:
-        """Record a failure outside of the tests."""
+        """Add a failure that is not that of a test, under the name `suite`."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
 
-def findings(log: str) -> list[str]:
+def find_warnings(log: str) -> list[str]:
     """Return the warnings and errors in a build's output."""
     return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
 
 
-def obstacle(kernel: str) -> Callable[[], str]:
-    """Return a function that returns why a kernel cannot boot here, such as missing privileges or a
-    missing kernel; empty if it can."""
+def make_boot_check(kernel: str) -> Callable[[], str]:
+    """Return a function that returns why a kernel cannot boot on this machine (no privileges, no
+    kernel); its result is empty if it can."""
 
     def why() -> str:
-        if found := chroot.obstacle():
+        if found := chroot.find_chroot_obstacle():
             return found
         try:
-            ensure(catalogue.find(kernel))
+            ensure_kernel(catalogue.find(kernel))
         except FetchError as error:
             return f"kernel {kernel} is missing and cannot be fetched: {error}"
         return ""
@@ -135,41 +146,41 @@ def obstacle(kernel: str) -> Callable[[], str]:
     return why
 
 
-def kmlive(modules: Path) -> Path:
-    """Return the path of kmlive, the program that the suite of the benchmarks runs."""
+def kmlive_path(modules: Path) -> Path:
+    """Return the path of kmlive, the program that the suite `bench` runs in the guest."""
     return modules.with_name(f"{modules.name}-programs") / "kmlive"
 
 
-def build(name: str, modules: Path, log: Path) -> Tally:
-    """Build all modules, tests, examples and kmlive; a warning is a failure."""
+def build_for_kernel(name: str, modules: Path, log: Path) -> Tally:
+    """Build modules, tests, examples and kmlive for a kernel. A warning counts as a failure."""
     log.unlink(missing_ok=True)
-    program = kmlive(modules)
-    words = userspace.make(program, out=program.parent)
-    if not userspace.obstacle() and processes.run(words, log):
+    program = kmlive_path(modules)
+    words = userspace.build_make_command(program, out=program.parent)
+    if not userspace.find_compiler_obstacle() and processes.run_program(words, log):
         return Tally(failed=[f"kmlive does not build: see {log}"])
     code = build_modules(name, ROOT, modules, MAKE_ARGS, log)
-    found = findings(log.read_text(errors="replace"))
+    found = find_warnings(log.read_text(errors="replace"))
     if code and not found:
         found = ["make failed"]
     if found:
-        # The objects are removed, because the next make would not compile these files and warn
-        # again.
+        # Remove the objects: otherwise the next make would not compile these files, and not repeat
+        # the warning.
         shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
     else:
-        strip_copies(modules, STRIPPED)
+        make_stripped_copies(modules, STRIPPED)
     return Tally(passed=0 if found else 1, failed=found)
 
 
-def boot_patiently(request: Request, retries: list[str]) -> Result:
-    """Boot a kernel, and repeat the boot if the emulator crashed. `retries` gets the reasons; all
-    logs are kept."""
+def boot_with_retries(request: Request, retries: list[str]) -> Result:
+    """Boot a kernel, and repeat the boot if the emulator caused a crash. The reasons are appended
+    to `retries`, and the logs of each boot are kept."""
     built = request.modules.glob("*.ko") if request.modules else ()
     names = [module.stem.replace("-", "_") for module in built]
     while True:
         result = boot(request)
         if (request.out / LOOK_LOG).is_file():
-            symbols.name_addresses(request.kernel, request.out / LOOK_LOG)
-        crash = triage.emulators_crash(result, names)
+            symbols.add_names_to_file(request.kernel, request.out / LOOK_LOG)
+        crash = triage.find_emulator_fault(result, names)
         if crash is None or len(retries) == triage.MOST_RETRIES:
             return result
         retries.append(crash)
@@ -178,32 +189,32 @@ def boot_patiently(request: Request, retries: list[str]) -> Result:
         shutil.copytree(request.out, kept)
 
 
-def tell_retries(retries: Iterable[str]) -> None:
-    """Print why a boot was repeated."""
+def print_retries(retries: Iterable[str]) -> None:
+    """Print the reasons why a boot was repeated."""
     for reason in retries:
-        print(f"  RETRIED, the emulator was at fault: {reason}", flush=True)
+        print(f"  RETRIED, fault of the emulator: {reason}", flush=True)
 
 
-def run_alone(request: Request, log: Path) -> Tally:
-    """Boot to run one script; `log` gets its results."""
+def run_job(request: Request, log: Path) -> Tally:
+    """Boot a kernel, run one job, and return its results; its output is written to `log`."""
     retries: list[str] = []
-    result = boot_patiently(request, retries)
-    tell_retries(retries)
+    result = boot_with_retries(request, retries)
+    print_retries(retries)
     log.write_text(result.status)
     tally = ktap.parse(result.status.splitlines())
     if not result.ok:
-        report(result)
+        print_failure(result)
         tally.failed.append(result.reason)
     return tally
 
 
-def appended(entry: Entry) -> list[str]:
-    """Return the words of a kernel's command line that other kernels do not have."""
+def list_boot_parameters(entry: Entry) -> list[str]:
+    """Return the boot parameters that a debug kernel needs in addition; empty for other kernels."""
     words = [word for part in entry.debug for word in APPEND[part]]
     return [RANDOMNESS, *words] if entry.debug else []
 
 
-def boot_and_run(
+def boot_for_job(
     entry: Entry,
     modules: Path,
     out: Path,
@@ -212,9 +223,9 @@ def boot_and_run(
     settings: Settings | None = None,
     pace: float = 1.0,
 ) -> Result:
-    """Boot a kernel and run a script, with all files that it needs. `pace` is a factor for the time
-    limit."""
-    program = kmlive(modules)
+    """Boot a kernel and run a job of tests/vm/jobs with the test files. The time limit is
+    multiplied by `pace`."""
+    program = kmlive_path(modules)
     request = Request(
         kernel=entry.name,
         job=JOBS / job,
@@ -225,21 +236,21 @@ def boot_and_run(
             *([(program, "/kmlive")] if program.exists() else []),
         ],
         settings=settings or {},
-        append=" ".join(appended(entry)),
+        append=" ".join(list_boot_parameters(entry)),
         timeout=TIMEOUT_SECONDS * pace,
         memory=2048 if entry.debug else 1024,
     )
-    return boot_patiently(request, outcome.retries)
+    return boot_with_retries(request, outcome.retries)
 
 
-def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Make a kernel warn on purpose: the test during the warning and the run must fail."""
-    result = boot_and_run(entry, modules, out, outcome, "alarm.sh")
+def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    """Trigger a kernel warning on purpose; check that the test during it and the whole run fail."""
+    result = boot_for_job(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse(result.status.splitlines())
     missed = []
     if result.ok or not any(WARN_MODULE in line for line in result.dirt):
         missed.append("a warning in the kernel log does not fail the run")
-    if PANIC_ON_WARN in appended(entry):
+    if PANIC_ON_WARN in list_boot_parameters(entry):
         # The kernel panics in the middle of the test.
         if result.exit_code is not None or not any("Kernel panic" in line for line in result.dirt):
             missed.append(f"a warning does not make a kernel panic despite {PANIC_ON_WARN}")
@@ -248,29 +259,29 @@ def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Boot a kernel with PROVE_RCU: it must report only the marker that is hit where RCU does not
-    watch."""
-    result = boot_and_run(entry, modules, out, outcome, "unwatched.sh")
+def check_unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    """Boot a kernel with PROVE_RCU, hit a marker where RCU is not watching, and check that RCU
+    reports only this marker."""
+    result = boot_for_job(entry, modules, out, outcome, "unwatched.sh")
     failed = ktap.parse(result.status.splitlines()).failed
     if failed == [UNWATCHED_TEST] and UNWATCHED_REPORT in result.console:
         return Tally(passed=1)
-    return Tally(failed=[f"RCU does not report a marker where it does not watch: {failed}"])
+    return Tally(failed=[f"no RCU report about a marker where RCU is not watching: {failed}"])
 
 
-def run(
+def build_boot_and_test(
     outcome: Outcome,
     out: Path,
     modules: Path | None = None,
     settings: Settings | None = None,
     lists: Sequence[list[str]] = (),
 ) -> None:
-    """Build, boot and test one kernel of kernels.txt; `out` gets the logs. Each of `lists` are
-    suites with a boot of their own; by default, all have one boot."""
+    """Build for one kernel, boot it and run the suites; the logs are written to `out`. Each list of
+    suites in `lists` has a boot of its own; without lists, all suites run in one boot."""
     entry = catalogue.find(outcome.kernel)
-    kernel = ensure(entry)
+    kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
-    outcome.qemu = emulator.choose(entry.qemu).version
+    outcome.qemu = emulator.choose_emulator(entry.qemu).version
     outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug else SLOW_SECONDS
     started = time.monotonic()
     try:
@@ -289,55 +300,59 @@ def build_and_test(
     settings: Settings,
     lists: Sequence[list[str]] = (),
 ) -> None:
-    """Build, check that a kernel warning is detected, and run the tests."""
-    outcome.suites["build"] = build(entry.name, modules, out / "build.log")
+    """Build for a kernel, check that a kernel warning is detected, and run the suites."""
+    outcome.suites["build"] = build_for_kernel(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         started = time.monotonic()
-        outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
+        outcome.suites["alarm"] = check_alarm(entry, modules, out / "alarm", outcome)
         usual = ALARM_DEBUG_SECONDS if entry.debug else ALARM_SECONDS
         pace = max(1.0, (time.monotonic() - started) / usual)
         if (modules / f"{UNWATCHED_MODULE}.ko").exists():
-            outcome.suites["unwatched"] = unwatched(entry, modules, out / "unwatched", outcome)
-        for share in halves() if entry.debug else lists or [[]]:
+            outcome.suites["unwatched"] = check_unwatched(
+                entry, modules, out / "unwatched", outcome
+            )
+        for share in split_guest_suites() if entry.debug else lists or [[]]:
             chosen = {**settings, "KMARKERS_SUITES": " ".join(share)} if share else settings
             log = out / f"boot-{share[0]}" if share else out / "boot"
-            result = boot_and_run(entry, modules, log, outcome, "check.sh", chosen, pace)
-            judge(result, outcome, chosen)
+            result = boot_for_job(entry, modules, log, outcome, "check.sh", chosen, pace)
+            add_boot_results(result, outcome, chosen)
 
 
-def halves() -> list[list[str]]:
-    """Return the suites of each boot of a debug kernel, which is so slow that it has four."""
-    cut = [(names, len(names) // 2) for names in registry.guest_lists()]
+def split_guest_suites() -> list[list[str]]:
+    """Return the suites for each of the four boots of a debug kernel; it is too slow for one
+    boot."""
+    cut = [(names, len(names) // 2) for names in registry.read_guest_suites()]
     return [part for names, half in cut for part in (names[:half], names[half:])]
 
 
-def judge(result: Result, outcome: Outcome, settings: Settings) -> None:
-    """Add the results of a boot to the outcome of its kernel; the settings name its suites."""
-    suites = ktap.by_suite(result.status.splitlines())
+def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> None:
+    """Add the results of a boot to the outcome of its kernel. The settings name the suites that
+    must have results."""
+    suites = ktap.parse_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
-    # If the guest did not end, its reason is reported instead.
+    # If the guest did not finish, report only the reason of that.
     if result.exit_code is not None:
-        least.check_suites(suites, outcome.kernel, wanted)
+        least.check_suite_counts(suites, outcome.kernel, wanted)
     for name, tally in suites.items():
         outcome.suites.setdefault(name, Tally()).add(tally)
     if not result.ok:
-        report(result)
-        # Failed tests are a sufficient reason.
+        print_failure(result)
+        # If tests failed, that is why the run failed: do not add another failure.
         if not (result.exit_code and outcome.tally.failed):
             outcome.fail("log", result.reason)
 
 
-def run_or_say(
+def run_kernel(
     name: str,
     out: Path,
     modules: Path | None = None,
     settings: Settings | None = None,
     lists: Sequence[list[str]] = (),
 ) -> Outcome:
-    """Do as run() does; an obstacle becomes a failed result."""
+    """Call build_boot_and_test(); record an exception of OBSTACLES as a failure."""
     outcome = Outcome(name)
     try:
-        run(outcome, out, modules, settings, lists)
+        build_boot_and_test(outcome, out, modules, settings, lists)
     except OBSTACLES as error:
-        outcome.fail("fetch" if outcome.qemu == "-" else "run", explain(error))
+        outcome.fail("fetch" if outcome.qemu == "-" else "run", explain_error(error))
     return outcome

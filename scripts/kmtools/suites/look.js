@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is wrong with the page as it is shown now: a list of sentences. Boxes are compared, and colours.
+// Returns the faults of the page as it is displayed now, as a list of sentences: elements
+// off-screen, overlapping text, small text, low contrast, table columns that scroll out of sight.
 () => {
 	const found = [];
 	const width = document.documentElement.clientWidth;
@@ -11,7 +12,7 @@
 	const all = (words) => [...document.querySelectorAll(words)].filter(seen);
 	const scrolls = (element) => element.closest(".scroll, pre");
 
-	// Nothing is off-screen, but for what can be scrolled to.
+	// No element may be off-screen, except inside a scrollable box.
 	if (document.documentElement.scrollWidth > width)
 		found.push(`off-screen: the page is ${document.documentElement.scrollWidth} wide`);
 	for (const element of all("body *")) {
@@ -22,7 +23,7 @@
 			found.push(`off-screen: ${say(element)} from ${box.left} to ${box.right}`);
 	}
 
-	// Text does not lie upon other text.
+	// Texts may not overlap.
 	const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 &&
 		Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2.5;
 	const compare = (elements, boxes) => {
@@ -50,7 +51,7 @@
 	const flat = blocks.filter((block) => !scrolls(block) || block.matches(".scroll, pre"));
 	compare(flat, flat.map((block) => block.getBoundingClientRect()));
 
-	// Contrast of text, also of that in figures.
+	// The contrast of text, also in figures, must be at least 4.5 (WCAG 2, AA).
 	const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
 	const light = ([r, g, b]) => [r, g, b].map((part) => part / 255)
 		.map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
@@ -75,7 +76,7 @@
 			found.push(`contrast: ${say(element)} has ${ratio.toFixed(2)}`);
 	}
 
-	// The first and the verdict column stay in sight where a table is scrolled.
+	// The first column and the verdict column must stay visible in a table that is scrolled.
 	for (const box of all(".scroll")) {
 		const few = box.querySelectorAll("thead th").length <= 4 &&
 			!box.querySelector("td:not(.n, .v), th[colspan]");

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the cost of sites when a module of many files is loaded and unloaded.
+"""Measures how much sites lengthen the load and unload of a module that consists of many files.
 
-A module with values and markers in each of its files is generated and built for a test kernel. A
-copy without its tables is the same module without sites. The test kernel loads and unloads both in
-turn. The ratio of the medians of load and unload together is judged. Most trace events of the
-module are added after the load and removed after the unload. The test kernel waits for that each
-time, and the wait is printed.
+A module with immediate values and markers in each of its files is generated and built for a test
+kernel. A copy without the tables of sites is the same module without sites. The guest loads and
+unloads the two in turn. The ratio of their median times (load plus unload) must be within LIMIT.
+Most trace events of the module are added asynchronously after the load, and removed after the
+unload. The guest waits for that each time, and the waiting times are printed, too.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import report
+from kmtools.lab.result import print_failure
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, judged
+from kmtools.runner.suite import Suite, make_tally
 from kmtools.suites import kernelsuite, testkernel
 from kmtools.suites.kernelsuite import JOBS, TESTS
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
+# The modules that the generated module needs, and the kinds and symbols of its tables.
 SERVERS = ("patcher", "immediate", "markers")
 KINDS = ("imv", "settable", "markers")
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
 MEASURED = re.compile(r"# (load|unload|events) (with|without): ([0-9.]+) ms")
+# The maximum ratio of the times with and without sites.
 LIMIT = 3.0
 TIMEOUT_SECONDS = 900.0
-MARKERS = 2  # of the sites of a file; each has a name of its own
+MARKERS = 2  # the number of sites of a file that are markers, each with a name of its own
 
 PART = """// SPDX-License-Identifier: GPL-2.0-only
 #include <kmarkers/marker.h>
@@ -84,8 +86,8 @@ MODULE_LICENSE("GPL");
 """
 
 
-def part(number: int, sites: int) -> str:
-    """Return the text of one file."""
+def format_source(number: int, sites: int) -> str:
+    """Return the text of the source file with this number."""
     lines = [
         f'\ttrace_mark(many_files_{number}_{i}, "number %d", number);'
         if i < MARKERS
@@ -95,11 +97,11 @@ def part(number: int, sites: int) -> str:
     return PART.format(part=number, sites="\n".join(lines))
 
 
-def generate(src: Path, files: int, sites: int) -> None:
-    """Write the sources of a module of `files` files with `sites` sites in all."""
+def write_sources(src: Path, files: int, sites: int) -> None:
+    """Write a Kbuild file and sources of a module: `files` files with `sites` sites in all."""
     src.mkdir(parents=True)
     for number in range(files):
-        (src / f"part_{number}.c").write_text(part(number, sites // files))
+        (src / f"part_{number}.c").write_text(format_source(number, sites // files))
     main = MAIN.format(
         prototypes="\n".join(f"int part_{number}(int number);" for number in range(files)),
         names="\n".join(f"\tpart_{number}," for number in range(files)),
@@ -109,8 +111,8 @@ def generate(src: Path, files: int, sites: int) -> None:
     (src / "Kbuild").write_text(f"obj-m := {NAME}.o\n{NAME}-y := {objects}\n")
 
 
-def build(kernel: str, files: int, sites: int) -> Path:
-    """Build the module, those that it needs, and its copy without tables."""
+def build_module(kernel: str, files: int, sites: int) -> Path:
+    """Build the generated module and the modules it needs, and make the copy without tables."""
     tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
     shutil.rmtree(tree, ignore_errors=True)
     for shared in ("include", "base"):
@@ -124,7 +126,7 @@ def build(kernel: str, files: int, sites: int) -> Path:
         f"export KMARKERS ?= $(KBUILD_EXTMOD)\nobj-m := {directories}\n"
         "subdir-ccflags-y := -I$(KMARKERS)/include -g0\n"
     )
-    generate(tree / "many", files, sites)
+    write_sources(tree / "many", files, sites)
     if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):
         raise UnableError(f"the module of {files} files cannot be built; see {WORK}/build.log")
     without = modules / f"{NAME}.without.ko"
@@ -141,8 +143,8 @@ def build(kernel: str, files: int, sites: int) -> Path:
     return modules
 
 
-def medians(lines: Iterable[str]) -> dict[str, float]:
-    """Return the median of each kind of measurement in milliseconds."""
+def compute_medians(lines: Iterable[str]) -> dict[str, float]:
+    """Return the median in milliseconds of each kind of measurement in the guest's output."""
     found: dict[str, list[float]] = {}
     for line in lines:
         if match := MEASURED.fullmatch(line.strip()):
@@ -150,8 +152,8 @@ def medians(lines: Iterable[str]) -> dict[str, float]:
     return {kind: statistics.median(times) for kind, times in found.items()}
 
 
-def judge(times: dict[str, float]) -> bool:
-    """Print the ratios; return whether that of load and unload together is within LIMIT."""
+def judge_times(times: dict[str, float]) -> bool:
+    """Print the ratios of times; return True if that of load plus unload is within LIMIT."""
     for way in ("with", "without"):
         times[f"together {way}"] = times[f"load {way}"] + times[f"unload {way}"]
     for what in ("load", "unload", "together"):
@@ -164,35 +166,35 @@ def judge(times: dict[str, float]) -> bool:
     return times["together with"] / times["together without"] <= LIMIT
 
 
-def run(kernel: str, files: int, sites: int, turns: int) -> bool:
-    """Build, boot and judge."""
-    kernels.ensure(catalogue.find(kernel))
+def measure_module(kernel: str, files: int, sites: int, turns: int) -> bool:
+    """Build the modules, boot a kernel that loads them, and judge the times."""
+    kernels.ensure_kernel(catalogue.find(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
     request = Request(
         kernel=kernel,
         job=JOBS / "manyfiles.sh",
         out=WORK / f"boot-{kernel}",
-        modules=build(kernel, files, sites),
+        modules=build_module(kernel, files, sites),
         additions=[(TESTS, "/tests")],
         settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
         timeout=TIMEOUT_SECONDS,
     )
     result = boot(request)
     if not result.ok:
-        report(result)
+        print_failure(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
     print(f"tier vm, {kernel}, {files} files, {sites} sites")
-    return judge(medians(result.status.splitlines()))
+    return judge_times(compute_medians(result.status.splitlines()))
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of a module of many files."""
-    kernel = testkernel.kernel_of(ask)
+    """Return the suite that loads a module of many files."""
+    kernel = testkernel.choose_kernel(ask)
     numbers = [ask.number(*one) for one in (("files", 500), ("sites", 10000), ("turns", 7))]
-    what = f"what the sites of a module of {numbers[0]} files cost at load"
+    what = f"the load and unload time of a module of {numbers[0]} files with sites"
 
     def judge_it(_: Path) -> Tally:
-        return judged(run(kernel, *numbers), "the sites cost too much")
+        return make_tally(measure_module(kernel, *numbers), "the sites cost too much")
 
-    why = kernelsuite.obstacle(kernel)
+    why = kernelsuite.make_boot_check(kernel)
     return [Suite("many-files", judge_it, what, why, 120, modules=kernel, loud=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the tests inside the kernels of kernels.txt, and keeps the results in build/matrix/.
+"""Runs the suites in the kernels of kernels.txt, and stores the results in build/matrix/.
 
 `kmarkers publish kernels` writes them to Documentation/kernels.md; see kernelpage.py.
 """
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from kmtools.base.text import aligned
+from kmtools.base.text import align_table
 from kmtools.runner import registry
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
@@ -22,17 +22,17 @@ from kmtools.suites.kernelpage import Kept
 from kmtools.suites.kernelsuite import Outcome
 
 USUAL_SECONDS = 240.0
-# The suites that another kernel can break. The order of loading modules does not depend on the
-# kernel.
+# The suites that run in kernels with the role "gates". `orders` is not among them: the order of
+# loading modules does not depend on the kernel.
 GATE_SUITES = [
-    row.name for row in registry.guest_rows() if "short" in row.sets and row.name != "orders"
+    row.name for row in registry.make_guest_rows() if "short" in row.sets and row.name != "orders"
 ]
-# Short storms and small samples: long ones are run by the default kernel, and by the matrix.
+# Short stress tests and small samples; the suite `matrix` and the default kernel run long ones.
 GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SUITES)}
 
 
-def cell(tally: Tally | None) -> str:
-    """Return one suite's results in a few characters."""
+def format_counts(tally: Tally | None) -> str:
+    """Return the numbers of passed, failed and skipped tests of a suite as text."""
     if tally is None:
         return "-"
     parts = [str(tally.passed)]
@@ -43,8 +43,8 @@ def cell(tally: Tally | None) -> str:
     return ", ".join(parts)
 
 
-def rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
-    """Return the table with its head: one line per kernel, one column per suite."""
+def format_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
+    """Return the table with its heading: one row for each kernel, one column for each suite."""
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.suites))
     table = [
         ["kernel", "version", "QEMU", *names, "passed", "failed", "skipped", "seconds", "retries"]
@@ -55,7 +55,7 @@ def rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
         table.append(
             [
                 *(one.kernel, one.version, short_version(one.qemu)),
-                *(cell(one.suites.get(name)) for name in names),
+                *(format_counts(one.suites.get(name)) for name in names),
                 *(str(number) for number in numbers),
                 *(f"{one.seconds:.0f}", str(len(one.retries))),
             ]
@@ -64,71 +64,76 @@ def rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
 
 
 def short_version(qemu: str) -> str:
-    """Return the number from QEMU's description of its version."""
+    """Return the version number in the output of `qemu --version`."""
     match = re.search(r"version ([0-9.]+)", qemu)
     return match[1] if match else qemu
 
 
-def notes(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return a line for every failure, skip, retry and slow kernel."""
+def list_notes(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return a line for each failure, skipped test, repeated boot and slow kernel."""
     lines = []
     for one in outcomes:
         for suite, tally in one.suites.items():
             lines += [f"FAILED {one.kernel} {suite}: {why}" for why in tally.failed]
             lines += [f"SKIP {one.kernel} {suite}: {why}" for why in tally.skipped]
         lines += [
-            f"RETRIED {one.kernel}: the emulator was at fault, not our code: {why}"
+            f"RETRIED {one.kernel}: fault of the emulator, not of kmarkers: {why}"
             for why in one.retries
         ]
         if one.short:
-            lines.append(f"SHORT {one.kernel}: the storms were short")
+            lines.append(f"SHORT {one.kernel}: the stress tests were short")
         if one.seconds > one.may_take:
             lines.append(f"SLOW {one.kernel}: slower than {one.may_take / 60:g} minutes")
     return lines
 
 
 def total_time(outcomes: Sequence[Outcome]) -> str:
-    """Return the time of all rows together, as a sentence."""
+    """Return a sentence with the total time of all kernels."""
     seconds = sum(one.seconds for one in outcomes)
     return f"Building, booting and testing took {seconds:.0f} s in all."
 
 
-def as_text(outcomes: Sequence[Outcome]) -> str:
-    """Return the table for a terminal."""
-    return "\n".join([*aligned(rows(outcomes)), total_time(outcomes), *notes(outcomes)]) + "\n"
+def format_table(outcomes: Sequence[Outcome]) -> str:
+    """Return the table and the notes below it as plain text."""
+    return (
+        "\n".join(
+            [*align_table(format_rows(outcomes)), total_time(outcomes), *list_notes(outcomes)]
+        )
+        + "\n"
+    )
 
 
-def keep(outcome: Outcome) -> None:
-    """Keep the results of a kernel for the page."""
+def keep_outcome(outcome: Outcome) -> None:
+    """Store the results of a kernel for Documentation/kernels.md."""
     suites = outcome.suites
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    kernelpage.keep(
+    kernelpage.keep_results(
         Kept(
             outcome.kernel, outcome.version, short_version(outcome.qemu), today,
-            kernelpage.commit(), suites,
+            kernelpage.describe_commit(), suites,
         )
     )  # fmt: skip
 
 
-def in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
-    """Build for a kernel and run tests inside it: if `keeps` is set, all suites in two boots, whose
-    results are kept; else the gate suites in one boot."""
+def run_in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
+    """Build for a kernel and run suites in it: with `keeps`, all suites in two boots, and store
+    their results; else GATE_SUITES in one boot."""
     settings = None if keeps else GATE_SETTINGS
-    # A single boot for all suites would exceed the time limit of a guest if other programs run in
-    # parallel.
-    lists = registry.guest_lists() if keeps else ()
-    outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings, lists=lists)
+    # All suites in one boot would exceed the time limit if other programs run in parallel.
+    lists = registry.read_guest_suites() if keeps else ()
+    outcome = kernelsuite.run_kernel(kernel, log.with_suffix(""), settings=settings, lists=lists)
     if keeps:
-        keep(outcome)
-    log.write_text(as_text([outcome]))
-    kernelsuite.tell_retries(outcome.retries)
+        keep_outcome(outcome)
+    log.write_text(format_table([outcome]))
+    kernelsuite.print_retries(outcome.retries)
     return outcome.tally
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel: the named one, the gating ones, or all of a kind."""
-    listed = kernelpage.listed()
-    default = testkernel.kernel_of(ask)
+    """Return a suite for each kernel: the named kernel, those with the role "gates", all stock
+    kernels, or all debug kernels."""
+    listed = kernelpage.list_kernels()
+    default = testkernel.choose_kernel(ask)
     chosen: dict[str, bool] = {}
     if "gates" in names:
         gates = [one.name for one in listed if one.role == "gates" and one.name != default]
@@ -140,9 +145,9 @@ def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
     return [
         Suite(
             f"kernel-{kernel}",
-            partial(in_kernel, kernel, keeps),
-            f"every module and file inside kernel {kernel}",
-            kernelsuite.obstacle(kernel),
+            partial(run_in_kernel, kernel, keeps),
+            f"the suites in kernel {kernel}",
+            kernelsuite.make_boot_check(kernel),
             USUAL_SECONDS,
         )
         for kernel, keeps in chosen.items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Uses tracefs at random, while modules with markers, SDT probes and functions are loaded and
-unloaded.
+"""Stress test: processes read and write tracefs files at random, while modules with markers, SDT
+probes and recorded functions are loaded and unloaded.
 
-Freed memory is poisoned in this boot, and the kernel reports writes to it. The seed is printed: it
-determines the commands of each user, but not the interleaving of different users.
+The kernel poisons freed memory (slub_debug=FPZU) and reports writes to it. The seed is printed: it
+determines the commands of each process, but not the interleaving of different processes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
+# The duration of the suites `monkey` and `soak-users`.
 SECONDS, SHORT_SECONDS = 600, 60
-# The kernels of the weekly set, unless one is named.
+# The kernels of the suite `monkey`, unless a kernel is named.
 KERNELS = ("6.1", "6.12", "7.2")
-# The time limit of boot and shutdown, in addition to the commands, on a busy machine.
+# The part of the time limit for boot and shutdown, on a busy machine.
 AROUND_SECONDS = 900.0
 # The memory of the guest in MB.
 MEMORY = 1536
 
 
-def run(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
+def run_monkey(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
     """Boot a kernel in which freed memory is poisoned, and run the job monkey.sh in it."""
     request = Request(
         kernel=kernel,
@@ -41,30 +42,30 @@ def run(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
         timeout=2 * seconds + AROUND_SECONDS,
         memory=MEMORY,
     )
-    return kernelsuite.run_alone(request, log)
+    return kernelsuite.run_job(request, log)
 
 
-def suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
-    """Return the suite of a kernel."""
+def make_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
+    """Return a suite that runs the job in a kernel."""
     return Suite(
         f"{name}-{kernel}",
-        partial(run, kernel, seconds, seed),
-        f"users of tracefs at random for {seconds} s, seed {seed}",
-        kernelsuite.obstacle(kernel),
+        partial(run_monkey, kernel, seconds, seed),
+        f"random use of tracefs for {seconds} s, seed {seed}",
+        kernelsuite.make_boot_check(kernel),
         seconds + 60,
         modules=kernel,
     )
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names; the default seed is the current time."""
+    """Return the suites with these names; the default seed is the current time."""
     seed = ask.number("seed", int(time.time()))
-    default = testkernel.kernel_of(ask)
+    default = testkernel.choose_kernel(ask)
     found = []
     if "monkey" in names:
         seconds = ask.number("seconds", SECONDS)
         kernels = (default,) if ask.named else KERNELS
-        found += [suite(kernel, "monkey", seconds, seed) for kernel in kernels]
+        found += [make_suite(kernel, "monkey", seconds, seed) for kernel in kernels]
     if "soak-users" in names:
-        found.append(suite(default, "soak-users", SHORT_SECONDS, seed))
+        found.append(make_suite(default, "soak-users", SHORT_SECONDS, seed))
     return found

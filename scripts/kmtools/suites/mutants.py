@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Breaks the code on purpose, and checks that a test fails.
+"""Mutation tests: inserts a fault into the code, and checks that a test fails.
 
-Each mutant of tests/mutants/ changes a copy of the sources, which is built and tested. The tests
-that the mutant names must pass without the change, and one of them must fail with it. A crash and
-a hang are failures too. The model checker can check the same fault, because a real CPU may work
-in spite of a fault. Logs are kept in build/mutants/.
+Each mutant of tests/mutants/ is a change of a copy of the sources, which is built and tested. The
+tests that the mutant names must pass without the change, and at least one must fail with it. A
+crash or a hang counts as a failure. The model checker can check the same fault, because a real CPU
+may work in spite of it. Logs are stored in build/mutants/.
 
-tests/mutants/ has a file for each module, with a section for each file that is broken: "--- FILE".
-A mutant is "@@ NAME: what is broken", then a line that says where its tests run and which they are.
-It begins with "user", "sanitized", "kernel" (with suites of tests/vm/suites, if the tests are no C
-cases) or "tools" (tests/tools). Behind ": " are the tests of which one must fail, and after ";
-model " the variant of tests/model that is broken in the same way. The change follows as in a diff,
-without line numbers; "..." is between its places. The old lines must occur in the file exactly
-once; else the code has changed, and the mutant must be rewritten.
+tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
+mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "GROUND: TESTS": GROUND is
+where the tests run, "user", "sanitized", "kernel" (followed by suites of tests/vm/suites, if TESTS
+are not C test cases) or "tools" (tests/tools). TESTS are those of which one must fail. "; model
+VARIANT" may follow, the variant of tests/model with the same fault. Then comes the change in the
+form of a diff, without line numbers; "..." separates its hunks. The old lines must occur in the
+source exactly once; otherwise the code has changed, and the mutant must be rewritten.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
-from kmtools.lab.build import build_modules, strip_copies
+from kmtools.lab.build import build_modules, make_stripped_copies
 from kmtools.lab.machine import Request
-from kmtools.lab.userspace import make
+from kmtools.lab.userspace import build_make_command
 from kmtools.runner import ktap
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
@@ -50,18 +50,20 @@ TREE = SCRATCH / "tree"
 PARTS = (
     *("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules", "native"),
     *("include", "tests", "Kbuild", "kmarkers.mk", "entry.mk", "examples"),
-    # Files that the tests of the tools read.
+    # Files that tests/tools reads.
     *("scripts", "results", "pyproject.toml", "kernels.txt"),
 )
+# The number of batches of a stress test, and time limits for a test in user space and tests/tools.
 BATCHES = 5000
 HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
-# A guest that hangs is ended much earlier. A slow guest must not count as a caught mutant.
+# The time limit of a boot. It is long, so that a slow guest does not count as a detected mutant; a
+# guest that hangs is ended much earlier.
 BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
 class MutantError(UnableError):
-    """The mutant could not be made, built or run."""
+    """The change of a mutant cannot be applied, or the changed code cannot be built or run."""
 
 
 class Ground(Enum):
@@ -75,10 +77,10 @@ class Ground(Enum):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutant: old and new lines of a file, and the tests of which one must fail.
+    """One mutant: old and new lines of a source file, and the tests of which one must fail.
 
-    `model` names the variant of tests/model/variants.py with the same fault. `suites` names the
-    files of tests/vm/suites that run the tests, if these are not C cases.
+    `model` is the variant of tests/model/variants.py with the same fault. `suites` are the suites
+    of tests/vm/suites that run the tests, if these are not C test cases.
     """
 
     name: str
@@ -91,8 +93,9 @@ class Mutant:
     suites: Sequence[str] = ()
 
 
-def read(text: str, table: str = "") -> Iterator[Mutant]:
-    """Yield every mutant of a table; its name is for errors."""
+def parse_table(text: str, table: str = "") -> Iterator[Mutant]:
+    """Parse the text of a file of tests/mutants; yield its mutants. `table` is its name, for
+    errors."""
     for section in re.split(r"^--- ", text, flags=re.M)[1:]:
         file, _, rest = section.partition("\n")
         for mutant in re.split(r"^@@ ", rest, flags=re.M)[1:]:
@@ -102,26 +105,28 @@ def read(text: str, table: str = "") -> Iterator[Mutant]:
             name, what, ground, suites, tests, model = head.groups(default="")
             hunks = re.split(r"^\.\.\.\n", mutant[head.end() :].rstrip("\n") + "\n", flags=re.M)
             yield Mutant(
-                *(name, what, file, [edit(hunk) for hunk in hunks], re.split(r",\s+", tests)),
+                *(name, what, file, [parse_hunk(hunk) for hunk in hunks], re.split(r",\s+", tests)),
                 *(Ground(ground), model, suites.split()),
             )
 
 
-def edit(hunk: str) -> tuple[str, str]:
-    """Return the old lines of a hunk, and the new ones."""
+def parse_hunk(hunk: str) -> tuple[str, str]:
+    """Return the old and the new lines of a hunk."""
     lines = hunk.splitlines(keepends=True)
     old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
     return old, new
 
 
 ALL_MUTANTS = tuple(
-    mutant for table in TABLES for mutant in read(table.read_text(encoding="utf-8"), table.name)
+    mutant
+    for table in TABLES
+    for mutant in parse_table(table.read_text(encoding="utf-8"), table.name)
 )
 
 
 @dataclass
 class Verdict:
-    """The result of a mutant: the tests that failed, and how."""
+    """The result of a mutant: the tests that failed, each with the kind of failure."""
 
     mutant: Mutant
     caught: list[str] = field(default_factory=list)
@@ -129,12 +134,12 @@ class Verdict:
 
     @property
     def survived(self) -> bool:
-        """True if no test of the code failed."""
+        """True if no test failed, so that the tests do not detect the fault."""
         return not self.caught
 
 
 def copy_sources() -> None:
-    """Copy the sources anew, and remove everything that an earlier run built from mutants."""
+    """Remove the files of an earlier run, and copy the sources."""
     shutil.rmtree(SCRATCH, ignore_errors=True)
     TREE.mkdir(parents=True)
     leave_out = shutil.ignore_patterns(
@@ -148,8 +153,9 @@ def copy_sources() -> None:
             shutil.copy2(source, TREE / part)
 
 
-def broken(mutant: Mutant, text: str) -> str:
-    """Return the text with the change made, or raise MutantError."""
+def apply_mutant(mutant: Mutant, text: str) -> str:
+    """Return the text of a source with a mutant's change applied; raise MutantError if that
+    fails."""
     places = []
     for old, new in mutant.edits:
         found = list(re.finditer(f"^{re.escape(old)}", text, re.M))
@@ -161,24 +167,27 @@ def broken(mutant: Mutant, text: str) -> str:
     return text
 
 
-def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
-    """Run a command with its output in a log; return its exit code, or None if it hangs."""
+def run_command(words: Sequence[object], log: Path, seconds: float) -> int | None:
+    """Run a command with output to a log; return its exit code, or None after the time limit."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        return processes.run(words, log, seconds=seconds)
+        return processes.run_program(words, log, seconds=seconds)
     return None
 
 
 def build_user(ground: Ground, log: Path) -> Path:
-    """Build the test program of the tree; return its path."""
+    """Build the test program from the changed sources; return its path."""
     out = SCRATCH / ground.name.lower()
     flags = SANITIZE if ground is Ground.SANITIZED else ""
-    if exit_code(make(out / "test", out=out, extra=flags, tree=TREE), log, 600.0) != 0:
+    if (
+        run_command(build_make_command(out / "test", out=out, extra=flags, tree=TREE), log, 600.0)
+        != 0
+    ):
         raise MutantError(f"does not build; see {log}")
     return out / "test"
 
 
-def how(code: int | None, failed: Iterable[str]) -> str:
-    """Return a text that says how a run of one test failed; empty if it passed."""
+def describe_failure(code: int | None, failed: Iterable[str]) -> str:
+    """Return the kind of failure of a test, such as a signal name; empty if it passed."""
     if code is None:
         return "hangs"
     if code < 0:
@@ -189,58 +198,59 @@ def how(code: int | None, failed: Iterable[str]) -> str:
 
 
 def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
-    """Run the named tests in user space; return those that fail, and how."""
+    """Run a mutant's tests in user space; return those that fail, with the kind of failure."""
     program = build_user(ground, log)
     caught = []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
         one.unlink(missing_ok=True)
-        code = exit_code([program, BATCHES, test], one, HANG_SECONDS)
+        code = run_command([program, BATCHES, test], one, HANG_SECONDS)
         lines = one.read_text(errors="replace").splitlines()
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise MutantError(f"{test} is skipped on this machine")
         if "1..0" in lines:
             raise MutantError(f"there is no test {test}")
-        if reason := how(code, ktap.parse(lines).failed if code is not None else []):
+        if reason := describe_failure(code, ktap.parse(lines).failed if code is not None else []):
             caught.append(f"{test} {reason}")
     return caught
 
 
 def run_tools(mutant: Mutant, log: Path) -> list[str]:
-    """Run the named tests of tests/tools; return those that fail, and how."""
+    """Run a mutant's tests in tests/tools; return those that fail, with the kind of failure."""
     caught = []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test.replace(':', '-')}.log")
         one.unlink(missing_ok=True)
-        # No bytecode or cache of the unchanged code may be used for the mutant.
+        # Do not use bytecode or caches of the unchanged code.
         words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         place = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
-        code = exit_code([sys.executable, *words, *place], one, TOOLS_SECONDS)
+        code = run_command([sys.executable, *words, *place], one, TOOLS_SECONDS)
         if code == 0 and re.search(r"\d skipped", one.read_text()):
             raise MutantError(f"{test} is skipped on this machine")
         if code not in (0, 1, None):
             raise MutantError(f"{test} cannot be run, see {one}")
-        if reason := how(code, ["it"] if code == 1 else []):
+        if reason := describe_failure(code, ["it"] if code == 1 else []):
             caught.append(f"{test} {reason}")
     return caught
 
 
-def programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
-    """Return the program that the suites of the benchmarks run, built from the tree."""
+def build_programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
+    """Build the program that the suites of the benchmarks run in the guest; return it as an
+    addition."""
     if not {"bench", "packets"} & {*mutant.suites}:
         return []
     out = SCRATCH / "guest"
-    if exit_code(make(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
+    if run_command(build_make_command(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
         raise MutantError(f"does not build; see {log}")
     return [(out / "kmlive", "/kmlive")]
 
 
 def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run the named tests in a test kernel; return those that fail, and how."""
+    """Run a mutant's tests in a test kernel; return those that fail, with the kind of failure."""
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"does not build for {kernel}")
-    strip_copies(modules, "example_client")
+    make_stripped_copies(modules, "example_client")
     cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
         kernel=kernel,
@@ -249,23 +259,23 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         modules=modules,
         additions=[
             (TREE / "tests" / "vm", "/tests"),
-            *programs(mutant, log),
+            *build_programs(mutant, log),
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
-        # Only a kernel with full preemption preempts a task inside a run.
+        # Other kernels do not preempt a task while it executes instructions that are being patched.
         append="preempt=full",
         timeout=BOOT_SECONDS,
     )
     retries: list[str] = []
-    result = kernelsuite.boot_patiently(request, retries)
-    kernelsuite.tell_retries(retries)
+    result = kernelsuite.boot_with_retries(request, retries)
+    kernelsuite.print_retries(retries)
     said = result.status.splitlines()
     log.write_text(result.status)
     failed = ktap.parse(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
-        # The first test without a result was running.
+        # The guest crashed or hung in the first test that has no result.
         names = [*cases, *mutant.tests]
         running = next((name for name in names if not any(name in line for line in said)), "")
         how_it_ended = "crashes" if result.dirt else "hangs"
@@ -276,7 +286,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 
 
 def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run the named tests against the present tree."""
+    """Run a mutant's tests on the present copy of the sources."""
     log.unlink(missing_ok=True)
     if mutant.ground is Ground.KERNEL:
         return run_kernel(mutant, kernel, log)
@@ -286,10 +296,10 @@ def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 
 
 def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
-    """Change the tree, run the tests, and restore the tree."""
+    """Apply a mutant's change to the copy of the sources, run its tests, and undo the change."""
     path = TREE / mutant.file
     sound = path.read_text(encoding="utf-8")
-    path.write_text(broken(mutant, sound), encoding="utf-8")
+    path.write_text(apply_mutant(mutant, sound), encoding="utf-8")
     try:
         return Verdict(mutant, run_tests(mutant, kernel, SCRATCH / f"{mutant.name}.log"))
     finally:
@@ -297,9 +307,10 @@ def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
 
 
 def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
-    """Check that every mutant can be made, and that all tests pass with the unchanged code."""
+    """Check that each mutant can be applied, and that all its tests pass with the unchanged
+    code."""
     for mutant in mutants:
-        broken(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
+        apply_mutant(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
     for ground in Ground:
         of_ground = [mutant for mutant in mutants if mutant.ground is ground]
         if not of_ground:
@@ -312,20 +323,21 @@ def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
             raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
 
-def ask_model(mutant: Mutant) -> str:
-    """Return the model checker's verdict on the same fault; empty if the checker is not run."""
+def run_model_checker(mutant: Mutant) -> str:
+    """Run the model checker on the variant with the same fault; return its verdict, empty if the
+    mutant has no variant or spin is missing."""
     script = TREE / "tests" / "model" / "run.py"
     if not mutant.model or not script.is_file() or not shutil.which("spin"):
         return ""
-    done = processes.captured([sys.executable, script, mutant.model])
+    done = processes.capture_output([sys.executable, script, mutant.model])
     (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
     lines = [line.split() for line in done.stdout.splitlines()]
     found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
     return ", ".join(f"{ground} {end}" for ground, end in found.items() if end != "holds")
 
 
-def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
-    """Run every mutant, and print each row as soon as its verdict is known."""
+def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
+    """Run mutants, and print a row for each one as soon as it is finished."""
     copy_sources()
     check_sound(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
@@ -333,7 +345,7 @@ def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Ve
     for mutant in mutants:
         verdict = run_mutant(mutant, kernel)
         if with_model:
-            verdict.by_model = ask_model(mutant)
+            verdict.by_model = run_model_checker(mutant)
         caught = ", ".join(verdict.caught) or "SURVIVES"
         print(f"{mutant.name:25} {mutant.what:56} {caught}", flush=True)
         if verdict.by_model:
@@ -342,8 +354,8 @@ def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Ve
     return verdicts
 
 
-def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
-    """Return the chosen mutants; raise MutantError for an unknown name."""
+def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
+    """Return the mutants with these names, or all; raise MutantError for an unknown name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
@@ -356,15 +368,15 @@ def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the requested mutants."""
-    wanted = chosen(ask.words("mutants"), ask.flag("no_kernel"))
-    kernel = testkernel.kernel_of(ask)
+    """Return the suite that runs the requested mutants."""
+    wanted = select_mutants(ask.words("mutants"), ask.flag("no_kernel"))
+    kernel = testkernel.choose_kernel(ask)
 
     def run(_: Path) -> Tally:
-        survived = [v for v in run_all(wanted, kernel, ask.flag("model")) if v.survived]
+        survived = [v for v in run_mutants(wanted, kernel, ask.flag("model")) if v.survived]
         return Tally(
             len(wanted) - len(survived), [f"{one.mutant.name} survives" for one in survived]
         )
 
-    what = f"{len(wanted)} ways to break the code, each noticed by a test"
+    what = f"{len(wanted)} inserted faults, each detected by a test"
     return [Suite("mutants", run, what, usual=25.0 * len(wanted), loud=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the C cases in user space: without a sanitizer, and under three sanitizers."""
+"""Runs the C test cases in user space: without a sanitizer, and under three sanitizers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.paths import ROOT
 from kmtools.lab import userspace
-from kmtools.lab.userspace import obstacle
+from kmtools.lab.userspace import find_compiler_obstacle
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, run_ktap
@@ -20,25 +20,26 @@ from kmtools.suites.fuzz import TARGETS
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
 COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_FEW_LAYOUTS"
+# The number of instructions that are compared with the CPU, and of random inputs for a fuzz target.
 COMPARISONS = 100_000
 INPUTS = 3_000
-# The number of batches of long storms; one storm applies ten times as many, a million.
+# The number of patch batches of a long stress test (storm); STORM applies ten times as many.
 LONG_BATCHES = 100_000
 LONG_COMPARISONS = 10_000_000
 STORM = "patcher_storm_of_kinds"
 STORM_SECONDS = 10
 LONG_STORM_SECONDS = 600
-# The tests fork, and the children start threads.
+# ThreadSanitizer must accept that tests fork and the children start threads.
 OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to build everything.
+    """A build of the test programs, without a sanitizer or with one.
 
-    `batches` sets the length of every storm, and `short` the length of short storms. STORM runs for
-    at least `seconds` if storms are long. `usual` is the time of the suite in seconds on 2 idle
-    cores, with short storms and with long ones.
+    `batches` is the number of patch batches of a stress test, `short` that in the short form. In
+    the long form, the test STORM must run for at least `seconds`. `usual` is the time of the suite
+    in seconds on 2 idle cores, in the short and in the long form.
     """
 
     name: str
@@ -58,43 +59,45 @@ VARIANTS = (
 )
 
 
-def program(words: list[object], what: str, log: Path) -> Tally:
-    """Run a program whose exit code alone is its result."""
-    if processes.run(words, log, OPTIONS):
+def run_by_exit_code(words: list[object], what: str, log: Path) -> Tally:
+    """Run a program that passes if its exit code is 0; `what` names the failure."""
+    if processes.run_program(words, log, OPTIONS):
         return Tally(failed=[what])
     return Tally(passed=1)
 
 
-def too_short(said: str, seconds: int) -> bool:
-    """Return whether STORM ended too early, by the output of the tests."""
+def ended_early(said: str, seconds: int) -> bool:
+    """Return True if the output of the tests shows that STORM ran less than `seconds`."""
     if f" {STORM} # SKIP" in said:
         return False
     took = re.search(rf"^# {STORM}: ([0-9.]+) s$", said, re.MULTILINE)
     return not took or float(took[1]) < seconds
 
 
-def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
-    """Return the function that runs the suite of one variant."""
+def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
+    """Return a function that builds and runs the tests of a variant."""
 
     def run(log: Path) -> Tally:
         flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
         programs = [variant.out / name for name in ("test", "flight", "emulate")]
-        if processes.run(userspace.make(*programs, out=variant.out, extra=flags), log):
+        if processes.run_program(
+            userspace.build_make_command(*programs, out=variant.out, extra=flags), log
+        ):
             return Tally(failed=[f"building for user space: see {log}"])
-        # Address randomisation is off, because a program at a random address may overlap
-        # ThreadSanitizer's shadow memory.
+        # Disable address space randomisation: a program at a random address may overlap the shadow
+        # memory of ThreadSanitizer.
         prefix = ["setarch", "-R"] if "thread" in variant.flags else []
-        if prefix and processes.captured([*prefix, "true"]).returncode:
+        if prefix and processes.capture_output([*prefix, "true"]).returncode:
             prefix = []
         words = [*prefix, variant.out / "test", variant.batches, "", variant.seconds]
         tally = run_ktap(words, log, OPTIONS)
         if not tally.passed:
             return tally
-        if too_short(log.read_text(errors="replace"), variant.seconds):
+        if ended_early(log.read_text(errors="replace"), variant.seconds):
             tally.failed.append(f"{STORM} ended before {variant.seconds} s")
-        tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log))
-        # The emulator is tested in one variant only: its code is the same in all, and its sandbox
-        # needs 4 GiB of address space.
+        tally.add(run_by_exit_code([*prefix, variant.out / "flight"], "flight: wrong phase", log))
+        # The instruction emulator is tested in one variant only: its code is the same in all, and
+        # its sandbox needs 4 GiB of address space.
         if not variant.flags:
             tally.add(run_ktap([variant.out / "emulate", comparisons], log))
         return tally
@@ -102,43 +105,52 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
     return run
 
 
-def replay(log: Path) -> Tally:
-    """Run the fuzz targets on random inputs, without a fuzzer."""
+def run_fuzz_targets(log: Path) -> Tally:
+    """Build the fuzz targets with sanitizers, and run them on random inputs, without libFuzzer."""
     out = SANITIZED / "fuzz"
     flags = f"-fsanitize=address,undefined {COMMON_FLAGS}"
-    if processes.run(userspace.make("fuzz", out=out, extra=flags), log):
+    if processes.run_program(userspace.build_make_command("fuzz", out=out, extra=flags), log):
         return Tally(failed=[f"building the fuzz targets: see {log}"])
     total = Tally()
     for target in TARGETS:
         words = [out / f"fuzz-{target}", INPUTS]
-        total.add(program(words, f"fuzz-{target}", log))
+        total.add(run_by_exit_code(words, f"fuzz-{target}", log))
     return total
 
 
-def suites(full: bool = True) -> list[Suite]:
-    """Return all variants as suites, with long storms or with short ones."""
+def make_native_suites(full: bool = True) -> list[Suite]:
+    """Return a suite for each variant, in the long form or in the short form."""
     short = [replace(one, batches=one.short, seconds=0) for one in VARIANTS]
     found = [
         Suite(
             variant.name,
-            run_variant(variant, COMPARISONS),
-            f"every case in user space, {variant.flags or 'without a sanitizer'}",
-            obstacle,
+            make_variant_run(variant, COMPARISONS),
+            f"the C test cases in user space, {variant.flags or 'without a sanitizer'}",
+            find_compiler_obstacle,
             variant.usual[full],
         )
         for variant in (VARIANTS if full else short)
     ]
-    what = "parsers and tables on random inputs"
-    return [*found, Suite("native-replay", replay, what, obstacle, 4)]
+    what = "the fuzz targets on random inputs"
+    return [*found, Suite("native-replay", run_fuzz_targets, what, find_compiler_obstacle, 4)]
 
 
-def long_suites() -> list[Suite]:
-    """Return a suite of a million batches and ten million comparisons, without a sanitizer."""
+def make_long_suites() -> list[Suite]:
+    """Return the suite with the longest stress tests: a million patch batches, ten million compared
+    instructions."""
     variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
-    run = run_variant(variant, LONG_COMPARISONS)
-    return [Suite(variant.name, run, "a million batches in ten minutes", obstacle, 660)]
+    run = make_variant_run(variant, LONG_COMPARISONS)
+    return [
+        Suite(
+            variant.name, run, "a million patch batches in ten minutes", find_compiler_obstacle, 660
+        )
+    ]
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of tests in user space."""
-    return [one for one in [*suites(ask.form != "short"), *long_suites()] if one.name in names]
+    """Return the suites with these names."""
+    return [
+        one
+        for one in [*make_native_suites(ask.form != "short"), *make_long_suites()]
+        if one.name in names
+    ]

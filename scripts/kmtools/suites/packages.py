@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Installs the Debian packages in bare systems, and boots the kernels of these systems with the
-modules.
+"""Tests the Debian packages: installs them in minimal Debian systems, and loads the modules built
+there in test kernels.
 
-In a bare root tests/packages/root.sh installs, upgrades and removes the packages as users do; a
-later version is built from the same sources. The modules that DKMS built there are booted in the
-kernel of the same Debian three times: without Secure Boot, with firmware that has DKMS's key, and
-with a kernel that demands signatures and lacks that key. Modules that DKMS built for a kernel
-installed later are booted in that kernel.
+In a root (a minimal system) tests/packages/root.sh installs, upgrades and removes the packages; the
+later version is built from the same sources. The modules that DKMS built there are loaded in three
+boots of the kernel of the same Debian release: without Secure Boot, with firmware that has DKMS's
+key, and with a kernel that requires signatures and lacks this key. Another boot loads the modules
+that DKMS built for a kernel which was installed after the packages.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 
 from kmtools.base import processes
 from kmtools.base.errors import UnableError
-from kmtools.base.files import alone
-from kmtools.base.paths import ROOT, sources, version
+from kmtools.base.files import hold_lock
+from kmtools.base.paths import ROOT, list_sources, read_version
 from kmtools.lab import bareroot, cache, catalogue, unpack
 from kmtools.lab.bareroot import Root
 from kmtools.lab.catalogue import Entry
-from kmtools.lab.kernels import ensure
+from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request
 from kmtools.lab.tracers import TRACERS_MEMORY
 from kmtools.runner import ktap
@@ -40,72 +40,75 @@ MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
 # The names of the boots.
 PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
+# The boot parameter that makes the kernel refuse unsigned modules.
 ENFORCE = "module.sig_enforce=1"
 
 
-def later(text: str) -> str:
-    """Return the version that follows `text` in the test of upgrades."""
+def make_later_version(text: str) -> str:
+    """Return a higher version than `text`, for the test of upgrades."""
     return f"{text}.1"
 
 
 def change_version(tree: Path, new: str) -> None:
-    """Give a tree another version, in the two places that name it."""
+    """Replace the version in the two files of a source tree that contain it."""
     for name in ("include/kmarkers/version.h", "debian/changelog"):
         path = tree / name
         text = path.read_text(encoding="utf-8")
-        old = f'"{version()}"' if path.suffix == ".h" else f"({version()})"
+        old = f'"{read_version()}"' if path.suffix == ".h" else f"({read_version()})"
         if text.count(old) != 1 and path.suffix == ".h":
-            raise UnableError(f"{name} does not have the version {version()}")
-        path.write_text(text.replace(old, old.replace(version(), new), 1), encoding="utf-8")
+            raise UnableError(f"{name} does not have the version {read_version()}")
+        path.write_text(text.replace(old, old.replace(read_version(), new), 1), encoding="utf-8")
 
 
-def make(tree: Path, log: Path) -> list[Path]:
-    """Build the packages of a tree; return them."""
-    if processes.run([tree / "scripts" / "package", "deb"], log):
+def build_packages(tree: Path, log: Path) -> list[Path]:
+    """Build the Debian packages of a source tree; return the files."""
+    if processes.run_program([tree / "scripts" / "package", "deb"], log):
         raise UnableError(f"the packages cannot be built, see {log}")
     return sorted((tree / "build" / "deb").glob("*.deb"))
 
 
-def make_later(log: Path) -> list[Path]:
-    """Build packages of the same sources with a later version; return them."""
+def build_later_packages(log: Path) -> list[Path]:
+    """Build Debian packages of a later version from the same sources; return the files."""
     tree = WORK / "next"
     shutil.rmtree(tree, ignore_errors=True)
-    for path in sources(ROOT):
+    for path in list_sources(ROOT):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tree / path)
-    # The results are copied separately: sources() leaves them out, because other builds do not read
-    # them.
+    # results/ is not in list_sources(), because other builds do not read it.
     shutil.copytree(ROOT / "results", tree / "results", ignore=shutil.ignore_patterns("local"))
-    change_version(tree, later(version()))
-    return make(tree, log)
+    change_version(tree, make_later_version(read_version()))
+    return build_packages(tree, log)
 
 
 @contextmanager
-def installed(suite: str) -> Iterator[Root]:
-    """Unpack a root for a block."""
+def unpacked_root(suite: str) -> Iterator[Root]:
+    """Unpack a root, and remove it at the end of the block."""
     WORK.mkdir(parents=True, exist_ok=True)
-    with alone(WORK / f"{suite}.lock", f"another run works in the root {suite} of this checkout"):
-        root = bareroot.unpack(suite, WORK / suite, True)
+    with hold_lock(
+        WORK / f"{suite}.lock", f"another run works in the root {suite} of this checkout"
+    ):
+        root = bareroot.unpack_root(suite, WORK / suite, True)
         try:
             yield root
         finally:
             root.remove()
 
 
-def clean(packages: Iterable[Path], log: Path) -> Tally:
-    """Judge packages by the rules of Debian."""
+def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
+    """Check packages with lintian; any tag fails."""
     words = ("--allow-root", "--display-info", "--fail-on", "error,warning,info")
     tally = Tally()
-    code = processes.run(["lintian", *words, *packages], log)
-    tally.judge(code == 0, f"lintian finds faults in the packages, see {log}")
+    code = processes.run_program(["lintian", *words, *packages], log)
+    tally.add_result(code == 0, f"lintian finds faults in the packages, see {log}")
     return tally
 
 
-def provide(root: Root, log: Path) -> list[Path]:
-    """Put packages, examples and the script into a root; return the packages there."""
-    # The suites of two Debians run at the same time, and build the packages in the same folder.
+def fill_root(root: Root, log: Path) -> list[Path]:
+    """Build the packages, and copy them, the examples and the script into a root; return the
+    packages in it."""
+    # The suites of two Debian releases may run in parallel, and build in the same directory.
     with cache.locked(f"build-packages-{cache.flat_name(ROOT)}"):
-        places = {"packages": make(ROOT, log), "next": make_later(log)}
+        places = {"packages": build_packages(ROOT, log), "next": build_later_packages(log)}
         for name, packages in places.items():
             (root.path / "srv" / name).mkdir()
             for package in packages:
@@ -115,43 +118,43 @@ def provide(root: Root, log: Path) -> list[Path]:
     return sorted((root.path / "srv" / "packages").glob("*.deb"))
 
 
-def run_root(root: Root, suite: str, log: Path) -> Tally:
-    """Run the script in a root."""
-    command = f"sh /srv/root.sh {version()} {later(version())}"
-    with bareroot.run(root, command, {}) as process:
+def run_root_script(root: Root, suite: str, log: Path) -> Tally:
+    """Run tests/packages/root.sh in a root."""
+    command = f"sh /srv/root.sh {read_version()} {make_later_version(read_version())}"
+    with bareroot.start_command(root, command, {}) as process:
         try:
-            said = fresh.follow(process, log.with_suffix(".root.log"), suite)
+            said = fresh.log_output_lines(process, log.with_suffix(".root.log"), suite)
             code = process.wait()
         finally:
             process.kill()
     tally = ktap.parse(said.splitlines())
     if code:
-        tally.failed.append(f"{suite}: the script ends with {code}")
+        tally.failed.append(f"{suite}: exit code {code} of the script root.sh")
     return tally
 
 
-def entry_of(suite: str, part: str = PLAIN) -> Entry:
-    """Return the kernel that matches the headers of a Debian suite, or the kernel installed
-    later."""
+def find_kernel(suite: str, part: str = PLAIN) -> Entry:
+    """Return the kernel of a Debian release, or for LATER the rt kernel that is installed later."""
     entry = next(e for e in catalogue.load() if e.suite == suite and e.role == "gates")
     return catalogue.find(f"{entry.name}-rt") if part == LATER else entry
 
 
-def host_files(root: Root) -> list[tuple[Path, str]]:
-    """Return scripts/host and the files that it uses, as additions to an initramfs."""
+def list_host_files(root: Root) -> list[tuple[Path, str]]:
+    """Return scripts/host and the files that it reads, as additions to an initramfs."""
     kbuilds = [ROOT / "Kbuild", *ROOT.glob("*/Kbuild")]
     files = [ROOT / "scripts" / "host", *kbuilds]
     own = [(path, f"/host/{path.relative_to(ROOT)}") for path in files]
-    return [*own, *unpack.with_libraries(root.path, BASH)]
+    return [*own, *unpack.list_with_libraries(root.path, BASH)]
 
 
-def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
-    """Boot a kernel with the modules that were installed for it in a root."""
+def boot_with_packages(root: Root, suite: str, part: str, log: Path) -> Tally:
+    """Boot a kernel and load the modules that DKMS built for it in a root; `part` is the kind of
+    boot."""
     modules = root.path / "srv" / ("modules-later" if part == LATER else "modules")
-    entry, record = entry_of(suite, part), modules / "release"
+    entry, record = find_kernel(suite, part), modules / "release"
     if not record.is_file():
         return Tally(failed=[f"{part}: no modules were built for it"])
-    kernel, release = ensure(entry), record.read_text().strip()
+    kernel, release = ensure_kernel(entry), record.read_text().strip()
     if kernel.release != release:
         why = f"the test kernel is {kernel.release}, the headers are for {release}: "
         advice = f"run scripts/kmarkers lab fetch --update {entry.name}"
@@ -164,8 +167,8 @@ def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
             (kernelsuite.TESTS, "/tests"),
             (modules, f"/lib/modules/{release}"),
             (modules / "kmarkers-dkms.prerm", "/prerm"),
-            *unpack.with_libraries(root.path, MODPROBE),
-            *(host_files(root) if part == PLAIN else []),
+            *unpack.list_with_libraries(root.path, MODPROBE),
+            *(list_host_files(root) if part == PLAIN else []),
         ],
         settings={"KMARKERS_PART": part},
         append=ENFORCE if part in (ENROLLED, REFUSED) else "",
@@ -174,37 +177,37 @@ def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
         secure_boot=part == ENROLLED,
         key=modules,
     )
-    return kernelsuite.run_alone(request, log.with_suffix(f".{part}.log"))
+    return kernelsuite.run_job(request, log.with_suffix(f".{part}.log"))
 
 
-def run(suite: str, log: Path) -> Tally:
-    """Test the packages in a Debian, and in its kernel."""
+def run_packages(suite: str, log: Path) -> Tally:
+    """Test the packages in a root of a Debian release, and the modules in its kernels."""
     log.write_text("")
-    with installed(suite) as root:
-        tally = clean(provide(root, log), log.with_suffix(".lintian.log"))
-        tally.add(run_root(root, suite, log))
+    with unpacked_root(suite) as root:
+        tally = run_lintian(fill_root(root, log), log.with_suffix(".lintian.log"))
+        tally.add(run_root_script(root, suite, log))
         for part in (PLAIN, ENROLLED, REFUSED, LATER):
-            tally.add(run_boot(root, suite, part, log))
+            tally.add(boot_with_packages(root, suite, part, log))
     return tally
 
 
-def obstacle(suite: str) -> str:
-    """Return why the packages cannot be tested here, with the remedy."""
-    if why := fresh.obstacle():
+def find_packages_obstacle(suite: str) -> str:
+    """Return the reason why the packages cannot be tested on this machine, with the remedy."""
+    if why := fresh.find_root_obstacle():
         return why
     if shutil.which("dh_dkms") is None:
         return "packages cannot be built: run scripts/setup --packages"
-    return secureboot.obstacle(entry_of(suite).name)()
+    return secureboot.make_firmware_check(find_kernel(suite).name)()
 
 
-def suites(wanted: Iterable[str]) -> list[Suite]:
-    """Return the suite of each Debian."""
+def make_package_suites(wanted: Iterable[str]) -> list[Suite]:
+    """Return a suite for each Debian release."""
     return [
         Suite(
             f"packages-{name}",
-            partial(run, name),
-            f"the packages in a bare {SUITES[name]}, and in its kernel",
-            partial(obstacle, name),
+            partial(run_packages, name),
+            f"the packages in a minimal {SUITES[name]}, and their modules in its kernels",
+            partial(find_packages_obstacle, name),
             USUAL_SECONDS,
         )
         for name in wanted
@@ -212,5 +215,5 @@ def suites(wanted: Iterable[str]) -> list[Suite]:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suites of the requested systems."""
-    return suites(ask.choice("root", SUITES) or SUITES)
+    """Return the suites of the requested Debian releases."""
+    return make_package_suites(ask.choice("root", SUITES) or SUITES)

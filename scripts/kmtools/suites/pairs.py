@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses the rows of the table of processors: kernels, processors, mitigations, CPUs, preemption
-models.
+"""Chooses the combinations of kernel, processor, mitigations, number of CPUs and preemption model
+that are tested: the rows of the table of processors.
 
-Pairwise testing: rows are chosen so that each possible pair of values occurs in at least one row.
-The choice is deterministic.
+This is pairwise testing: each possible pair of values occurs in at least one row. The choice is
+deterministic.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations, product
 
-# The preemption models that each kernel offers. 5.10 has no parameter for the model, and 7.2
-# refuses none and voluntary.
+# The preemption models of each kernel. 5.10 has no parameter preempt=, and 7.2 rejects none and
+# voluntary.
 AS_BUILT = "as built"
 KERNELS = {
     "6.1": ("none", "voluntary", "full"),
@@ -21,27 +21,27 @@ KERNELS = {
     "7.2": ("full", "lazy"),
     "5.10": (AS_BUILT,),
 }
-# Processors that QEMU emulates and that kernels treat differently. With XSAVE, an emulated Opteron
-# hangs when a kernel enables XSAVE. AVX needs XSAVE: with AVX alone, 7.2 crashes in its self-test
-# of a cipher.
+# QEMU's processor models that kernels treat differently. An emulated Opteron hangs when a kernel
+# enables XSAVE, so XSAVE is disabled, and with it AVX: with AVX and no XSAVE, 7.2 crashes in the
+# self-test of a cipher.
 OPTERON = "Opteron_G5,-xsave,-avx"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
-# Processors of Bochs, which is slow: AMD's, Intel's without indirect branch tracking, and with it.
-# They run one kernel, with few CPUs.
+# Processor models of Bochs: AMD, Intel without indirect branch tracking, and Intel with it. Bochs
+# is slow, so they run one kernel, with few CPUs.
 BOCHS_MODELS = ("ryzen", "corei7_skylake_x", "arrow_lake")
 BOCHS_KERNEL = "6.12"
 BOCHS_CPUS = (1, 2)
 CALL_DEPTH = "call depth"
 # The kernel parameters for each setting of mitigations.
 MITIGATIONS = {"default": "", "off": "mitigations=off", CALL_DEPTH: "retbleed=stuff"}
-# Call depths are tracked on processors of Intel that need it, from 6.2 on.
+# The kernels and processors with call depth tracking: Intel processors that need it, from 6.2 on.
 TRACKS_DEPTH = (("6.12", "7.2"), ("Skylake-Server",))
 CPUS = (2, 1, 4, 8)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table, without its results."""
+    """A combination to test: a row of the table, without its results."""
 
     kernel: str
     model: str
@@ -51,7 +51,7 @@ class Row:
 
     @property
     def by_bochs(self) -> bool:
-        """Whether Bochs emulates the processor; otherwise QEMU does."""
+        """True if Bochs emulates the processor; otherwise QEMU does."""
         return self.model in BOCHS_MODELS
 
     @property
@@ -62,7 +62,7 @@ class Row:
 
     @property
     def pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
-        """All pairs of values of the row, with their columns."""
+        """All pairs of values of the row; a value is a pair: number of its column, value."""
         return set(combinations(enumerate(astuple(self)), 2))
 
     @property
@@ -72,14 +72,14 @@ class Row:
         return " ".join(filter(None, (MITIGATIONS[self.mitigations], preempt)))
 
 
-def rows_of_bochs() -> list[Row]:
-    """Return all combinations that Bochs runs."""
+def list_bochs_rows() -> list[Row]:
+    """Return all possible combinations with a processor of Bochs."""
     values = (BOCHS_MODELS, ("default", "off"), BOCHS_CPUS, KERNELS[BOCHS_KERNEL])
     return [Row(BOCHS_KERNEL, *row) for row in product(*values)]
 
 
-def rows_of_qemu() -> list[Row]:
-    """Return all possible combinations that QEMU runs."""
+def list_qemu_rows() -> list[Row]:
+    """Return all possible combinations with a processor of QEMU."""
     rows = []
     for kernel, offered in KERNELS.items():
         for model, mitigations, cpus, preemption in product(MODELS, MITIGATIONS, CPUS, offered):
@@ -89,9 +89,9 @@ def rows_of_qemu() -> list[Row]:
     return rows
 
 
-def choose(rows: Iterable[Row]) -> list[Row]:
-    """Return rows that together contain every pair of values of all rows, those with most new pairs
-    first."""
+def choose_rows(rows: Iterable[Row]) -> list[Row]:
+    """Choose rows that together contain each pair of values of all rows (greedy set cover), and
+    drop redundant ones."""
     left = list(rows)
     missing = set().union(*(row.pairs for row in left))
     chosen = []
@@ -106,8 +106,8 @@ def choose(rows: Iterable[Row]) -> list[Row]:
     return chosen
 
 
-def table() -> list[Row]:
-    """Return the rows of the table: those of QEMU, sorted by kernel, and those of Bochs."""
+def make_table() -> list[Row]:
+    """Return the rows of the table: those of QEMU, sorted by kernel, then those of Bochs."""
     kernels = list(KERNELS)
-    rows = sorted(choose(rows_of_qemu()), key=lambda row: kernels.index(row.kernel))
-    return rows + choose(rows_of_bochs())
+    rows = sorted(choose_rows(list_qemu_rows()), key=lambda row: kernels.index(row.kernel))
+    return rows + choose_rows(list_bochs_rows())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs tests inside kernels on several processors, with mitigations, numbers of CPUs and preemption
-models, and keeps the results for `kmarkers publish processors`.
+"""Runs tests in kernels with different emulated processors, mitigations, numbers of CPUs and
+preemption models, and stores the results for `kmarkers publish processors`.
 
-The table marks a row that never ran. A row keeps its result until it runs again.
+The table of results marks rows that never ran. The result of a row is stored until it runs again.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, explain, positive, require_root
-from kmtools.base.files import write_whole
+from kmtools.base.errors import OBSTACLES, explain_error, parse_positive, require_root
+from kmtools.base.files import write_atomically
 from kmtools.base.paths import ROOT
-from kmtools.base.progress import duration
+from kmtools.base.progress import format_duration
 from kmtools.lab import bochs, catalogue
-from kmtools.lab.kernels import ensure
+from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request
-from kmtools.lab.result import report
+from kmtools.lab.result import print_failure
 from kmtools.runner import ktap
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
@@ -44,37 +44,39 @@ come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has it
 its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
 INVLPGB.
 """
-# Results that are not yet published, in the form of the page's table.
+# The file with results that are not yet published, with the same table as the page.
 KEPT = ROOT / "build" / "processors.md"
-# Processors that no available emulator has.
+# Rows of the table for processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-# The suite "modules" comes after "cases" because it unloads a module that the cases need.
+# The suites of a row. "modules" is after "cases" because it unloads a module that "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
-# The largest number of CPUs with one emulator thread each. With more CPUs, one thread runs all, and
-# fewer tests run, or CPUs would starve.
+# The maximum number of CPUs that QEMU emulates with a thread for each. With more CPUs, one thread
+# emulates all, and fewer tests run, because otherwise CPUs starve.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
 FEW_CYCLES = 1
 BOCHS_SUITES = "cases modules sdt"
-# How long a row may take and usually takes, under QEMU and under Bochs.
+# The time limit and the usual time of a row, under QEMU and under Bochs.
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
 BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
 
-# The lines with the kernel's names of processor flaws and its mitigation of each.
+# Lines of the guest's output from /sys/devices/system/cpu/vulnerabilities: flaw and mitigation.
 FLAW = re.compile(
     r"# (spectre_v2|retbleed|spec_rstack_overflow|indirect_target_selection): "
     r"(?:Mitigation: )?([^;\n]*)"
 )
+# The kernel's word for a flaw that the processor does not have.
 UNTOLD = "Not affected"
 # The date, in the last cell of each row that was run.
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
+# The cells with the results of a row, by its first cells.
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
-def request(row: Row, modules: Path, out: Path) -> Request:
-    """Return the boot of a row."""
+def make_request(row: Row, modules: Path, out: Path) -> Request:
+    """Return the request for the boot of a row."""
     many = row.cpus > MOST_THREADS
     suites = FEW_SUITES if many else SUITES
     settings = {
@@ -105,34 +107,34 @@ def request(row: Row, modules: Path, out: Path) -> Request:
     return replace(asked, accel="tcg", model=row.model)
 
 
-def own_words(status: str) -> str:
-    """Return the kernel's report on the processor's flaws, shortened."""
+def format_mitigations(status: str) -> str:
+    """Return the mitigations that the kernel reports, of the flaws that the processor has."""
     said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
     return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
 
 def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
-    """Boot one row; return its tally and the cells of its results."""
+    """Boot a row and run its tests; return the tally and the cells of its results."""
     out = LOGS / "-".join(row.cells).replace(" ", "-")
     retries: list[str] = []
-    result = kernelsuite.boot_patiently(request(row, modules, out), retries)
-    kernelsuite.tell_retries(retries)
+    result = kernelsuite.boot_with_retries(make_request(row, modules, out), retries)
+    kernelsuite.print_retries(retries)
     tally = ktap.parse(result.status.splitlines())
     if not result.ok:
-        report(result)
+        print_failure(result)
         if not (result.exit_code and tally.failed):
             tally.failed.append(result.reason)
     failed = f"{RED} **{len(tally.failed)} FAILED**" if tally.failed else "0"
-    cells = [own_words(result.status), str(tally.passed), failed, str(len(tally.skipped))]
+    cells = [format_mitigations(result.status), str(tally.passed), failed, str(len(tally.skipped))]
     return tally, [*cells, f"{result.seconds:.0f}", f"{datetime.now(UTC):%Y-%m-%d}"]
 
 
-def known_results(page: Path) -> dict[tuple[str, ...], list[str]]:
-    """Return the results of the rows on the page that have run."""
+def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
+    """Parse the results in a page with the table; return those of rows that have run."""
     known: dict[tuple[str, ...], list[str]] = {}
     if not page.is_file():
         return known
-    wanted = {tuple(row.cells) for row in pairs.table()}
+    wanted = {tuple(row.cells) for row in pairs.make_table()}
     section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -141,8 +143,8 @@ def known_results(page: Path) -> dict[tuple[str, ...], list[str]]:
     return known
 
 
-def as_markdown(rows: Sequence[Row], results: Results) -> str:
-    """Return the section of the page."""
+def format_section(rows: Sequence[Row], results: Results) -> str:
+    """Return the text of the page's section: introduction, table and number of rows that ran."""
     lines = [
         INTRODUCTION,
         "| " + " | ".join((*HEAD, *RESULTS)) + " |",
@@ -158,17 +160,20 @@ def as_markdown(rows: Sequence[Row], results: Results) -> str:
     return "\n".join([*lines, "", told]) + "\n"
 
 
-def build(kernel: str) -> Tally:
-    """Build the modules for a kernel."""
-    ensure(catalogue.find(kernel))
+def build_kernel_modules(kernel: str) -> Tally:
+    """Build the modules and tests for a kernel."""
+    ensure_kernel(catalogue.find(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
-    return kernelsuite.build(kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log")
+    return kernelsuite.build_for_kernel(
+        kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log"
+    )
 
 
-def wanted(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
-    """Return the rows to run: all, those of some kernels, some by number, or those not run yet."""
-    rows = pairs.table()
-    known = results() if only_missing else {}
+def select_rows(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
+    """Return the rows to run: all, or those of some kernels, with some numbers, or that never
+    ran."""
+    rows = pairs.make_table()
+    known = read_results() if only_missing else {}
     some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}
     return [
         row
@@ -179,62 +184,64 @@ def wanted(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -
     ]
 
 
-def usual_seconds(rows: Iterable[Row]) -> float:
-    """Return how long these rows usually take."""
+def sum_usual_seconds(rows: Iterable[Row]) -> float:
+    """Return the usual time of some rows in seconds."""
     return sum(BOCHS_USUAL_SECONDS if row.by_bochs else USUAL_SECONDS for row in rows)
 
 
-def run(rows: Sequence[Row]) -> Tally:
-    """Run rows, and keep the results of each."""
+def run_rows(rows: Sequence[Row]) -> Tally:
+    """Run rows one after the other, and store the results of each."""
     require_root("building and booting test kernels")
     total, built = Tally(), dict[str, Tally]()
     for number, row in enumerate(rows, 1):
         place = f"[{number}/{len(rows)}] {' '.join(row.cells)}"
-        left = duration(usual_seconds(rows[number - 1 :]))
+        left = format_duration(sum_usual_seconds(rows[number - 1 :]))
         print(f"{place} (about {left} left) ...", flush=True)
         try:
             if row.kernel not in built:
-                built[row.kernel] = build(row.kernel)
+                built[row.kernel] = build_kernel_modules(row.kernel)
                 total.add(built[row.kernel])
             if built[row.kernel].failed:
                 continue
             tally, cells = run_row(row, kernelsuite.MODULES / row.kernel)
         except OBSTACLES as error:
-            total.failed.append(f"{' '.join(row.cells)}: {explain(error)}")
-            print(f"{place}: {explain(error)}", flush=True)
+            total.failed.append(f"{' '.join(row.cells)}: {explain_error(error)}")
+            print(f"{place}: {explain_error(error)}", flush=True)
             continue
         print(f"{place}: {tally.closing_line()} in {cells[-2]} s; {cells[0]}", flush=True)
         for name in tally.failed:
             print(f"  FAILED {name}")
         total.add(tally)
-        keep({tuple(row.cells): cells})
+        keep_results({tuple(row.cells): cells})
     return total
 
 
-def results() -> Results:
-    """Return the results of all rows that have run: those on the page, and those kept since."""
-    return {**known_results(kernelpage.PAGE), **known_results(KEPT)}
+def read_results() -> Results:
+    """Return the results of all rows that have run: the published ones, replaced by newer ones."""
+    return {**read_page_results(kernelpage.PAGE), **read_page_results(KEPT)}
 
 
-def keep(new: Results) -> None:
-    """Keep new results of some rows, until they are published."""
+def keep_results(new: Results) -> None:
+    """Add results of rows to the file of unpublished results."""
     KEPT.parent.mkdir(parents=True, exist_ok=True)
-    text = as_markdown(pairs.table(), {**known_results(KEPT), **new})
-    write_whole(KEPT, f"## {TITLE}\n\n{text}")
+    text = format_section(pairs.make_table(), {**read_page_results(KEPT), **new})
+    write_atomically(KEPT, f"## {TITLE}\n\n{text}")
 
 
-def publish() -> None:
-    """Write the results that were kept to the page."""
-    kernelpage.write_section(kernelpage.PAGE, TITLE, as_markdown(pairs.table(), results()))
+def publish_processors() -> None:
+    """Write the unpublished results to Documentation/kernels.md, and remove their file."""
+    kernelpage.write_section(
+        kernelpage.PAGE, TITLE, format_section(pairs.make_table(), read_results())
+    )
     KEPT.unlink(missing_ok=True)
     print(f"{TITLE} of {kernelpage.PAGE.name} are written")
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the requested rows."""
+    """Return the suite that runs the requested rows."""
     kernels = [ask.named] if ask.named else []
-    numbers = [positive(word) for word in ask.words("numbers")]
-    rows = wanted(kernels, numbers, ask.flag("missing"))
+    numbers = [parse_positive(word) for word in ask.words("numbers")]
+    rows = select_rows(kernels, numbers, ask.flag("missing"))
     what = f"{len(rows)} rows of processors, mitigations, CPUs, preemption models"
-    usual = usual_seconds(rows)
-    return [Suite("processors", lambda _: run(rows), what, usual=usual, loud=True)]
+    usual = sum_usual_seconds(rows)
+    return [Suite("processors", lambda _: run_rows(rows), what, usual=usual, loud=True)]

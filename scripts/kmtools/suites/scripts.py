@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the tests of the scripts, of the page in a browser, and of the model of the protocol."""
+"""Runs the Python tests of tests/tools, the test of the HTML report in a browser, and the model
+checker."""
 
 from __future__ import annotations
 
@@ -16,45 +17,48 @@ from kmtools.base.errors import UNABLE
 from kmtools.base.paths import ROOT
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, nothing, scripts
+from kmtools.runner.suite import Suite, no_obstacle, run_pytest
 
 SCRIPTS_SECONDS, PAGE_SECONDS, MODEL_SECONDS = 150.0, 60.0, 200.0
 BROWSER = Path("build/page/bin/python")
 
 
-def without(module: str, package: str) -> str:
-    """Return a text with the remedy if a Python module is missing."""
+def find_missing_module(module: str, package: str) -> str:
+    """Return an error text with the remedy if a Python module is not installed; else ""."""
     if importlib.util.find_spec(module):
         return ""
     return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
 
 
-def no_browser() -> str:
-    """Return a text with the remedy if the page cannot be checked here; else an empty text."""
+def find_browser_obstacle() -> str:
+    """Return an error text with the remedy if Chromium or build/page is missing; else ""."""
     lacking = [str(BROWSER)] if not (ROOT / BROWSER).exists() else []
     if not any(map(shutil.which, ("chromium", "chromium-browser"))):
         lacking.append("chromium")
     return f"missing: {' and '.join(lacking)}; run scripts/setup --page" if lacking else ""
 
 
-def no_reader() -> str:
-    """Return a text with the remedy if modules cannot be read here."""
-    return without("pytest", "python3-pytest") or without("elftools", "python3-pyelftools")
+def find_reader_obstacle() -> str:
+    """Return an error text with the remedy if the Python modules to read ELF files are missing;
+    else ""."""
+    return find_missing_module("pytest", "python3-pytest") or find_missing_module(
+        "elftools", "python3-pyelftools"
+    )
 
 
-def look_at_page(log: Path) -> Tally:
-    """Check the page in a browser, and measure the cost of a large page."""
-    return scripts(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
+def check_page(log: Path) -> Tally:
+    """Check the HTML report in a browser, and measure the time and memory for a large one."""
+    return run_pytest(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
 
 
 def build_headers(log: Path) -> Tally:
-    """Build a module for each header that is installed, and read the sites of modules."""
-    return scripts(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
+    """Build a module for each installed header, and test the reader of sites in module files."""
+    return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
 
 
 def check_model(log: Path) -> Tally:
-    """Run the model checker on each variant of the protocol."""
-    code = processes.run([sys.executable, ROOT / "tests" / "model" / "run.py"], log)
+    """Run the model checker on each variant of the patching protocol."""
+    code = processes.run_program([sys.executable, ROOT / "tests" / "model" / "run.py"], log)
     said = log.read_text(encoding="utf-8", errors="replace")
     if code == UNABLE:
         return Tally(skipped=[f"model: {said.strip().splitlines()[0]}"], absent=1)
@@ -65,13 +69,21 @@ def check_model(log: Path) -> Tally:
 
 
 def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names."""
-    pytest = partial(without, "pytest", "python3-pytest")
-    what = "the page in a browser on three screens, and what a large one costs"
+    """Return the suites with these names."""
+    pytest = partial(find_missing_module, "pytest", "python3-pytest")
+    what = "the HTML report in a browser on three screens, and the cost of a large one"
     found = [
-        Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
-        Suite("headers", build_headers, "a module for each installed header", no_reader, 70),
-        Suite("page", look_at_page, what, no_browser, PAGE_SECONDS),
-        Suite("model", check_model, "the protocol, exhaustively", nothing, MODEL_SECONDS),
+        Suite("scripts", run_pytest, "the Python tests of tests/tools", pytest, SCRIPTS_SECONDS),
+        Suite(
+            "headers", build_headers, "a module for each installed header", find_reader_obstacle, 70
+        ),
+        Suite("page", check_page, what, find_browser_obstacle, PAGE_SECONDS),
+        Suite(
+            "model",
+            check_model,
+            "model checker: all interleavings of the patching protocol",
+            no_obstacle,
+            MODEL_SECONDS,
+        ),
     ]
     return [suite for suite in found if suite.name in names]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that signed modules work under UEFI Secure Boot, and that unsigned ones are refused."""
+"""Tests signed modules under UEFI Secure Boot, and that unsigned modules and kernels are
+refused."""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import boots, kernelsuite, testkernel
 
-# Modules that the guest gets without a signature and must refuse.
+# Modules that are copied to the guest without a signature; it must refuse to load them.
 UNSIGNED = ("kmarkers_patcher.ko", "kmarkers_test_fields_again.ko")
-# Short storms and few cycles of loading, because other suites run long ones.
+# Short stress tests and few load cycles, because other suites run long ones.
 SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 5}
-# The first message of a kernel.
+# The first message of a booting kernel.
 STARTED = "Linux version"
 REFUSAL_SECONDS = 240.0
 USUAL_SECONDS = 150
 
 
-def run_suites(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel that is signed, and run the suites in it."""
+def boot_signed(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a signed kernel, and run the job secureboot.sh in it."""
     files, missing = fetch_tracers(catalogue.find(kernel).suite)
     unsigned = [(modules / name, f"/unsigned/{name}") for name in UNSIGNED]
     request = Request(
@@ -47,23 +48,25 @@ def run_suites(kernel: str, modules: Path, log: Path) -> Tally:
         memory=TRACERS_MEMORY,
         secure_boot=True,
     )
-    tally = kernelsuite.run_alone(request, log)
+    tally = kernelsuite.run_job(request, log)
     tally.skipped += missing
     return tally
 
 
 def judge_refusal(result: Result) -> Tally:
-    """Judge a boot whose kernel is not signed with the key that the firmware trusts."""
+    """Judge a boot of a kernel without a trusted signature: the firmware must refuse it."""
     console = result.console
     if STARTED in console or result.exit_code is not None:
         return Tally(failed=["the firmware starts a kernel that it must refuse"])
     if secureboot.REFUSAL not in console:
-        return Tally(failed=[f"the firmware does not say that it refuses it: {result.reason}"])
+        return Tally(
+            failed=[f"the firmware prints no message that it refuses the kernel: {result.reason}"]
+        )
     return Tally(passed=1)
 
 
-def run_refusal(kernel: str, log: Path) -> Tally:
-    """Boot the kernel as its packages have it, without a signature that the firmware trusts."""
+def boot_unsigned(kernel: str, log: Path) -> Tally:
+    """Try to boot the kernel of the package, whose signature the firmware does not trust."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "secureboot.sh",
@@ -77,22 +80,22 @@ def run_refusal(kernel: str, log: Path) -> Tally:
     return judge_refusal(boot(request))
 
 
-def run(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel that the firmware starts, and one that it refuses."""
-    tally = run_suites(kernel, modules, log)
-    tally.add(run_refusal(kernel, log))
+def run_boots(kernel: str, modules: Path, log: Path) -> Tally:
+    """Run both boots: of a signed kernel, and of one that the firmware must refuse."""
+    tally = boot_signed(kernel, modules, log)
+    tally.add(boot_unsigned(kernel, log))
     return tally
 
 
-def obstacle(kernel: str) -> Callable[[], str]:
-    """Return a function that returns why the kernel cannot boot under Secure Boot here; empty if it
-    can."""
+def make_firmware_check(kernel: str) -> Callable[[], str]:
+    """Return a function that returns why the kernel cannot boot under Secure Boot on this machine;
+    its result is empty if the kernel can."""
 
     def why() -> str:
-        if found := kernelsuite.obstacle(kernel)():
+        if found := kernelsuite.make_boot_check(kernel)():
             return found
         try:
-            secureboot.tools(catalogue.find(kernel).qemu)
+            secureboot.fetch_firmware(catalogue.find(kernel).qemu)
         except FetchError as error:
             return f"firmware with Secure Boot is missing and cannot be fetched: {error}"
         return ""
@@ -100,13 +103,13 @@ def obstacle(kernel: str) -> Callable[[], str]:
     return why
 
 
-def suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suite, as a list of one."""
-    what = "signed modules under Secure Boot, and unsigned ones, which are refused"
-    run_it = partial(run, kernel, modules)
-    return [Suite(f"secureboot-{kernel}", run_it, what, obstacle(kernel), USUAL_SECONDS)]
+def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
+    """Return a list with the one suite of this module."""
+    what = "signed modules under Secure Boot; unsigned ones are refused"
+    run_it = partial(run_boots, kernel, modules)
+    return [Suite(f"secureboot-{kernel}", run_it, what, make_firmware_check(kernel), USUAL_SECONDS)]
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names."""
-    return testkernel.of_kernel(ask, names, suites)
+    """Return the suites with these names."""
+    return testkernel.select_suites(ask, names, make_secureboot_suites)

@@ -25,18 +25,18 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
+# The size of the pseudoterminal.
 LINES, COLUMNS = 33, 77
-# The time limit of the first prompt is long because programs may have to be fetched and modules
-# built.
+# Time limits. That of the first prompt includes fetching programs and building modules.
 FIRST_PROMPT_SECONDS, ANSWER_SECONDS = 900.0, 60.0
 PROMPT = "/sys/kernel/debug/kmarkers # "
 CONTROL_C = "\x03"
-# A line of the kernel's log that ends a run with exit code 1.
+# A shell command that writes a warning to the kernel's log, so that the run fails.
 WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
 
 
-# Sources of two modules outside this tree: the second needs the first, and the kernel's own module
-# crc7.
+# Sources of two modules outside this tree. The second one depends on the first one, and on the
+# module crc7 of the kernel's package.
 FIRST = """
 #include <linux/module.h>
 #include <kmarkers/marker.h>
@@ -61,12 +61,13 @@ static const struct kernel_param_ops ops = { .set = set_length };
 module_param_cb(length, &ops, NULL, 0200);
 MODULE_LICENSE("GPL");
 """
+# The file that enables the trace event of the first module, and a command that hits its marker.
 EVENT = "/sys/kernel/tracing/events/kmarkers/mine_length/enable"
 HIT = "echo 7 >/sys/module/second/parameters/length; cat /sys/kernel/tracing/trace"
 
 
 def write_module(folder: Path, name: str, source: str) -> str:
-    """Write the sources of a module that uses kmarkers; returns its folder."""
+    """Write the source and the Kbuild file of a module that uses kmarkers; return its directory."""
     where = folder / name
     where.mkdir()
     (where / f"{name}.c").write_text(source)
@@ -82,18 +83,19 @@ class Typist:
         self.said = ""
 
     def type(self, text: str) -> None:
-        """Type a text."""
+        """Write a text to the terminal."""
         os.write(self._terminal, text.encode())
 
     def wait(self, text: str, seconds: float) -> bool:
-        """Tell whether a text appears in time; the output up to it is discarded."""
+        """Wait for a text in the output; return True if it appears within `seconds`. The output up
+        to and including it is discarded."""
         deadline = time.monotonic() + seconds
         while text not in self.said and time.monotonic() < deadline:
             if not select.select([self._terminal], [], [], 1.0)[0]:
                 continue
             try:
                 read = os.read(self._terminal, 4096)
-            except OSError:  # nobody has the other end
+            except OSError:  # the other side is closed
                 break
             self.said += read.decode(errors="replace")
         _, found, self.said = self.said.rpartition(text)
@@ -102,15 +104,16 @@ class Typist:
         return bool(found)
 
     def answers(self, line: str, answer: str) -> bool:
-        """Type a line; tell whether the output has a text and then the prompt."""
+        """Type a command; return True if its output has the text `answer`, and the prompt
+        follows."""
         self.type(f"{line}\n")
         return self.wait(answer, ANSWER_SECONDS) and self.wait(PROMPT, ANSWER_SECONDS)
 
 
 @contextmanager
-def shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
-    """Start the command on a new pseudoterminal; yields a Typist, the process and a file descriptor
-    of the pseudoterminal."""
+def start_shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
+    """Start `kmarkers lab shell` on a new pseudoterminal; yield a Typist, the process and the file
+    descriptor of the terminal side."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel, *words]
@@ -128,12 +131,12 @@ def shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[b
         os.close(theirs)
 
 
-def run(kernel: str, log: Path) -> Tally:
-    """Use the shell of a kernel twice: for ordinary commands, and to make the kernel warn."""
+def run_shell_sessions(kernel: str, log: Path) -> Tally:
+    """Start `lab shell` twice: to test ordinary commands, and to test a warning of the kernel."""
     tally = Tally()
     with (
         tempfile.TemporaryDirectory(prefix="kmarkers-modules-") as folder,
-        shell(
+        start_shell(
             kernel,
             "--module",
             write_module(Path(folder), "first", FIRST),
@@ -142,34 +145,58 @@ def run(kernel: str, log: Path) -> Tally:
     ):
         before = termios.tcgetattr(terminal)
         ready = typist.wait(PROMPT, FIRST_PROMPT_SECONDS)
-        tally.judge(ready, "the shell has no prompt")
+        tally.add_result(ready, "the shell has no prompt")
         size = f"{LINES} {COLUMNS}"
-        tally.judge(typist.answers("stty size", size), "stty in the shell has another size")
+        tally.add_result(
+            typist.answers("stty size", size), "stty in the shell prints another terminal size"
+        )
         event = f"echo 1 >{EVENT}; {HIT}"
-        tally.judge(typist.answers(event, "mine_length: length 7"), "no event of the module given")
+        tally.add_result(
+            typist.answers(event, "mine_length: length 7"),
+            "no trace event of the module given with --module",
+        )
         client = "insmod /modules/example_client.ko; grep -c example_tick markers/list"
-        tally.judge(typist.answers(client, "\n1\r"), "the shell's markers lack those of the client")
+        tally.add_result(
+            typist.answers(client, "\n1\r"), "markers/list lacks the marker of example_client"
+        )
         typist.type("sleep 1000\n")
         time.sleep(1)
         typist.type(CONTROL_C)
-        tally.judge(typist.answers("echo $((6 * 7))", "\n42\r"), "Ctrl-C does not end a command")
+        tally.add_result(
+            typist.answers("echo $((6 * 7))", "\n42\r"), "Ctrl-C does not end a command"
+        )
         typist.type("exit\n")
-        tally.judge(process.wait(ANSWER_SECONDS) == 0, "the shell does not end with 0")
-        tally.judge(termios.tcgetattr(terminal) == before, "the terminal is not as it was")
-    with shell(kernel) as (typist, process, _):
-        tally.judge(typist.wait(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt")
+        tally.add_result(process.wait(ANSWER_SECONDS) == 0, "the exit code of the shell is not 0")
+        tally.add_result(
+            termios.tcgetattr(terminal) == before, "the terminal settings are not restored"
+        )
+    with start_shell(kernel) as (typist, process, _):
+        tally.add_result(
+            typist.wait(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt"
+        )
         typist.type(f"{WARNING}; exit\n")
-        tally.judge(process.wait(ANSWER_SECONDS) == 1, "a warning does not make it end with 1")
+        tally.add_result(
+            process.wait(ANSWER_SECONDS) == 1, "the exit code after a kernel warning is not 1"
+        )
     log.write_text(f"{tally.closing_line()}\n")
     return tally
 
 
-def suites(kernel: str) -> list[Suite]:
-    """Return the suite, as a list of one."""
-    what = "a shell in the test kernel, on a terminal"
-    return [Suite(f"shell-{kernel}", partial(run, kernel), what, kernelsuite.obstacle(kernel), 60)]
+def make_shell_suites(kernel: str) -> list[Suite]:
+    """Return a list with the one suite of this module."""
+    what = "lab shell: a shell in the test kernel on a terminal"
+    return [
+        Suite(
+            f"shell-{kernel}",
+            partial(run_shell_sessions, kernel),
+            what,
+            kernelsuite.make_boot_check(kernel),
+            60,
+        )
+    ]
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suite. It builds the modules that it needs itself."""
-    return suites(testkernel.kernel_of(ask))
+    """Return the suite. It does not wait for the build of modules: `lab shell` builds them
+    itself."""
+    return make_shell_suites(testkernel.choose_kernel(ask))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs all activities that change text in parallel, for an hour or longer, and checks every minute
-that all changes are undone.
+"""Soak test: patches text with all mechanisms in parallel for an hour or longer, and checks after
+each round (a minute) that all changes are undone.
 
-A short boot comes first, in which a fault of each kind is injected: the check for the fault must
-fail, and no other check may fail. One thread of the emulator runs all CPUs, because with several
-threads a CPU may go on executing a breakpoint that memory no longer holds.
+The suite soak-faults injects a fault of each kind in a short boot: the check for this fault must
+fail, and no other check may fail. One thread of QEMU emulates all CPUs, because with several
+threads a CPU may execute an int3 that is no longer in memory.
 """
 
 from __future__ import annotations
@@ -16,38 +16,41 @@ from pathlib import Path
 from kmtools.base.progress import Line
 from kmtools.lab import triage
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import Result, report
+from kmtools.lab.result import Result, print_failure
 from kmtools.runner import ktap
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
+# The default duration of the soak.
 SECONDS = 3600
-# The time limit of boot and shutdown, in addition to the rounds, on a busy machine. The run is
-# ended after that.
+# The part of the time limit for boot and shutdown, on a busy machine.
 AROUND_SECONDS = 900.0
-# The memory of the guest in MB. Little memory is used up sooner.
+# The memory of the guest in MB: little, so that a leak exhausts it soon.
 MEMORY = 512
+# The prefix of the summary line that the guest prints after each round.
 TOLD = "# soak: "
 
-# The injected faults: the round of each, and the check that must fail. Memory is compared from the
-# second round on.
+# The injected faults: the number of the round, and the check that must fail. Memory is compared
+# from the second round on.
 FAULTS = {
-    "byte": (3, "no byte is left"),
-    "count": (3, "no count of entries, exits, SDT probes and records is lost"),
-    "leak": (3, "the kernel's memory does not grow"),
-    "marker": (4, "no count of a marker is lost"),
-    "owner": (4, "no owner of text is left"),
-    "log": (4, "the kernel's log has no fault"),
+    "byte": (3, "the text is the same as before the first round"),
+    "count": (3, "the counts of entries, exits, SDT probes and records are exact"),
+    "leak": (3, "the growth of kernel memory is within the limit"),
+    "marker": (4, "the counts of ten markers are exact"),
+    "owner": (4, "modules, probes and ftrace are as before the first round"),
+    "log": (4, "the kernel logged no fault"),
 }
 FAULT_ROUNDS, FAULT_ROUND_SECONDS = 4, 8
-# The time limit of the boot with faults, which usually ends earlier, after its last round.
+# The duration that is set for the boot with faults; it ends earlier, after FAULT_ROUNDS rounds.
 FAULTS_SECONDS = 1200
 
 
-def request(kernel: str, modules: Path, out: Path, seconds: int, **settings: object) -> Request:
-    """Return the boot of a soak."""
+def make_request(
+    kernel: str, modules: Path, out: Path, seconds: int, **settings: object
+) -> Request:
+    """Return the request for the boot of a soak."""
     return Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "soak.sh",
@@ -62,47 +65,47 @@ def request(kernel: str, modules: Path, out: Path, seconds: int, **settings: obj
     )
 
 
-def tell(line: str) -> None:
-    """Print the guest's summary line after each round."""
+def print_summary(line: str) -> None:
+    """Print a line of the guest if it is the summary of a round."""
     if line.startswith(TOLD):
         Line().keep(f"  {line.removeprefix('# ')}")
 
 
-def run(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
+def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
     """Run the soak for `seconds` seconds."""
-    asked = request(kernel, modules, log.with_suffix(""), seconds)
-    result = boot(asked, tell)
+    asked = make_request(kernel, modules, log.with_suffix(""), seconds)
+    result = boot(asked, print_summary)
     log.write_text(result.status)
     tally = ktap.parse(result.status.splitlines())
     if not result.ok:
-        report(result)
+        print_failure(result)
         names = [module.stem.replace("-", "_") for module in modules.glob("*.ko")]
-        crash = triage.emulators_crash(result, names)
+        crash = triage.find_emulator_fault(result, names)
         tally.failed.append(f"{result.reason} ({crash})" if crash else result.reason)
     return tally
 
 
-def names_of_faults() -> list[str]:
-    """Return the names of the checks that must fail."""
+def list_fault_checks() -> list[str]:
+    """Return the names of the checks that must fail in the boot with faults."""
     return [f"round {number}: {check}" for number, check in FAULTS.values()]
 
 
 def judge_faults(result: Result) -> Tally:
-    """Judge a soak with faults: exactly the checks for these faults must fail."""
+    """Judge the boot with faults: exactly the checks for the injected faults must fail."""
     said = ktap.parse(result.status.splitlines())
-    wanted = names_of_faults()
+    wanted = list_fault_checks()
     tally = Tally(skipped=said.skipped)
     for name in wanted:
-        tally.judge(name in said.failed, f"a fault made on purpose is not found: {name}")
+        tally.add_result(name in said.failed, f"an injected fault is not detected: {name}")
     tally.failed += [name for name in said.failed if name not in wanted]
-    tally.judge(result.exit_code is not None, f"the guest did not end: {result.reason}")
+    tally.add_result(result.exit_code is not None, f"the guest did not end: {result.reason}")
     return tally
 
 
-def run_faults(kernel: str, modules: Path, log: Path) -> Tally:
-    """Soak shortly, with a fault of each kind."""
+def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
+    """Run a short soak in which a fault of each kind is injected."""
     faults = " ".join(f"{number}:{kind}" for kind, (number, _) in FAULTS.items())
-    asked = request(
+    asked = make_request(
         kernel,
         modules,
         log.with_suffix(""),
@@ -116,20 +119,20 @@ def run_faults(kernel: str, modules: Path, log: Path) -> Tally:
     return judge_faults(result)
 
 
-def suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
-    """Return the parts of `make soak`."""
-    obstacle = kernelsuite.obstacle(kernel)
+def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
+    """Return the suites of `make soak` for a kernel."""
+    obstacle = kernelsuite.make_boot_check(kernel)
     faults = Suite(
         f"soak-faults-{kernel}",
-        partial(run_faults, kernel, modules),
-        "a fault of each kind made on purpose is found",
+        partial(run_soak_with_faults, kernel, modules),
+        "each kind of injected fault is detected",
         obstacle,
         180,
     )
     soak = Suite(
         f"soak-rounds-{kernel}",
-        partial(run, kernel, modules, seconds),
-        f"everything that changes text at once, for {seconds} s",
+        partial(run_soak, kernel, modules, seconds),
+        f"text patching by all mechanisms in parallel, for {seconds} s",
         obstacle,
         seconds + 60,
     )
@@ -137,6 +140,6 @@ def suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names."""
-    some = partial(suites, seconds=ask.number("seconds", SECONDS))
-    return testkernel.of_kernel(ask, names, some)
+    """Return the suites with these names."""
+    some = partial(make_soak_suites, seconds=ask.number("seconds", SECONDS))
+    return testkernel.select_suites(ask, names, some)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the suites inside the test kernel, all or some by name, in two guests in parallel; and
-builds the modules, for which every suite in a test kernel waits."""
+"""Runs suites of tests/vm/suites in the test kernel, divided between two guests, and builds the
+modules, for which all suites in a test kernel wait."""
 
 from __future__ import annotations
 
@@ -23,43 +23,46 @@ from kmtools.suites.kernelsuite import Outcome
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
+# The usual times of the build, of a boot without suites, and of the suite `alarm`.
 BUILD_SECONDS, BOOT_SECONDS, ALARM_SECONDS = 60.0, 8.0, 10.0
+# The interval in which a waiting suite checks that the main process is alive.
 WAIT_SECONDS = 1.0
-# Pairs of suites that run in the same guest, because one leaves a module loaded for the other.
+# Pairs of suites that must run in the same guest: one leaves a module loaded for the other.
 TOGETHER = {"modules": "cases", "cases": "modules"}
 
 
-def kernel_of(ask: Ask) -> str:
-    """Return the kernel that was named, or the default one."""
+def choose_kernel(ask: Ask) -> str:
+    """Return the name of the requested kernel, or of the default kernel."""
     return catalogue.find(ask.named).name if ask.named else catalogue.default_name()
 
 
-def build(kernel: str, built: Event, log: Path) -> Tally:
-    """Build the modules, tests and programs for a kernel, and wake the suites that wait for the
-    build."""
+def build_for_suites(kernel: str, built: Event, log: Path) -> Tally:
+    """Build the modules, tests and programs for a kernel; then set the event `built`, for which
+    suites wait."""
     try:
-        return kernelsuite.build(kernel, kernelsuite.MODULES / kernel, log)
+        return kernelsuite.build_for_kernel(kernel, kernelsuite.MODULES / kernel, log)
     finally:
         built.set()
 
 
-def wait_for(built: Event) -> None:
-    """Wait until a build has ended, whether it succeeded or failed."""
+def wait_for_build(built: Event) -> None:
+    """Wait until a build has succeeded or failed; raise UnableError if the main process dies."""
     parent = multiprocessing.parent_process()
     while not built.wait(WAIT_SECONDS):
         if parent and not parent.is_alive():
-            raise UnableError("the run of which this is a part was killed")
+            raise UnableError("the main process of this test run was killed")
 
 
-def run_built(suite: Suite, log: Path) -> Tally:
-    """Run a suite if the modules that it needs were built."""
+def run_after_build(suite: Suite, log: Path) -> Tally:
+    """Run a suite; if the modules that it needs do not exist, return a failure."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
         return Tally(failed=[f"not run: no modules for {suite.modules}, see the build above"])
     return suite.run(log)
 
 
-def with_builds(suites: Iterable[Suite]) -> list[Suite]:
-    """Put the build for each kernel before the suites that need its modules, which wait for it."""
+def insert_builds(suites: Iterable[Suite]) -> list[Suite]:
+    """Insert a build before the suites that need modules, for each kernel, and make them wait for
+    it."""
     builds: dict[str, Suite] = {}
     ready, found = {}, []
     for suite in suites:
@@ -69,90 +72,90 @@ def with_builds(suites: Iterable[Suite]) -> list[Suite]:
             continue
         if kernel not in builds:
             built = multiprocessing.get_context("fork").Event()
-            ready[kernel] = partial(wait_for, built)
-            obstacle = partial(obstacle_of_build, kernel, built)
+            ready[kernel] = partial(wait_for_build, built)
+            obstacle = partial(find_build_obstacle, kernel, built)
             what = f"modules, tests and programs for kernel {kernel}"
-            run = partial(build, kernel, built)
+            run = partial(build_for_suites, kernel, built)
             usual = BUILD_SECONDS
             builds[kernel] = Suite(f"build-{kernel}", run, what, obstacle, usual, builds=True)
-        found.append(replace(suite, run=partial(run_built, suite), ready=ready[kernel]))
+        found.append(replace(suite, run=partial(run_after_build, suite), ready=ready[kernel]))
     return [*builds.values(), *found]
 
 
-def obstacle_of_build(kernel: str, built: Event) -> str:
-    """Return why a kernel cannot be used here, and end the wait for its modules; empty if it can be
-    used."""
-    if why := kernelsuite.obstacle(kernel)():
+def find_build_obstacle(kernel: str, built: Event) -> str:
+    """Return why a kernel cannot boot on this machine, empty if it can. If it cannot, set the event
+    `built`, because there will be no build."""
+    if why := kernelsuite.make_boot_check(kernel)():
         built.set()
     return why
 
 
-def settings_of(ask: Ask) -> kernelsuite.Settings:
-    """Return the sizes of storms and samples: suites that are called by name get the long ones."""
+def choose_settings(ask: Ask) -> kernelsuite.Settings:
+    """Return the settings of stress tests and samples: long for suites that were called by name."""
     if ask.form == "named":
         return {}
     return kernelsuite.FEW_SETTINGS if ask.form == "short" else kernelsuite.SHORT_SETTINGS
 
 
-def boot(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally:
-    """Boot a kernel, run the suites that the settings name, and judge its log."""
+def boot_suites(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally:
+    """Boot a kernel, run the suites that the settings name, and return their results."""
     outcome = Outcome(kernel)
     out = log.with_suffix("")
     modules = kernelsuite.MODULES / kernel
     entry = catalogue.find(kernel)
-    result = kernelsuite.boot_and_run(entry, modules, out, outcome, "check.sh", settings)
-    kernelsuite.judge(result, outcome, settings)
+    result = kernelsuite.boot_for_job(entry, modules, out, outcome, "check.sh", settings)
+    kernelsuite.add_boot_results(result, outcome, settings)
     log.write_text(result.status)
-    kernelsuite.tell_retries(outcome.retries)
+    kernelsuite.print_retries(outcome.retries)
     return outcome.tally
 
 
-def alarm(kernel: str, log: Path) -> Tally:
-    """Make a kernel warn on purpose."""
+def run_alarm(kernel: str, log: Path) -> Tally:
+    """Trigger a kernel warning on purpose, and check that it makes the test and the run fail."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
-    return kernelsuite.alarm(catalogue.find(kernel), modules, log.with_suffix(""), outcome)
+    return kernelsuite.check_alarm(catalogue.find(kernel), modules, log.with_suffix(""), outcome)
 
 
-def shares(names: Sequence[str]) -> list[list[str]]:
-    """Return the suites of each guest: of one guest, or of two if there are enough suites."""
+def split_suites(names: Sequence[str]) -> list[list[str]]:
+    """Divide suites between two guests; return one list if one of the two would be empty."""
     wanted = {*names, *(TOGETHER[name] for name in names if name in TOGETHER)}
-    lists = [[name for name in some if name in wanted] for some in registry.guest_lists()]
-    enough = all(map(usual_seconds, lists))
+    lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
+    enough = all(map(sum_usual_seconds, lists))
     return lists if enough else [[name for some in lists for name in some]]
 
 
-def usual_seconds(names: Iterable[str]) -> float:
-    """Return how long suites usually take, without the boot."""
-    return sum(registry.suite_seconds(name) for name in names)
+def sum_usual_seconds(names: Iterable[str]) -> float:
+    """Return the usual time of suites in seconds, without the boot."""
+    return sum(registry.get_suite_seconds(name) for name in names)
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the boots for suites of the job check.sh, and the alarm."""
-    kernel = kernel_of(ask)
-    why = kernelsuite.obstacle(kernel)
+    """Return a suite for each boot of the job check.sh, and for `alarm`."""
+    kernel = choose_kernel(ask)
+    why = kernelsuite.make_boot_check(kernel)
     found = []
-    lists = shares([name for name in names if name != "alarm"])
+    lists = split_suites([name for name in names if name != "alarm"])
     for number, some in enumerate(lists, 1):
         if not some:
             continue
-        settings = {**settings_of(ask), "KMARKERS_SUITES": " ".join(some)}
+        settings = {**choose_settings(ask), "KMARKERS_SUITES": " ".join(some)}
         name = f"kernel-{kernel}" + (f"-{number}" if len(lists) > 1 else "")
-        what = f"inside kernel {kernel}: {', '.join(some[:3])}{' ...' if some[3:] else ''}"
-        run = partial(boot, kernel, settings)
-        usual = BOOT_SECONDS + usual_seconds(some)
+        what = f"in kernel {kernel}: {', '.join(some[:3])}{' ...' if some[3:] else ''}"
+        run = partial(boot_suites, kernel, settings)
+        usual = BOOT_SECONDS + sum_usual_seconds(some)
         found.append(Suite(name, run, what, why, usual, modules=kernel))
     if "alarm" in names:
-        what = "a warning of the kernel fails the test during which it appears"
-        run = partial(alarm, kernel)
+        what = "a kernel warning makes the test that triggers it fail"
+        run = partial(run_alarm, kernel)
         found.append(Suite(f"alarm-{kernel}", run, what, why, ALARM_SECONDS, modules=kernel))
     return found
 
 
-def of_kernel(
+def select_suites(
     ask: Ask, names: Sequence[str], suites: Callable[[str, Path], Sequence[Suite]]
 ) -> list[Suite]:
-    """Return those suites of a kernel, named NAME-KERNEL, whose names are chosen."""
-    kernel = kernel_of(ask)
+    """Return the suites of a kernel whose names, NAME-KERNEL, have a chosen NAME."""
+    kernel = choose_kernel(ask)
     found = suites(kernel, kernelsuite.MODULES / kernel)
     chosen = [suite for suite in found if suite.name.removesuffix(f"-{kernel}") in names]
     return [replace(suite, modules=kernel) for suite in chosen]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds Debian programs with USDT probes, once with our <sys/sdt.h> and once with SystemTap's.
+"""Builds Debian programs with USDT probes, with the <sys/sdt.h> of kmarkers and with SystemTap's.
 
-In a bare Debian 12, sources of programs are fetched with apt. tests/usdt/compare.sh builds each
-program twice and compares probes, arguments and hits; tests/usdt/headers.sh compiles the probe
-headers of larger programs.
+In a minimal Debian 12, apt fetches the sources of programs. tests/usdt/compare.sh builds each
+program with both headers and compares probes, arguments and hits; tests/usdt/headers.sh compiles
+the probe headers of larger programs.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from functools import partial
 
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, printed
+from kmtools.runner.suite import Suite, log_output
 from kmtools.suites import fresh
 from kmtools.suites.fresh import SOURCE, Step
 
-# The name that compare.sh knows, and the source package.
+# Arguments of compare.sh, and the Debian source packages.
 PROGRAMS = {"memcached": "memcached", "tcl": "tcl8.6", "perl": "perl"}
+# The source packages whose probe headers are compiled.
 HEADERS = ["postgresql-15", "python3.11", "libvirt", "qemu"]
-# The package lists of the suite itself: lists of the security archive may name sources that no
-# longer exist.
+# Commands that enable sources of the main archive only: the lists of the security archive may name
+# sources that no longer exist.
 LISTS = (
     "sed -n 's/^deb \\(.* bookworm main.*\\)/deb-src \\1/p' /etc/apt/sources.list "
     "/etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1 >/etc/apt/sources.list.d/sources.list "
@@ -30,8 +31,8 @@ LISTS = (
 TOOLS = "apt-get install git build-essential dpkg-dev systemtap-sdt-dev gdb python3"
 
 
-def steps(programs: Sequence[str]) -> list[Step]:
-    """Return the steps in the root."""
+def make_steps(programs: Sequence[str]) -> list[Step]:
+    """Return the steps that build and compare programs in a root."""
     found = [
         Step("lists", LISTS),
         Step("tools", f"{TOOLS} && git clone {SOURCE} kmarkers"),
@@ -48,11 +49,11 @@ def steps(programs: Sequence[str]) -> list[Step]:
     return found
 
 
-def compare(programs: Sequence[str]) -> Tally:
-    """Run all steps; a step that needs a failed one fails as well."""
-    with fresh.visiting("bookworm", False, True, {}) as visit:
-        for step in steps(programs):
-            if not fresh.take(visit, step) and step.name in {"lists", "tools"}:
+def compare_programs(programs: Sequence[str]) -> Tally:
+    """Run all steps in a root; stop only if packages cannot be installed."""
+    with fresh.unpacked_root("bookworm", False, True, {}) as visit:
+        for step in make_steps(programs):
+            if not fresh.run_step(visit, step) and step.name in {"lists", "tools"}:
                 break
         return visit.tally
 
@@ -60,5 +61,13 @@ def compare(programs: Sequence[str]) -> Tally:
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
     """Return the suite of programs with USDT probes."""
     programs = ask.choice("programs", PROGRAMS) or list(PROGRAMS)
-    what = "programs of Debian with USDT probes, built with our header and with SystemTap's"
-    return [Suite("usdt", printed(partial(compare, programs)), what, fresh.obstacle, 1500)]
+    what = "Debian programs with USDT probes, built with <sys/sdt.h> of kmarkers and of SystemTap"
+    return [
+        Suite(
+            "usdt",
+            log_output(partial(compare_programs, programs)),
+            what,
+            fresh.find_root_obstacle,
+            1500,
+        )
+    ]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions whose entries and exits are recorded.  Writing a number to the parameter pass
- * calls them that often; storm does so on every CPU at the same time.  In each pass
+ * Functions whose entries and exits are recorded.  Writing N to the parameter pass makes N passes;
+ * writing N to storm makes N passes on each of two CPUs at the same time.  In each pass
  *
  *	te_leaf		is called twice, once by a jump from te_tail
- *	te_many		is called once, has many arguments and several ways out
+ *	te_many		is called once, has several return statements and a 128-bit result
  *	te_recurse	is called four times
  *	te_cold		is called once, and is in another section than the others
  *	te_plain	is called once, and is not recorded
  *
- * and each call checks what it was given and what it returns: see the parameter wrong.
+ * and the results are checked: the parameter wrong is the number of wrong results.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -42,7 +42,7 @@ static noinline __noclone unsigned long te_leaf(unsigned long a, unsigned long b
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
 }
 
-/* Its exit is a tail call, with six arguments in registers. */
+/* Exit with a tail call, whose six arguments are in registers. */
 static noinline __noclone unsigned long te_tail(unsigned long a, unsigned long b, unsigned long c,
 				      unsigned long d, unsigned long e, unsigned long f)
 {
@@ -90,7 +90,7 @@ static int te_pass(const char *text, const struct kernel_param *unused)
 	unsigned long i, times;
 	int err = kstrtoul(text, 0, &times);
 
-	/* te_many() calls te_leaf() in every second pass. */
+	/* With an odd argument, te_many() would call te_leaf() a third time. */
 	for (i = 0; i < times && !err; i++)
 		te_pass_once(2 * i);
 	return err;
@@ -113,7 +113,7 @@ static int te_storm_thread(void *done)
 	return 0;
 }
 
-/* Run passes on every CPU at the same time.  Return when all have ended. */
+/* Make passes in two threads, on the first two online CPUs.  Return when both have ended. */
 static int te_storm(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *threads[2] = { NULL };
@@ -152,8 +152,8 @@ static int te_goes(void *unused)
 	te_gone();
 }
 
-/* Call a function that does not return. */
-static int te_never(const char *text, const struct kernel_param *unused)
+/* Call a function that does not return, in a thread of its own. */
+static int te_set_never(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *thread = kthread_run(te_goes, NULL, "te_goes");
 
@@ -175,7 +175,7 @@ static const char *const te_probed[] = {
 static struct kprobe te_kprobes[ARRAY_SIZE(te_probed)];
 static unsigned int te_nr_kprobes;
 
-static int te_have_kprobes(unsigned int wanted)
+static int te_set_nr_kprobes(unsigned int wanted)
 {
 	int err = 0;
 
@@ -198,12 +198,12 @@ static int te_set_kprobes(const char *text, const struct kernel_param *unused)
 
 	if (!err && wanted > ARRAY_SIZE(te_kprobes))
 		err = -EINVAL;
-	return err ?: te_have_kprobes(wanted);
+	return err ?: te_set_nr_kprobes(wanted);
 }
 
-/* Number of NMIs of unknown origin, which called te_in_nmi(). */
+/* Number of NMIs of unknown origin: each called te_in_nmi() once. */
 static atomic_t te_nmis = ATOMIC_INIT(0);
-static bool te_takes_nmis;
+static bool te_handles_nmis;
 
 static noinline __noclone int te_in_nmi(int value)
 {
@@ -223,47 +223,47 @@ static int te_set_nmi(const char *text, const struct kernel_param *unused)
 	bool wanted;
 	int err = kstrtobool(text, &wanted);
 
-	if (err || wanted == te_takes_nmis)
+	if (err || wanted == te_handles_nmis)
 		return err;
 	if (wanted)
 		err = register_nmi_handler(NMI_UNKNOWN, te_on_nmi, 0, "kmarkers_test_entry");
 	else
 		unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test_entry");
-	te_takes_nmis = wanted && !err;
+	te_handles_nmis = wanted && !err;
 	return err;
 }
 
 static const struct kernel_param_ops te_pass_ops = { .set = te_pass };
 static const struct kernel_param_ops te_storm_ops = { .set = te_storm };
-static const struct kernel_param_ops te_never_ops = { .set = te_never };
+static const struct kernel_param_ops te_never_ops = { .set = te_set_never };
 static const struct kernel_param_ops te_kprobes_ops = { .set = te_set_kprobes };
 static const struct kernel_param_ops te_nmi_ops = { .set = te_set_nmi };
 
 module_param_cb(pass, &te_pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "call all functions that often");
+MODULE_PARM_DESC(pass, "write N to make N passes");
 module_param_cb(storm, &te_storm_ops, NULL, 0200);
-MODULE_PARM_DESC(storm, "call all functions that often on every CPU");
+MODULE_PARM_DESC(storm, "write N to make N passes on each of two CPUs");
 module_param_cb(never, &te_never_ops, NULL, 0200);
-MODULE_PARM_DESC(never, "call a function that does not return");
+MODULE_PARM_DESC(never, "any value: call a function that does not return");
 module_param_cb(kprobes, &te_kprobes_ops, NULL, 0200);
-MODULE_PARM_DESC(kprobes, "how many of te_leaf and te_tail have a kprobe on their entry");
+MODULE_PARM_DESC(kprobes, "number of kprobes on entries: 1 for te_leaf, 2 for te_leaf and te_tail");
 module_param_cb(nmi, &te_nmi_ops, NULL, 0200);
 MODULE_PARM_DESC(nmi, "1: handle NMIs of unknown origin, and call te_in_nmi in each; 0: do not");
 module_param_named(nmis, te_nmis.counter, int, 0400);
-MODULE_PARM_DESC(nmis, "how many there were");
+MODULE_PARM_DESC(nmis, "number of NMIs of unknown origin that were handled");
 module_param_named(wrong, te_wrong.counter, int, 0400);
-MODULE_PARM_DESC(wrong, "calls that gave a wrong result");
+MODULE_PARM_DESC(wrong, "number of calls that gave a wrong result");
 
-static bool te_stays;
-module_param_named(stay, te_stays, bool, 0600);
-MODULE_PARM_DESC(stay, "1: the init function waits, for at most a minute, until this is 0");
+static bool te_stay_in_init;
+module_param_named(stay, te_stay_in_init, bool, 0600);
+MODULE_PARM_DESC(stay, "1: the init function waits until this is 0, for at most 60 seconds");
 
 static int __init te_init(void)
 {
 	unsigned long end = jiffies + 60 * HZ;
 
 	te_pass_once(0);
-	while (READ_ONCE(te_stays) && time_before(jiffies, end))
+	while (READ_ONCE(te_stay_in_init) && time_before(jiffies, end))
 		msleep(20);
 	return 0;
 }
@@ -271,7 +271,7 @@ static int __init te_init(void)
 static void __exit te_exit(void)
 {
 	te_pass_once(0);
-	te_have_kprobes(0);
+	te_set_nr_kprobes(0);
 }
 
 module_init(te_init);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lower bound of the cost of switching many_0 to many_19999: the stores and rounds of the
- * protocol, and nothing else; and the same stores while all other CPUs are stopped.  Each
- * byte that is stored is there already, so the functions do not change.
+ * Measures a lower bound of the time in which the recorded functions many_0 to many_19999 can be
+ * switched: the time of the patcher's stores and IPI rounds alone.  For comparison, it measures
+ * the same stores under stop_machine().  Each byte is stored with its old value, so the functions
+ * do not change.
  *
- * For both, two times are measured: the duration, and the longest time for which a CPU that
- * executes none of these functions is kept from reading the clock meanwhile.
+ * Two times are measured for each: its duration, and the longest gap between two readings of the
+ * clock on a CPU that executes none of these functions.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -26,11 +27,14 @@
 #include <kmarkers/hypervisor.h>
 #include <kmarkers/table.h>
 
-/* As in many.h. */
+/* Number of functions and bytes of each, as in many.h. */
 #define MANY_FUNCTIONS	20000
 #define MANY_BYTES	16UL
 
-/* Address of many_0.  objtool skips its section, because the function is called only by name. */
+/*
+ * Pointer to many_0, in a section that objtool skips: elsewhere objtool would report that a pointer
+ * refers to a function without ENDBR.  The function is never called through the pointer.
+ */
 extern u8 *const many_first;
 
 asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
@@ -42,32 +46,32 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 
 static unsigned int by_hand_us;
 module_param(by_hand_us, uint, 0400);
-MODULE_PARM_DESC(by_hand_us, "what the last stores and rounds took");
+MODULE_PARM_DESC(by_hand_us, "duration of the last stores and IPI rounds in microseconds");
 
 static unsigned int stopped_us;
 module_param(stopped_us, uint, 0400);
-MODULE_PARM_DESC(stopped_us, "what the last stores under stop_machine() took");
+MODULE_PARM_DESC(stopped_us, "duration of the last stores under stop_machine() in microseconds");
 
 static unsigned int gap_us;
 module_param(gap_us, uint, 0600);
-MODULE_PARM_DESC(gap_us, "the longest that the CPU which is watched was kept from the clock");
+MODULE_PARM_DESC(gap_us, "longest time between two readings of the clock in microseconds");
 
 static void serialise(void *unused)
 {
 	sync_core();
 }
 
-static void no_round(void)
+static void skip_round(void)
 {
 }
 
-static void sync_all(void)
+static void serialise_all_cpus(void)
 {
 	on_each_cpu(serialise, NULL, 1);
 }
 
-/* Store again what emulators may have missed: see patcher_text_rewrite(). */
-static void store_first_again(u8 *first)
+/* Store the first bytes again, as the patcher does under emulators, which may miss a store. */
+static void store_first_bytes_again(u8 *first)
 {
 	unsigned int i;
 
@@ -82,7 +86,7 @@ static void store_first_again(u8 *first)
 	}
 }
 
-static void store_first(u8 *first)
+static void store_first_bytes(u8 *first)
 {
 	unsigned int i;
 
@@ -90,11 +94,11 @@ static void store_first(u8 *first)
 		WRITE_ONCE(first[i * MANY_BYTES], READ_ONCE(first[i * MANY_BYTES]));
 }
 
-static void store_all(u8 *first, void (*after_pass)(void))
+static void store_all_bytes(u8 *first, void (*after_pass)(void))
 {
 	unsigned int i;
 
-	store_first(first);
+	store_first_bytes(first);
 	after_pass();
 	for (i = 0; i < MANY_FUNCTIONS; i++) {
 		u32 *tail = (u32 *)(first + i * MANY_BYTES + 1);
@@ -102,18 +106,18 @@ static void store_all(u8 *first, void (*after_pass)(void))
 		WRITE_ONCE(*tail, READ_ONCE(*tail));
 	}
 	after_pass();
-	store_first(first);
+	store_first_bytes(first);
 	after_pass();
-	store_first_again(first);
+	store_first_bytes_again(first);
 }
 
-static int store_stopped(void *first)
+static int store_with_cpus_stopped(void *first)
 {
-	store_all(first, no_round);
+	store_all_bytes(first, skip_round);
 	return 0;
 }
 
-/* Map the functions through an alias of their pages, as in struct patcher_text_alias. */
+/* Map the pages of the functions a second time, writable, as the patcher does for a batch. */
 static void *map_functions(void)
 {
 	static struct page *pages[PAGES];
@@ -127,7 +131,7 @@ static void *map_functions(void)
 	return alias ? alias + offset_in_page(many_first) : NULL;
 }
 
-static int measure(bool stopped, unsigned int *took)
+static int measure_stores(bool stopped, unsigned int *took)
 {
 	u64 start = ktime_get_ns();
 	void *first = map_functions();
@@ -136,37 +140,38 @@ static int measure(bool stopped, unsigned int *took)
 	if (!first)
 		return -ENOMEM;
 	if (stopped)
-		err = stop_machine(store_stopped, first, NULL);
+		err = stop_machine(store_with_cpus_stopped, first, NULL);
 	else
-		store_all(first, sync_all);
+		store_all_bytes(first, serialise_all_cpus);
 	vunmap((void *)((unsigned long)first & PAGE_MASK));
 	vm_unmap_aliases();
 	*took = div_u64(ktime_get_ns() - start, 1000);
 	return err;
 }
 
-static int by_hand(const char *text, const struct kernel_param *unused)
+static int set_by_hand(const char *text, const struct kernel_param *unused)
 {
-	return measure(false, &by_hand_us);
+	return measure_stores(false, &by_hand_us);
 }
 
 static const struct kernel_param_ops by_hand_ops = {
-	.set = by_hand,
+	.set = set_by_hand,
 };
 module_param_cb(by_hand, &by_hand_ops, NULL, 0200);
-MODULE_PARM_DESC(by_hand, "store what is there, with a round after each pass");
+MODULE_PARM_DESC(by_hand, "any value: store all bytes, with an IPI round after each pass");
 
-static int stopped(const char *text, const struct kernel_param *unused)
+static int set_stopped(const char *text, const struct kernel_param *unused)
 {
-	return measure(true, &stopped_us);
+	return measure_stores(true, &stopped_us);
 }
 
 static const struct kernel_param_ops stopped_ops = {
-	.set = stopped,
+	.set = set_stopped,
 };
 module_param_cb(stopped, &stopped_ops, NULL, 0200);
-MODULE_PARM_DESC(stopped, "store the same under stop_machine()");
+MODULE_PARM_DESC(stopped, "any value: store all bytes under stop_machine()");
 
+/* Read the clock in a loop, and set gap_us to the longest time between two readings. */
 static int watch_clock(void *unused)
 {
 	u64 last = ktime_get_ns(), now;
@@ -182,7 +187,7 @@ static int watch_clock(void *unused)
 	return 0;
 }
 
-/* No lock protects this: the kernel serialises writes to parameters of a module. */
+/* The thread of watch_clock(), or NULL.  The kernel serialises writes to a module's parameters. */
 static struct task_struct *watcher;
 
 static int start_watching(void)
@@ -214,7 +219,7 @@ static int stop_watching(void)
 	return 0;
 }
 
-static int watch(const char *text, const struct kernel_param *unused)
+static int set_watch(const char *text, const struct kernel_param *unused)
 {
 	bool on;
 	int err = kstrtobool(text, &on);
@@ -223,7 +228,7 @@ static int watch(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops watch_ops = {
-	.set = watch,
+	.set = set_watch,
 };
 module_param_cb(watch, &watch_ops, NULL, 0200);
-MODULE_PARM_DESC(watch, "1 has another CPU watch the clock, before all other threads; 0 ends that");
+MODULE_PARM_DESC(watch, "1: start a real-time thread on another CPU that sets gap_us; 0: stop it");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recorded function that idle tasks call, where RCU does not watch: this module is the
- * driver of idle CPUs while it is loaded.  Its only state calls the function instead of
- * halting the CPU.
+ * A cpuidle driver whose only idle state calls a recorded function instead of halting the CPU.  So
+ * the function is called where RCU does not watch.  The parameter idle registers the driver.
  */
 #include <linux/atomic.h>
 #include <linux/cpuidle.h>
 #include <linux/module.h>
 
-/* Number of calls each time that a CPU enters the idle state. */
+/* Number of calls of te_idle() each time that a CPU enters the idle state. */
 #define CALLS	50
 
 static atomic_t te_idle_calls = ATOMIC_INIT(0), te_idle_wrong = ATOMIC_INIT(0);
@@ -45,9 +44,9 @@ static struct cpuidle_driver te_idle_driver = {
 };
 
 module_param_named(calls, te_idle_calls.counter, int, 0400);
-MODULE_PARM_DESC(calls, "how often idle tasks have called te_idle");
+MODULE_PARM_DESC(calls, "number of calls of te_idle by idle tasks");
 module_param_named(wrong, te_idle_wrong.counter, int, 0400);
-MODULE_PARM_DESC(wrong, "calls that gave a wrong result");
+MODULE_PARM_DESC(wrong, "number of calls that gave a wrong result");
 
 static bool te_idle_on;
 
@@ -69,7 +68,7 @@ static int te_set_idle(const char *text, const struct kernel_param *unused)
 static const struct kernel_param_ops te_idle_ops = { .set = te_set_idle };
 
 module_param_cb(idle, &te_idle_ops, NULL, 0200);
-MODULE_PARM_DESC(idle, "1: idle tasks call te_idle; 0: they do not");
+MODULE_PARM_DESC(idle, "1: register the cpuidle driver that calls te_idle; 0: unregister it");
 
 static int __init te_idle_init(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each once:
- * repeated by the assembler, which is much faster than a compiler.  MANY_ENTRY is the first code
- * of a function; nothing precedes it, since only many_pass() calls the functions.
+ * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each once.  The
+ * assembler repeats them, which is much faster than a compiler.  MANY_ENTRY is the first
+ * instruction of each function.  No ENDBR precedes it, since only direct calls reach the functions.
  */
 #ifndef TEST_ENTRY_MANY_H
 #define TEST_ENTRY_MANY_H
@@ -53,7 +53,7 @@ asm(".pushsection .text\n"
 	".noaltmacro\n"
 	".popsection\n");
 
-static int pass(const char *text, const struct kernel_param *unused)
+static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int times;
 	int err = kstrtouint(text, 0, &times);
@@ -64,10 +64,10 @@ static int pass(const char *text, const struct kernel_param *unused)
 }
 
 static const struct kernel_param_ops pass_ops = {
-	.set = pass,
+	.set = set_pass,
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "call all functions that often");
+MODULE_PARM_DESC(pass, "write N to call each function N times");
 
 static int __init many_init(void)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file of the same module whose functions the kernel's ftrace traces, not kmarkers. */
+/*
+ * A file of kmarkers_test_entry that is compiled without function entry recording: te_plain() is
+ * traced by the kernel's ftrace instead.
+ */
 #include <linux/module.h>
 
 #include "plain.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A function that the kernel's ftrace knows. */
+/* te_plain(), which the kernel's ftrace traces and kmarkers does not record. */
 #ifndef TEST_ENTRY_PLAIN_H
 #define TEST_ENTRY_PLAIN_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A function that begins with two nops in the place of one, as a compiler of 2008 might have
- * written it: a task may be preempted between them.  The record is that of entry_record.h.
+ * A function whose recorded 5 bytes are two nops, of 2 and 3 bytes, as a compiler of 2008 might
+ * have written them.  A task may be preempted between the two.  The record has the format of
+ * <kmarkers/entry_record.h>, which is for a single nop of 5 bytes.
  */
 #include <linux/linkage.h>
 #include <linux/module.h>
@@ -17,6 +18,6 @@ asm(".pushsection .text\n"
 	"	.long two_nops - ., 0\n"
 	".popsection\n");
 
-MODULE_DESCRIPTION("A recorded function with a nop of two instructions");
+MODULE_DESCRIPTION("A recorded function that begins with two nops");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A module warns while it is loaded. The host expects that of three tests only the second one fails.
+# Loads and unloads a module that makes the kernel log a warning. The host expects that only the
+# test of loading fails.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

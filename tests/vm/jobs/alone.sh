@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The tests in a kernel with one CPU.
+# Runs the tests for a machine with one CPU.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

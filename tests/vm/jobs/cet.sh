@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites that run where indirect branch tracking is enforced: all that loads, patches, redirects,
-# attaches and traces.
+# Runs the suites that KMARKERS_SUITES names in a kernel that enforces indirect branch tracking
+# (IBT).
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 grep -qw ibt /proc/cpuinfo
-result $? "the processor tracks indirect branches"
+result $? "the processor supports indirect branch tracking"
 run_with_core "${KMARKERS_SUITES:?}"
 finish

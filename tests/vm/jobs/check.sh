@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites of make check, in this order, or those that KMARKERS_SUITES names. In make check two
-# guests run in parallel, each with one of these lists, which take about the same time.
+# Runs the suites of make check, in the order below, or those that KMARKERS_SUITES names. make check
+# runs two guests in parallel, each with one of the two lists, which take about the same time.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -9,8 +9,8 @@ first_suites="orders cases modules examples tables typed sdt sdt_events notes no
 second_suites="history settable events fields going references many functions hundred nomem core handler_path kprobes landing bench bench_groups packets cycles lockdown"
 chosen=" ${KMARKERS_SUITES:-$first_suites $second_suites} "
 
-# These suites run while our modules are not loaded, and the kernel may be locked down after the
-# last one.
+# The suites orders, cycles and lockdown run while the modules of kmarkers are not loaded. lockdown
+# is the last one, since the kernel may be locked down after it.
 case $chosen in *" orders "*) run_suite orders ;; esac
 load_core || exit 1
 for suite in $chosen; do

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Modules of DKMS packages, unchanged and with markers: modules that load unmarked must load marked,
-# be traced and switched, unload, and load again. /dkms has a folder for each package, with the
-# folders unmarked and marked, a file order with the names of its modules and a file stock with
-# those that they need.
+# Tests modules of DKMS packages that were built unmarked, and marked, that is with markers. Modules
+# that load unmarked must load marked, be traced and switched, unload, and load again. /dkms has a
+# folder for each package, with the folders unmarked and marked, a file order with the names of its
+# modules, and a file stock with the names of the stock modules that they need.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# module_of FILE: print the name of a module
+# module_of FILE: print the module name of a file
 module_of() {
 	basename "${1%.ko}" | tr - _
 }
 
-# load_files KIND FILES: load modules of the package; sets $there to those that loaded, the last one
-# first
+# load_files KIND FILES: load modules of the package; set $there to those that were loaded, the last
+# one first
 load_files() {
 	there=
 	for file in $2; do
@@ -25,13 +25,15 @@ load_files() {
 	done
 }
 
+# unload_files: unload the modules in $there
 unload_files() {
 	for file in $there; do
 		rmmod "$(module_of "$file")" || return 1
 	done
 }
 
-# switch_functions COMMAND: give the command to the functions of all modules in $there
+# switch_functions COMMAND: apply a command of entry/control to all functions of the modules in
+# $there
 switch_functions() {
 	for file in $there; do
 		put "$(module_of "$file"): $1" "$debugfs/entry/control" || return 1
@@ -45,7 +47,7 @@ hit_parameters() {
 	done
 }
 
-# hits_are_traced: succeeds if the trace has the hits that hit_parameters() causes in each module
+# hits_are_traced: succeeds if the trace has the hits of hit_parameters in each module
 hits_are_traced() {
 	nr=$(echo /sys/module/*/parameters/km_* | wc -w)
 	for expected in "_inline: number 1" "_inline: number 2" "_runs: limit 3"; do
@@ -61,6 +63,7 @@ hits_are_counted() {
 	[ "$(grep -c ":km_[a-zA-Z0-9_]*_set:entry on count [1-9]" "$debugfs/entry/list")" -eq "$nr" ]
 }
 
+# switch_often: switch all markers and functions off and on 20 times
 switch_often() {
 	for _ in $(seq 20); do
 		put 'km_* -trace' "$debugfs/markers/control" && put 'km_* trace' "$debugfs/markers/control" &&
@@ -68,10 +71,11 @@ switch_often() {
 	done
 }
 
+# check_marked: test the marked modules of a package
 check_marked() {
 	wanted=$there
 	load_files marked "$(cat "$dir/order")"
-	same "$package: what loads unmarked loads marked" "$there" "$wanted"
+	same "$package: the modules that load unmarked also load marked" "$there" "$wanted"
 	try "$package: its markers are switched on" put 'km_* trace' "$debugfs/markers/control"
 	try "$package: its functions are switched on" switch_functions count
 	put "" "$tracing/trace"
@@ -80,36 +84,38 @@ check_marked() {
 	result $? "$package: its markers are traced"
 	hits_are_counted
 	result $? "$package: its functions are counted"
-	try "$package: all of it is switched 20 times" switch_often
+	try "$package: its markers and functions are switched 20 times" switch_often
 	switch_functions -count
 	put 'km_* none' "$debugfs/markers/control"
-	try "$package: it unloads" unload_files
+	try "$package: its modules unload" unload_files
 	load_files marked "$(cat "$dir/order")"
-	same "$package: it loads again" "$there" "$wanted"
-	try "$package: it unloads again" unload_files
+	same "$package: its modules load again" "$there" "$wanted"
+	try "$package: its modules unload again" unload_files
 }
 
-# say_foreign begins/ends: tell the host in the kernel's log where the code of others runs
-say_foreign() {
+# log_foreign begins|ends: write a line to the kernel's log, between two of which the host ignores
+# faults: they are those of unmarked modules
+log_foreign() {
 	echo "<5>kmarkers-job: foreign code $1" >/dev/kmsg
 }
 
+# check_package: load a package unmarked, and test it marked if that succeeds
 check_package() {
 	while read -r file; do
 		loaded "$(module_of "$file")" || insmod "/stock/$file"
 	done <"$dir/stock"
 	dmesg -c >/dev/null
-	say_foreign begins
+	log_foreign begins
 	load_files unmarked "$(cat "$dir/order")"
 	unload_files
 	unloaded=$?
-	say_foreign ends
+	log_foreign ends
 	if [ -z "$there" ]; then
-		skip "$package" "no module of it loads unmarked"
+		skip "$package" "none of its modules loads unmarked"
 	elif [ $unloaded != 0 ]; then
-		skip "$package" "it does not unload unmarked"
+		skip "$package" "its unmarked modules do not unload"
 	elif ! log_is_clean; then
-		skip "$package" "it makes the kernel warn unmarked"
+		skip "$package" "its unmarked modules make the kernel warn"
 	else
 		check_marked
 	fi
@@ -117,7 +123,7 @@ check_package() {
 }
 
 suite load
-# Before this write, the trace buffer holds only a few dozen events of each CPU.
+# Enlarge the trace buffer, which at first has space for only a few dozen events of each CPU.
 echo 1408 >"$tracing/buffer_size_kb"
 try "the modules load" load_core
 for dir in /dkms/*; do

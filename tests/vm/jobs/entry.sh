@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites of recorded entries alone, for work on entry/.
+# Runs only the suites of function entry recording, for work on entry/.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites of trace events and of debugfs controls alone, for work on markers/.
+# Runs only the suites of trace events and of control files, for work on markers/.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Measures how long a module takes to load and to unload, with its tables and without them.
+# Measures the times to load and to unload a module, with its tables of sites and without them.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 module=${KMARKERS_MODULE?}
 
-# timed WHAT COMMAND...: print how many milliseconds the command took
+# timed WHAT COMMAND...: print the duration of the command in milliseconds
 timed() {
 	what=$1
 	shift
@@ -34,6 +34,6 @@ for _ in $(seq "${KMARKERS_TURNS:-7}"); do
 	timed "events without" settle_events
 done
 [ "$sites" -gt 1000 ]
-result $? "sites of the module were known: $sites"
+result $? "the patcher has more than 1000 sites: $sites"
 sed 's/^/# patcher /' $debugfs/patcher/stats
 finish

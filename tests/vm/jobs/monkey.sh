@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Random use of tracefs, for as long as the host says, in a kernel that poisons freed memory.
+# Uses tracefs at random, for a time that the host sets, in a kernel that poisons freed memory.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs tests of modules that were broken on purpose. KMARKERS_CASES names the cases to run, and
-# KMARKERS_SUITES the suites.
+# Runs tests of modules into which a fault was inserted on purpose. KMARKERS_CASES names the test
+# cases to run, and KMARKERS_SUITES the suites.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 if [ "${KMARKERS_SUITES:-}" = target ]; then
-	# The suite "target" loads the modules itself. One point of interruption is tested, to save
-	# time.
+	# The suite "target" loads the modules itself. To save time, it interrupts the measurement in
+	# one way only.
 	export KMARKERS_POINTS=running KMARKERS_SIGNALS=KILL
 	run_suite target
 	finish

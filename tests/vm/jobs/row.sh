@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs a row of the table of processors: checks the number of CPUs and the preemption model, and
-# runs suites in short form.
+# Runs tests for one row of the table of processors: checks the number of CPUs and the preemption
+# model of the guest, and runs the suites that KMARKERS_SUITES names.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -12,12 +12,12 @@ for flaw in spectre_v2 retbleed spec_rstack_overflow indirect_target_selection; 
 	[ ! -r $flaws/$flaw ] || echo "# $flaw: $(cat $flaws/$flaw)"
 done
 sed -n 's/^model name.*: /# processor: /p;T;q' /proc/cpuinfo
-same "the machine has the row's number of CPUs" "$(nproc)" "${KMARKERS_CPUS:?}"
+same "the machine has the number of CPUs of this row" "$(nproc)" "${KMARKERS_CPUS:?}"
 if [ -r $preemption ]; then
-	same "the kernel has the row's preemption model" \
+	same "the kernel has the preemption model of this row" \
 		"$(sed 's/.*(\(.*\)).*/\1/' $preemption)" "${KMARKERS_PREEMPTION:?}"
 else
-	same "the kernel's preemption model is as it was built" "${KMARKERS_PREEMPTION:?}" "as built"
+	same "this row requires no other preemption model than the built one" "${KMARKERS_PREEMPTION:?}" "as built"
 fi
 run_with_core "${KMARKERS_SUITES:?}"
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites of SDT probes alone, for work on sdt/.
+# Runs only the suites of SDT probes, for work on sdt/.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites that run under Secure Boot: those that write no file in debugfs, since the kernel is
-# locked down.
+# Runs the suites that work under Secure Boot: those that do not write to debugfs, since the kernel
+# is locked down.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

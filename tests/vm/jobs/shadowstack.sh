@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A program with user shadow stacks runs, and prints its results.
+# Runs a program with user shadow stacks, tests/native/shadow_stack.c, and prints its results.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 grep -qw user_shstk /proc/cpuinfo
-result $? "the processor has shadow stacks"
+result $? "processor and kernel support user shadow stacks"
 /shadow-stack break
-result $? "a return to another place than the shadow stack says is a fault"
+result $? "a return to another address than that on the shadow stack causes a fault"
 /shadow-stack >/tmp/said
 code=$?
 while read -r word what; do
@@ -17,5 +17,5 @@ while read -r word what; do
 	*) echo "# $word $what" ;;
 	esac
 done </tmp/said
-result $code "the program ends"
+result $code "the program exits with code 0"
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs all activities that change text in parallel, for as long as the host says.
+# Runs all activities that change text in parallel, for a time that the host sets.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

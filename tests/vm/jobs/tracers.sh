@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suites that read the trace event and trace notes with the tracers of a distribution.
+# Runs the suites that trace markers and notes with the tracers of a distribution, such as perf.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

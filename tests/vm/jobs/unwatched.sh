@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A kernel with PROVE_RCU reports a marker that is hit where RCU does not watch, and no other
-# marker. The host expects that of these tests only the last one fails.
+# Hits a marker where RCU watches the CPU, and where it does not, in a kernel with PROVE_RCU, which
+# must report only the latter. So the host expects that only the last test fails.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# hit_once IDLE: kmarkers_test_unwatched hits its marker once and is unloaded. With IDLE 1 the hit
-# is where RCU does not watch.
+# hit_once IDLE: load kmarkers_test_unwatched, which hits its marker once, and unload it. With IDLE
+# 1 the hit is where RCU does not watch the CPU.
 hit_once() {
 	insmod /modules/kmarkers_test_unwatched.ko "idle=$1" && rmmod kmarkers_test_unwatched &&
 		dmesg | grep -q "kmarkers_test_unwatched: hits 1 idle $1"

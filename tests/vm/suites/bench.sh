@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The files of the benchmarks in debugfs.
+# The debugfs files of kmarkers_bench: configuration, start and stop of runs, samples and summaries.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
+# not_running: succeeds if no benchmark is running
 not_running() {
 	grep -q "^\(idle\|done\|stopped\|failed\) " "$bench"/status
 }
 
-# summary_of BENCHMARK: print from its samples what its summary must say. The three windows of
-# a variant in a block are neighbours, and a block with a flag is left out.
+# summary_of BENCHMARK: compute the summary of the benchmark from its samples, and print it. A slope
+# is fitted to the three windows of a variant in a block; blocks with a flagged window are left out.
 summary_of() {
 	awk -F '[, ]' '
 		function milli(x) {
@@ -45,6 +46,7 @@ summary_of() {
 		}' "$bench/$1/samples" /tmp/summary
 }
 
+# measured_some: succeeds if at least one window of the run has been measured
 measured_some() {
 	grep -q "^running [^ ]* [1-9]" "$bench"/status
 }
@@ -53,74 +55,75 @@ arm_while_running() {
 	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
 }
 
-# test_bench_dormant SAMPLES: no benchmark runs while a marker that it measures in the off state is
-# on. SAMPLES is how many empty-loop has.
+# test_bench_dormant SAMPLES: check that no benchmark runs while a marker is on that it measures in
+# the off state. SAMPLES is the number of samples of empty-loop.
 test_bench_dormant() {
 	control=$debugfs/markers/control
 	try "a marker of the benchmarks is switched on" put "bench_memcpy count" "$control"
 	refused "control refuses start while the marker is on" "busy" put "start empty-loop" "$bench"/control
 	logged "kmarkers_bench: not started: marker bench_memcpy is on"
 	result $? "the log names the marker that is on"
-	same "the refused start leaves the samples as they were" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
+	same "the refused start leaves the samples unchanged" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
 	try "the marker of the benchmarks is switched off" put "bench_memcpy none" "$control"
-	try "a benchmark that switches its own markers starts" put "start marker-enabled empty-loop" "$bench"/control
+	try "a benchmark that switches its own markers on starts" put "start marker-enabled empty-loop" "$bench"/control
 	try "the benchmark that switches its own markers ends" within 60 not_running
-	same "status says that the benchmark is done" "$(cut -d' ' -f1 "$bench"/status)" "done"
+	same "status shows that the benchmark is done" "$(cut -d' ' -f1 "$bench"/status)" "done"
 	try "config takes 100000 blocks" put 100000 "$bench"/config/blocks
 	try "a long run starts" put "start empty-loop" "$bench"/control
-	try "status counts the first windows of the long run" within 60 measured_some
+	try "status shows the number of measured windows during the long run" within 60 measured_some
 	try "the long run ends when a marker is switched on" arm_while_running
 	logged "kmarkers_bench: run failed: marker bench_memcpy is on"
 	result $? "the log names the marker that ended the run"
 	grep -q "^failed - .* error -16 in empty-loop$" "$bench"/status
-	result $? "status says that the run failed"
+	result $? "status shows that the run failed"
 	try "the marker that ended the run is switched off" put "bench_memcpy none" "$control"
 }
 
-# test_bench_offline SAMPLES: no benchmark begins on a CPU that is offline. SAMPLES is how many
-# empty-loop has.
+# test_bench_offline SAMPLES: check that no benchmark starts on a CPU that is offline. SAMPLES is
+# the number of samples of empty-loop.
 test_bench_offline() {
 	online=/sys/devices/system/cpu/cpu1/online
 	if [ ! -e $online ]; then
-		skip "no run on a CPU that is offline" "no second CPU that can go offline"
+		skip "a run on an offline CPU is refused" "no second CPU that can go offline"
 		return
 	fi
 	try "config takes the second CPU" put 1 "$bench"/config/cpu
 	same "the second CPU goes offline" "$(put 0 $online && cat $online)" 0
-	refused "no run on a CPU that is offline" "Invalid argument" put "start empty-loop" "$bench"/control
+	refused "a run on an offline CPU is refused" "Invalid argument" put "start empty-loop" "$bench"/control
 	logged "kmarkers_bench: not started: CPU 1 is offline"
 	result $? "the log says that the CPU is offline"
-	same "the run that was refused leaves the samples as they were" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
-	same "the second CPU comes back" "$(put 1 $online && cat $online)" 1
+	same "the run that was refused leaves the samples unchanged" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
+	same "the second CPU goes online again" "$(put 1 $online && cat $online)" 1
 	try "a run on the second CPU starts" put "start empty-loop" "$bench"/control
 	try "the run on the second CPU ends" within 60 not_running
-	same "the windows of that run were on the second CPU" "$(awk -F, '/^empty-loop/ { print $7 }' "$bench"/empty-loop/samples | sort -u)" 1
+	same "the windows of the last run were measured on the second CPU" "$(awk -F, '/^empty-loop/ { print $7 }' "$bench"/empty-loop/samples | sort -u)" 1
 	try "config takes the first CPU" put 0 "$bench"/config/cpu
 }
 
-# attach_and_die FILE: let a shell attach BPF programs, write their kprobes to FILE, and be killed
+# attach_and_die FILE: start a shell that attaches BPF programs, writes their kprobes to FILE, and
+# kills itself
 attach_and_die() {
 	sh -c "/kmlive attach \$\$ >/tmp/keeper && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
 	[ -s "$1" ]
 }
 
-# test_bench_attach: BPF programs are attached only for an existing process, and detached when it
-# ends.
+# test_bench_attach: check that kmlive attaches BPF programs only for an existing process, and that
+# they are detached when the process ends.
 test_bench_attach() {
 	probes=/sys/kernel/debug/kprobes/list
 	if [ ! -x /kmlive ]; then
-		skip "BPF programs go with whoever attached them" "kmlive is not built"
+		skip "BPF programs are detached when the process that attached them ends" "kmlive is not built"
 		return
 	fi
 	if [ ! -e /proc/sys/kernel/unprivileged_bpf_disabled ]; then
-		skip "BPF programs go with whoever attached them" "this kernel runs none"
+		skip "BPF programs are detached when the process that attached them ends" "this kernel runs none"
 		return
 	fi
-	refused "BPF programs are not attached for a process that is none" "No such process" /kmlive attach 4194304
+	refused "BPF programs are not attached for an unknown process ID" "No such process" /kmlive attach 4194304
 	lacks kmarkers_bench_bpf_kprobe $probes
-	result $? "no BPF program is attached for a process that is none"
+	result $? "an unknown process ID leaves no BPF program attached"
 	try "BPF programs are attached for a shell" attach_and_die /tmp/attached
-	try "BPF programs go when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
+	try "BPF programs are detached when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
 }
 
 test_bench() {
@@ -130,7 +133,7 @@ test_bench() {
 	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" "$bench"/control
 	done
-	same "refused words start no benchmark" "$(cut -d' ' -f1 "$bench"/status)" idle
+	same "refused commands start no benchmark" "$(cut -d' ' -f1 "$bench"/status)" idle
 	for bad in "blocks 0" "blocks 100001" "blocks abc" "blocks -1" "blocks 99999999999999999999" \
 		"cpu 4096" "cpu x" "seed 1x"; do
 		refused "config refuses $bad" "Invalid argument\|out of range" \
@@ -142,11 +145,11 @@ test_bench() {
 				put_raw "$bad" "$bench/config/$item"
 		done
 	done
-	refused "getppid-live refuses more than a name" "Invalid argument" \
+	refused "getppid-live refuses a name followed by more bytes" "Invalid argument" \
 		put_raw 'original\0x' "$bench"/getppid-live
-	same "refused words leave blocks as it was" "$(cat "$bench"/config/blocks)" 100
-	same "refused words leave cpu as it was" "$(cat "$bench"/config/cpu)" 0
-	same "refused words leave seed as it was" "$(cat "$bench"/config/seed)" 1
+	same "refused values leave config/blocks unchanged" "$(cat "$bench"/config/blocks)" 100
+	same "refused values leave config/cpu unchanged" "$(cat "$bench"/config/cpu)" 0
+	same "refused values leave config/seed unchanged" "$(cat "$bench"/config/seed)" 1
 	try "config takes 20000 blocks" put 20000 "$bench"/config/blocks
 	try "a run starts" put "start memcpy-4096" "$bench"/control
 	refused "control refuses a second start while running" "busy" put "start empty-loop" "$bench"/control
@@ -158,42 +161,42 @@ test_bench() {
 	try "a run starts after stop" put "memcpy-4096" "$bench"/control
 	try "kmarkers_bench unloads while running" rmmod kmarkers_bench
 	refused "kmarkers_bench does not load with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
-	refused "a command before the module can take it" "No such device" \
+	refused "a command in the parameter control at load time is refused" "No such device" \
 		insmod /modules/kmarkers_bench.ko control=reset
 	try "kmarkers_bench loads with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
-	try "a run of two named benchmarks starts" put "empty-loop cold-branch" "$bench"/control
-	try "the benchmarks that were named end" within 60 not_running
+	try "a run of empty-loop and cold-branch starts" put "empty-loop cold-branch" "$bench"/control
+	try "the run of empty-loop and cold-branch ends" within 60 not_running
 	grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
-	result $? "status says that every window was measured"
+	result $? "status shows that every window was measured"
 	# 3 blocks of 3 windows of each variant; the first line of the summary is its head.
 	samples=$((9 * ($(wc -l <"$bench"/empty-loop/summary) - 1)))
-	same "samples has all windows of 3 blocks" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
+	same "the samples have all windows of 3 blocks" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
 	tail -n +2 "$bench"/empty-loop/summary >/tmp/summary
 	same "the summary agrees with the samples" "$(summary_of empty-loop)" "$(cat /tmp/summary)"
 	awk '{ good += $2; bad += $3 } END { exit !(good > bad) }' /tmp/summary
-	result $? "the summary says that most windows were not disturbed"
+	result $? "the summary shows that most blocks were undisturbed"
 	test_bench_dormant $samples
 	try "config takes 3 blocks" put 3 "$bench"/config/blocks
 	exec 3<"$bench"/empty-loop/samples
 	read -r _ <&3
 	try "a run of three blocks starts" put "start empty-loop" "$bench"/control
 	try "the run of three blocks ends" within 60 not_running
-	refused "samples of two runs are not read as one" "[Ss]tale" cat <&3
+	refused "a samples file that was opened before a new run cannot be read any more" "[Ss]tale" cat <&3
 	exec 3<&-
 	test_bench_offline $samples
 	insmod /modules/kmarkers_bench_sites.ko
 	try "config takes 1 block" put 1 "$bench"/config/blocks
 	for turn in first second; do
-		try "the switching of sites starts, the $turn time" put "start arm-stall" "$bench"/control
-		try "the switching of sites ends, the $turn time" within 60 not_running
+		try "the benchmark arm-stall starts, the $turn time" put "start arm-stall" "$bench"/control
+		try "the benchmark arm-stall ends, the $turn time" within 60 not_running
 		grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
-		result $? "every site was in the expected state, the $turn time"
+		result $? "every site is in the expected state, the $turn time"
 	done
-	# This row is the successor of a published number. It needs two CPUs, so the counts of
-	# instructions lack it.
+	# This variant is compared with a published number. It needs two CPUs, so the instruction
+	# counts, which are made with one CPU, do not include it.
 	grep -q "^arm-stall,stop-machine-stall," "$bench"/arm-stall/samples
-	result $? "the stall of stop_machine is measured"
+	result $? "arm-stall measures the stall of stop_machine()"
 	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites
 	try "control takes reset" put reset "$bench"/control
-	same "reset leaves no samples" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" 0
+	same "reset removes the samples" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" 0
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The cases of kmarkers_test, some also while other modules are loaded and unloaded. The module
+# The cases of kmarkers_test, some also while other modules are loaded and unloaded. kmarkers_test
 # stays loaded for the suite "modules".
 # shellcheck source=tests/vm/lib_cases.sh
 . /tests/lib_cases.sh
 
-# modules_come_and_go: load and unload a marked module and one with a probe, until /tmp/loading is
-# gone. /tmp/loads has a line for each time.
+# modules_come_and_go: load and unload a module with a marker and one with a probe until
+# /tmp/loading is removed; add a line to /tmp/loads each time
 modules_come_and_go() {
 	while [ -e /tmp/loading ]; do
 		insmod /modules/example_probe.ko && insmod /modules/example_client.ko &&
@@ -20,33 +20,32 @@ test_counts_during_loads() {
 	modules_come_and_go &
 	for case in markers_storm_exactly_once typed_storm_exactly_once; do
 		before=$(wc -l </tmp/loads)
-		# A short storm is repeated until the modules were loaded and unloaded once during
-		# it.
+		# Repeat a short storm until the modules were loaded and unloaded at least once.
 		for _ in $(seq 20); do
 			run_case "$case"
 			code=$?
 			[ "$code" -eq 0 ] || break
 			[ "$(wc -l </tmp/loads)" -eq "$before" ] || break
 		done
-		result "$code" "$case while modules come and go"
+		result "$code" "$case while modules are loaded and unloaded"
 	done
 	rm /tmp/loading
 	wait
 	[ "$(wc -l </tmp/loads)" -gt 1 ]
-	result $? "modules came and went more than once during storms"
+	result $? "modules were loaded and unloaded more than once during storms"
 }
 
 test_cases() {
-	try "test module loads and finds its values set in its init function" \
+	try "kmarkers_test loads, and its init function reads the initial values" \
 		insmod /modules/kmarkers_test.ko batches="$batches"
 	run_cases
-	try "a probe with another format is registered" put markers_formats "$case_to_run"
+	try "the case that registers probes with differing formats runs" put markers_formats "$case_to_run"
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
 	result $? "the log names both formats"
-	try "one with another format than a probe that is there is refused" put markers_formats "$case_to_run"
+	try "the case that registers probes with differing formats runs again" put markers_formats "$case_to_run"
 	logged 'test_format: a probe with format "%d %s" is refused, the others have "%ld %s"'
-	result $? "the log names both, too"
-	refused "a case of an unknown name is refused" "Invalid argument" put nothing "$case_to_run"
+	result $? "the log names the format of the refused probe and that of the others"
+	refused "an unknown case is refused" "Invalid argument" put nothing "$case_to_run"
 	test_counts_during_loads
 	sed 's/^/# patcher /' "$debugfs"/patcher/stats
 	same "the histogram in stats counts every batch" \
@@ -59,7 +58,7 @@ test_cases() {
 		skip "stats shows the longest round" "a single CPU waits for no other"
 	fi
 	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
-	result $? "stats shows how long breakpoints stood and how long batches waited"
+	result $? "stats shows the longest time of a breakpoint and the longest wait of a batch"
 	# Only some kernels can search for writable and executable mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages
 	if [ -r $wx ]; then

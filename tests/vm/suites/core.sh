@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Requests to change core text: refused ones, their errors and the reasons in the log; and a
-# redirected call, which has its former bytes once it is restored.
+# Requests to patch the text of the kernel itself: refused ones, with the error and the reason in
+# the log; and redirected calls and detours, which leave the former bytes when they are removed.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
 samples=${KMARKERS_SAMPLES:-12}
 name_refused="refused: the breakpoint handler uses it"
-not_to_be_probed="refused: not to be probed"
+not_to_be_probed="refused: kprobes are forbidden there"
 
-# deny NAME ERROR FUNCTION OFFSET LEN: passes if the site is refused and the bytes stay
+# deny NAME ERROR FUNCTION OFFSET LEN: a test that passes if the site is refused with that error and
+# no byte changes
 deny() {
-	around=$(add "$(address "$3")" "$4")
-	bytes=$(ask bytes "$around" 16)
-	fails_with "$2" command_core site "$3" "$4" "$5" && [ "$bytes" = "$(ask bytes "$around" 16)" ]
+	around=$(add_hex "$(address "$3")" "$4")
+	bytes=$(ask_core bytes "$around" 16)
+	fails_with "$2" command_core site "$3" "$4" "$5" && [ "$bytes" = "$(ask_core bytes "$around" 16)" ]
 	result $? "$1"
 }
 
-# there_are NAME...: set $there to those of the functions that this kernel has; fails if it has less
-# than two thirds of them
+# there_are NAME...: set $there to the functions that exist in this kernel; fails if less than two
+# thirds exist
 there_are() {
 	there=
 	for function in "$@"; do
@@ -40,31 +41,31 @@ test_names() {
 	refused "a redirect of calls of an unknown function is refused" "No such file" command_core redirect "$getppid" no_such_function
 	refused "a redirect of a call that the function does not make is refused" "No such file" command_core redirect "$getppid" vfs_read
 	refused "a site of no length is refused" "Invalid" command_core site "$getppid" 0 0
-	try "requests that lack something are refused" command_core nothing
+	try "the module's checks of incomplete requests succeed" command_core nothing
 	refused "a site longer than any instruction is refused" "Invalid" command_core site "$getppid" 0 12
-	# One line each: entry code, noinstr, assembly with notrace, and functions that run before
-	# the handler.
-	try "most functions that must be denied are in this kernel" \
+	# Line 1: entry code; line 2: noinstr functions; line 3: notrace functions and assembly;
+	# line 4: functions that run before the breakpoint handler.
+	try "this kernel has most of the functions that must be refused" \
 		there_are asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
 		memset clear_page_erms trace_clock_local \
 		notify_die atomic_notifier_call_chain kprobe_int3_handler
 	for function in $there; do
-		deny "denied: $function" "not permitted" "$function" 5 5
+		deny "a site in $function is refused" "not permitted" "$function" 5 5
 		logged "patcher: $function $name_refused\|$function.* $not_to_be_probed"
-		result $? "the log says that $function is not to be probed or handles breakpoints"
+		result $? "the log says that kprobes are forbidden in $function or the breakpoint handler uses it"
 	done
 }
 
-# Functions that run where a breakpoint is handled, and that could be traced and probed: the patcher
-# denies them by name.
+# Functions that run while a breakpoint is handled, although the kernel allows to trace and probe
+# them: the patcher refuses them by name.
 test_handler_names() {
-	try "most functions on the handler's path are in this kernel" \
+	try "this kernel has most of the functions that the breakpoint handler uses" \
 		there_are __rcu_read_lock hw_breakpoint_exceptions_notify get_kprobe
 	for function in $there; do
-		deny "on the handler's path: $function" "not permitted" "$function" 5 5
+		deny "a site in $function of the breakpoint handler is refused" "not permitted" "$function" 5 5
 		logged "patcher: $function $name_refused"
-		result $? "the log says that the name of $function is denied"
+		result $? "the log says that the breakpoint handler uses $function"
 	done
 }
 
@@ -73,41 +74,41 @@ test_instructions() {
 	logged "refused: no instruction begins there"
 	result $? "the log says that no instruction begins there"
 	deny "a site shorter than its instruction is refused" "Invalid" "$getppid" "$call" 4
-	logged "refused: a longer instruction"
+	logged "refused: the instruction is longer"
 	result $? "the log says that the instruction is longer"
 	deny "a site of more than one instruction is refused" "Invalid" "$getppid" "$call" 6
-	logged "refused: more than one instruction"
+	logged "refused: its length spans more than one instruction"
 	result $? "the log says that there is more than one instruction"
-	size=$(extent "$getppid")
+	size=$(size_of "$getppid")
 	deny "a site behind the end of its function is refused" "Invalid" "$getppid" "$size" 5
 	deny "a site across the end of its function is refused" "Invalid" "$getppid" $((size - 1)) 5
 	refused "a site far behind its function is refused" "Invalid" command_core site "$getppid" 0x7fffffff 5
 	refused "a site beyond the address space is refused" "Invalid" command_core site "$getppid" 0xfffffffffffffff0 5
 	fentry=0
-	case $(ask bytes "$(address "$getppid")" 4) in
+	case $(ask_core bytes "$(address "$getppid")" 4) in
 	"f3 0f 1e fa"*) fentry=4 ;;
 	esac
 	deny "a site on the entry that belongs to ftrace is refused" "not permitted" "$getppid" "$fentry" 5
 	logged "refused: ftrace"
 	result $? "the log says that the entry belongs to ftrace"
-	deny "a site on the other instruction at the entry is refused" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
+	deny "a site beside ftrace's instruction at the entry is refused" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
 	try "a site on the call is allowed" command_core site "$getppid" "$call" 5
 }
 
-# table_sites TABLE ENTRY_SIZE: print functions and offsets from a table of the kernel, without the
-# functions that share their name
+# table_sites TABLE ENTRY_SIZE: print the function and offset of sampled entries of a table of the
+# kernel, except those in functions whose name is not unique
 table_sites() {
 	start=$(address "__start_$1")
 	stop=$(address "__stop_$1")
 	entries=$(((0x$stop - 0x$start) / $2))
 	for i in $(seq 0 $((entries / samples)) $((entries - 1))); do
-		ask relative "$(add "$start" $((i * $2)))"
+		ask_core relative "$(add_hex "$start" $((i * $2)))"
 	done | sed -n '/\[/d;s/^\([^ ]*\)+\(0x[0-9a-f]*\)\/.*/\1 \2/p' >/tmp/named
 	awk 'NR == FNR { times[$3]++; next } times[$1] == 1' /tmp/symbols /tmp/named
 }
 
-# deny_table TABLE ENTRY_SIZE NAME: passes if all its sites are refused. Of the samples, a third or
-# more must be refused because of the address, and not because of the function.
+# deny_table TABLE ENTRY_SIZE NAME: two tests: that all sampled sites of the table are refused, and
+# that at least a third of them is refused because of the address, not because of the function
 deny_table() {
 	[ "$(address "__start_$1")" ] || {
 		skip "$3" "this kernel has no such table"
@@ -122,38 +123,39 @@ deny_table() {
 	[ $allowed -eq 0 ]
 	result $? "$3"
 	by_address=$(times_logged "$not_to_be_probed")
-	echo "# $by_address of $(wc -l </tmp/sites) were refused because of the address"
+	echo "# $by_address of $(wc -l </tmp/sites) sites were refused because of the address"
 	[ "$by_address" -ge $((samples / 3)) ]
-	result $? "$3: the log says of a third of them that they are not to be probed"
+	result $? "$3: at least a third because kprobes are forbidden at the address"
 }
 
-# deny_kprobe NAME FUNCTION OFFSET LEN: passes if the site is refused because of a kprobe
+# deny_kprobe NAME FUNCTION OFFSET LEN: tests that pass if the site is refused because of a kprobe
 deny_kprobe() {
 	deny "$1" "busy" "$2" "$3" "$4"
 	logged "refused: a kprobe"
 	result $? "$1: the log names a kprobe as the reason"
 }
 
-# jumps FUNCTION OFFSET: succeeds if a jump is there, which is what an optimised kprobe writes
+# jumps FUNCTION OFFSET: succeeds if the text at the offset is a jump, as of an optimised kprobe
 jumps() {
-	case $(ask bytes "$(add "$(address "$1")" "$2")" 1) in
+	case $(ask_core bytes "$(add_hex "$(address "$1")" "$2")" 1) in
 	e9*) ;;
 	*) return 1 ;;
 	esac
 }
 
-# find_reach: register a kprobe on an instruction, so that the jump of the optimised kprobe covers
-# the next one, which loads a constant. Sets $function, $offset of the latter, and $distance between
-# them. Where functions return by a thunk, a few that are not optimised are enough.
+# find_reach: register a kprobe that the kernel optimises to a jump, which also covers the next
+# instruction, a load of a constant. Set $function, $offset of that next instruction, and $distance
+# between the two. Where functions return by a thunk, give up after 4 kprobes that are not
+# optimised.
 find_reach() {
 	tries=1000
 	! has_return_thunks || tries=4
-	# These run rarely: some emulators fail when breakpoints in a busy function change.
+	# These functions run rarely: some emulators fail if breakpoints change in a busy function.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
 		[ "$(address "$function")" ] || continue
-		size=$(extent "$function")
-		for offset in $(ask scan "$(address "$function")" "$size" b8 f8); do
+		size=$(size_of "$function")
+		for offset in $(ask_core scan "$(address "$function")" "$size" b8 f8); do
 			[ "$offset" -gt 9 ] || continue
 			command_core site "$function" "$offset" 5 2>/dev/null || continue
 			for distance in 4 3 2 1; do
@@ -170,8 +172,8 @@ find_reach() {
 	return 1
 }
 
-# has_return_thunks: succeeds if the kernel's functions return by a jump to a thunk. Some kernels take
-# that for an indirect jump, and optimise no kprobe in such a function.
+# has_return_thunks: succeeds if the kernel's functions return by a jump to a thunk. Some kernels
+# treat this jump as an indirect one, and do not optimise kprobes in such functions.
 has_return_thunks() {
 	cat /sys/devices/system/cpu/vulnerabilities/* | grep -qi "return thunk\|safe ret"
 }
@@ -193,16 +195,16 @@ test_core_kprobes() {
 			"this kernel optimises no kprobe where functions return by a thunk"
 		return
 	}
-	result $found "a kprobe is optimised whose jump covers the next instruction"
-	echo "# $function+$offset, $distance before"
+	result $found "a kprobe is registered whose optimised jump covers the next instruction"
+	echo "# the kprobe is $distance bytes before $function+$offset"
 	deny_kprobe "a site that an optimised kprobe covers is refused" "$function" "$offset" 5
 	disable_probe reach
-	deny_kprobe "a site that a disabled kprobe could cover is refused" "$function" "$offset" 5
+	deny_kprobe "a site that a disabled kprobe would cover if it was optimised is refused" "$function" "$offset" 5
 	remove_probe reach
 	put 0 /proc/sys/debug/kprobes-optimization
 	add_probe reach "$function" "$offset"
 	enable_probe reach
-	deny_kprobe "a site on a kprobe that may not be optimised is refused" "$function" "$offset" 5
+	deny_kprobe "a site on an armed kprobe is refused while optimisation is disabled" "$function" "$offset" 5
 	put 1 /proc/sys/debug/kprobes-optimization
 	try "the armed kprobe is optimised once optimisation is allowed" within 3 jumps "$function" "$offset"
 	deny_kprobe "a site on an optimised kprobe is refused" "$function" "$offset" 5
@@ -213,7 +215,7 @@ test_core_kprobes() {
 
 test_redirect() {
 	bytes=$(call_bytes)
-	refused "a redirect to a replacement out of reach is refused" "Invalid" command_core far "$getppid" "$callee"
+	refused "a redirect to a replacement beyond the reach of a call is refused" "Invalid" command_core far "$getppid" "$callee"
 	same "the refused redirect leaves every byte as it was" "$(call_bytes)" "$bytes"
 	lacks "^redirect" "$debugfs"/patcher/sites
 	result $? "the refused redirect leaves no site"
@@ -241,55 +243,55 @@ test_drain() {
 	stays_until_drained undetour detour "$getpid"
 	command_core redirect "$getppid" "$callee"
 	refused "a module whose replacement is in use cannot be unloaded" "temporarily unavailable" rmmod kmarkers_test_core
-	try "the call of the module in use is restored" command_core restore
-	same "the call of the module in use has its former bytes" "$(call_bytes)" "$bytes"
+	try "the call is restored while its module cannot be unloaded" command_core restore
+	same "the call has its former bytes after that" "$(call_bytes)" "$bytes"
 }
 
-# While another thread holds text_mutex, no byte of the call may change.
+# Checks that the patcher changes no byte of the call while another thread holds text_mutex.
 test_text_mutex() {
 	try "no byte changes while text_mutex is held" command_core race "$getppid" "$callee"
 	same "the call has its former bytes after text_mutex was held" "$(call_bytes)" "$bytes"
 }
 
-# site_owners: print the owners in the list of sites, and how many sites each has
+# site_owners: print each owner in the list of sites, and the number of its sites
 site_owners() {
 	tail -n +2 "$debugfs"/patcher/sites | cut -d' ' -f1 | sort | uniq -c | tr -s ' \n' ' '
 }
 
-# While the patcher checks whether a site is allowed, it registers kprobes of its own for a moment.
-# A change nearby must not take these for the kprobes of others.
+# To check whether a site is allowed, the patcher registers a kprobe on it for a moment. That kprobe
+# must not cause the refusal of a change nearby by another thread.
 test_claims() {
 	before=$(site_owners)
-	try "one site is added for a look at the list of sites" command_core redirect "$getppid" "$callee"
+	try "a redirect adds a site to the list of sites" command_core redirect "$getppid" "$callee"
 	[ "$(site_owners)" != "$before" ]
 	result $? "the list of sites shows the site that was added"
 	try "the site that was added is restored" command_core restore
-	try "a call is redirected while a thread asks for a site nearby" command_core claims "$getppid" "$callee"
-	same "the call has its former bytes after a thread asked" "$(call_bytes)" "$bytes"
-	try "a changed site cannot be forgotten" command_core left "$getppid" "$callee"
-	logged "patcher: cannot unregister site .*getppid.* of redirect: its bytes were not put back"
-	result $? "the log says that the changed site stays"
-	same "the changed site has its former bytes in the end" "$(call_bytes)" "$bytes"
-	try "two threads forget a site at the same time" command_core forget-race "$getppid" "$call"
-	same "the list of sites is as before all threads" "$(site_owners)" "$before"
+	try "a call is redirected while a thread tries to register a site in it" command_core claims "$getppid" "$callee"
+	same "the call has its former bytes after the tries to register a site in it" "$(call_bytes)" "$bytes"
+	try "a site that is changed cannot be unregistered" command_core left "$getppid" "$callee"
+	logged "patcher: cannot unregister site .*getppid.* of redirect: its original bytes were not restored"
+	result $? "the log says that the changed site is not unregistered"
+	same "the changed site has its former bytes after it is restored" "$(call_bytes)" "$bytes"
+	try "two threads unregister a site at the same time" command_core forget-race "$getppid" "$call"
+	same "the list of sites has the same owners and numbers as at first" "$(site_owners)" "$before"
 }
 
 test_detour() {
-	bytes=$(ask bytes "$(address "$getppid")" 16)
+	bytes=$(ask_core bytes "$(address "$getppid")" 16)
 	try "a function gets a detour" command_core detour "$getppid"
 	same "the function with a detour returns the detour's value" "$(parent_pid)" 4343
-	refused "ftrace cannot be switched off while there is a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
+	refused "ftrace cannot be disabled while a function has a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
 	refused "a second detour of the function is refused" "busy" command_core detour "$getppid"
 	same "the first detour stays" "$(parent_pid)" 4343
 	try "the detour is removed" command_core undetour
 	[ "$(parent_pid)" != 4343 ]
 	result $? "the function without a detour does not return the detour's value"
-	same "the function without a detour has its former bytes" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
+	same "the function without a detour has its former bytes" "$(ask_core bytes "$(address "$getppid")" 16)" "$bytes"
 	refused "a second removal of the detour is refused" "Invalid" command_core undetour
-	try "two threads use one detour at the same time" command_core detour-race "$getppid"
-	same "the function has its former bytes after two threads" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
+	try "two threads install one detour at the same time" command_core detour-race "$getppid"
+	same "the function has its former bytes after two threads" "$(ask_core bytes "$(address "$getppid")" 16)" "$bytes"
 	try "the kernel has the symbol memset" in_kernel memset
-	refused "a detour where breakpoints are handled is refused" "not permitted" command_core detour notify_die
+	refused "a detour of a function that the breakpoint handler uses is refused" "not permitted" command_core detour notify_die
 	refused "a detour of a module's function is refused" "No such file" command_core detour imv_set_many
 	refused "a detour of data is refused" "No such file" command_core detour jiffies_64
 	refused "a detour of an unknown function is refused" "No such file" command_core detour no_such_function
@@ -297,7 +299,7 @@ test_detour() {
 }
 
 test_mappings() {
-	same "the page tables show no writable alias of core text" "$(ask mappings "$call_addr")" "writable 0 executable 0"
+	same "the page tables show no writable alias of core text" "$(ask_core mappings "$call_addr")" "writable 0 executable 0"
 	no_area_of kmarkers_patcher
 	result $? "no area of kmarkers_patcher is mapped"
 }
@@ -318,5 +320,5 @@ test_core() {
 	test_claims
 	test_detour
 	test_mappings
-	try "the module of core text tests unloads" rmmod kmarkers_test_core
+	try "kmarkers_test_core unloads" rmmod kmarkers_test_core
 }

@@ -3,8 +3,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# Load and unload all modules again and again. Most cycles have short grace periods, because
-# unloading spends its time waiting for these.
+# Loads and unloads all modules repeatedly. RCU grace periods are expedited in most cycles, because
+# unloading mostly waits for them.
 test_cycles() {
 	cycle=0
 	while [ "$cycle" -lt "$cycles" ] && expedite $((cycle >= cycles / 10)) && load_core &&
@@ -14,5 +14,5 @@ test_cycles() {
 	expedite 0
 	same "all modules load and unload in each cycle" $cycle "$cycles"
 	[ ! -e "$debugfs" ]
-	result $? "debugfs has no files of ours after all cycles"
+	result $? "debugfs has no directory of kmarkers after all cycles"
 }

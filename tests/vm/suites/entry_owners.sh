@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Recorded functions are switched while the kernel's ftrace traces another function of the same
-# module, and a live patch replaces it.
+# Recorded functions beside other owners of text: they are switched while another function of the
+# same module is traced by the kernel's ftrace or replaced by a live patch.
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
 plain_patch=/sys/kernel/livepatch/kmarkers_test_entry_patch
 
-# pass_switched PASSES: call all functions while some are switched; sets $passed to how often, and
-# $switched to the batches meanwhile
+# pass_switched PASSES: call all functions while some are switched; set $passed to the number of
+# passes and $switched to the number of batches of the patcher
 pass_switched() {
 	rm -f /tmp/stop
 	batched=$(stat_of batches)
-	toggling "kmarkers_test_entry:te_[mrt]*" &
+	toggle_functions "kmarkers_test_entry:te_[mrt]*" &
 	passed=0
 	while [ $passed -lt 200 ] && [ $(($(stat_of batches) - batched)) -lt 20 ]; do
 		put "$1" "$te/pass"
@@ -24,7 +24,7 @@ pass_switched() {
 	passed=$((passed * $1))
 }
 
-# traced_plain: print how many calls of te_plain the kernel's ftrace has traced
+# traced_plain: print the number of calls of te_plain that the kernel's ftrace has traced
 traced_plain() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$tracing/trace"
 }
@@ -42,7 +42,7 @@ test_entry_beside_ftrace() {
 		$(($(entry_hits entry te_leaf) - hits)) $((2 * passed))
 	put nop "$tracing/current_tracer"
 	put "" "$tracing/set_ftrace_filter"
-	refused "the kernel's ftrace traces no recorded function" "Invalid argument" put te_leaf "$tracing/set_ftrace_filter"
+	refused "the kernel's ftrace refuses to trace a recorded function" "Invalid argument" put te_leaf "$tracing/set_ftrace_filter"
 }
 
 patch_is_in() {
@@ -58,11 +58,11 @@ test_entry_beside_livepatch() {
 		skip "functions are switched beside a live patch" "this kernel has none"
 		return
 	fi
-	refused "a live patch of a recorded function" "" insmod /modules/kmarkers_test_entry_patch.ko function=te_leaf
-	try "the live patch finds no place in a recorded function" \
+	refused "a live patch of a recorded function is refused" "" insmod /modules/kmarkers_test_entry_patch.ko function=te_leaf
+	try "the log says that the function has no place for a live patch" \
 		logged "failed to find location for function 'te_leaf'"
-	try "a live patch of another function of the module" insmod /modules/kmarkers_test_entry_patch.ko
-	try "the live patch is in place" within 30 patch_is_in
+	try "a live patch of another function of the module loads" insmod /modules/kmarkers_test_entry_patch.ko
+	try "the live patch is active" within 30 patch_is_in
 	hits=$(entry_hits entry te_leaf)
 	calls=$(cat /sys/module/kmarkers_test_entry_patch/parameters/calls)
 	pass_switched 5
@@ -72,7 +72,7 @@ test_entry_beside_livepatch() {
 	same "each entry is counted while the same module has a live patch" \
 		$(($(entry_hits entry te_leaf) - hits)) $((2 * passed))
 	put 0 "$plain_patch/enabled"
-	try "the live patch leaves" within 30 patch_leaves
+	try "the live patch is removed" within 30 patch_leaves
 }
 
 test_entry_owners() {
@@ -85,7 +85,7 @@ test_entry_owners() {
 		skip "functions are switched beside the kernel's ftrace" "this kernel has no function tracer"
 	fi
 	test_entry_beside_livepatch
-	same "no function gave a wrong result beside other owners" "$(cat "$te/wrong")" 0
+	same "no recorded function returned a wrong result beside other owners" "$(cat "$te/wrong")" 0
 	put "te_leaf -count" "$entry/control"
 	rmmod kmarkers_test_entry
 }

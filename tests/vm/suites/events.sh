@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The trace event, and the files that each name has in debugfs.
+# The common trace event of markers, and the debugfs files of each marker name.
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# says NAME COMMAND LINE...: passes if "hit COMMAND" traces these lines, apart from the site in each
-says() {
+# traces_lines NAME COMMAND LINE...: a test that passes if "hit COMMAND" adds exactly these lines to
+# the trace, apart from the site at the end of each
+traces_lines() {
 	name=$1
 	clear_trace
 	hit "$2"
@@ -20,13 +21,13 @@ says() {
 	result $? "$name"
 }
 
-# put_bytes FORMAT FILE: write the output of printf for FORMAT in a single write
+# put_bytes FORMAT FILE: write the output of "printf FORMAT" to a file in a single write
 put_bytes() {
-	# shellcheck disable=SC2059 # escapes are wanted
+	# shellcheck disable=SC2059 # the argument is a format
 	printf "$1" | dd of="$2" bs=512
 }
 
-# is_address TEXT: succeeds if it is an address in the kernel, and neither empty nor hidden
+# is_address TEXT: succeeds if the text is an address in the kernel, and not empty or hidden as 0
 is_address() {
 	case $1 in
 	ffff????????????) ;;
@@ -35,17 +36,17 @@ is_address() {
 }
 
 test_names_have_files() {
-	same "a name has three files" "$(find "$markers"/ev_plain -type f | sed 's/.*\///' | sort | tr '\n' ' ')" \
+	same "the directory of a name has three files" "$(find "$markers"/ev_plain -type f | sed 's/.*\///' | sort | tr '\n' ' ')" \
 		"enable probe stats "
-	same "probe is empty without a probe" "$(cat "$markers"/ev_plain/probe)" ""
+	same "the file probe is empty while no probe is connected" "$(cat "$markers"/ev_plain/probe)" ""
 	same "enable reads 0 while the marker is off" "$(cat "$markers"/ev_plain/enable)" 0
 	same "stats shows no number before count was connected" "$(cat "$markers"/ev_plain/stats)" "hits -"
 	grep -q "^ev_plain off jump 0 kmarkers_test_events hit_plain events.c:[0-9]* \"number %d text %s\"\$" \
 		"$markers"/list
-	result $? "the list shows a site with its format"
-	same "the list shows both sites of a name with two" "$(grep -c '^ev_twice ' "$markers"/list)" 2
+	result $? "the list shows the site and the format of a marker"
+	same "the list shows both sites of a name with two sites" "$(grep -c '^ev_twice ' "$markers"/list)" 2
 	[ ! -e "$markers"/list/probe ] && grep -q "^list off" "$markers"/list
-	result $? "a marker with the name of a file has no directory"
+	result $? "a marker that is named like a file has no directory"
 }
 
 test_trace() {
@@ -67,8 +68,8 @@ test_trace() {
 	try "none disconnects the trace probe" put none "$markers"/ev_plain/probe
 	clear_trace
 	hit plain
-	same "no hit is traced after none" "$(traced)" ""
-	same "probe is empty after none" "$(cat "$markers"/ev_plain/probe)" ""
+	same "no hit is traced after none was written to probe" "$(traced)" ""
+	same "the file probe is empty after none was written" "$(cat "$markers"/ev_plain/probe)" ""
 	try "enable takes 1" put 1 "$markers"/ev_plain/enable
 	hit plain
 	same "a hit is traced after 1 was written to enable" "$(traced | wc -l)" 1
@@ -105,12 +106,12 @@ test_formats() {
 	for marker in noargs integers strings pointers bad_strings endless long twice wide_argument; do
 		try "trace is connected to ev_$marker" trace_on ev_$marker
 	done
-	says "a marker without arguments is traced" noargs "ev_noargs:  "
-	says "integers are traced in their formats" integers \
+	traces_lines "a marker without arguments is traced" noargs "ev_noargs:  "
+	traces_lines "integers are traced in their formats" integers \
 		"ev_integers: -1 255 -2 4294967295 -3 ffffffffffffffff 0xff x     1|2    |00003 %    5 006"
-	says "strings are traced in their formats" strings "ev_strings: abc|   de|fg   |hi|k|(null)"
-	says "strings at addresses that cannot be read are traced as (fault)" bad_strings "ev_bad_strings: (fault) (fault) (fault)"
-	says "both sites of a name are traced" twice "ev_twice: 1" "ev_twice: 2"
+	traces_lines "strings are traced in their formats" strings "ev_strings: abc|   de|fg   |hi|k|(null)"
+	traces_lines "strings at addresses that cannot be read are traced as (fault)" bad_strings "ev_bad_strings: (fault) (fault) (fault)"
+	traces_lines "both sites of a name are traced" twice "ev_twice: 1" "ev_twice: 2"
 	clear_trace
 	hit pointers
 	traced | grep -q "^ev_pointers: hit_plain \[kmarkers_test_events\] [0-9a-f][0-9a-f]* "
@@ -151,18 +152,18 @@ test_contexts() {
 		traced | grep -q "^ev_irq: irq 1 "
 		result $? "the marker in an interrupt is hit in interrupt context"
 	else
-		skip "the marker in an interrupt is hit in interrupt context" "another CPU interrupts it"
+		skip "the marker in an interrupt is hit in interrupt context" "this needs a second CPU"
 	fi
-	says "a hit in a context like that of NMIs is traced" nmi "ev_nmi: nmi 1"
+	traces_lines "a hit in a context like that of NMIs is traced" nmi "ev_nmi: nmi 1"
 	before=$(sed -n 's/^nested //p' "$markers"/stats)
-	says "a hit inside the trace probe is not traced" nested "ev_outer: outer 1"
+	traces_lines "a hit inside the trace probe is not traced" nested "ev_outer: outer 1"
 	same "a nested hit is counted in stats" "$(sed -n 's/^nested //p' "$markers"/stats)" $((before + 1))
 	for marker in irq nmi outer nested; do
 		put none "$markers"/ev_$marker/probe
 	done
 }
 
-# Writes that a file refuses change nothing.
+# Checks that malformed writes are refused and change nothing.
 test_bad_writes() {
 	state=$(cat "$markers"/list "$markers"/*/probe)
 	for word in "" " " nothing TRACE "trace " " trace" "trace count" tracetrace 1 -none +trace; do
@@ -176,33 +177,33 @@ test_bad_writes() {
 		" ev_plain trace" "trace ev_plain"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" "$markers"/control
 	done
-	refused "control refuses a name that is not there" "No such file" put "ev_none trace" "$markers"/control
-	refused "control refuses a pattern of nothing" "No such file" put "ev_[z]* trace" "$markers"/control
+	refused "control refuses an unknown name" "No such file" put "ev_none trace" "$markers"/control
+	refused "control refuses a pattern that matches no name" "No such file" put "ev_[z]* trace" "$markers"/control
 	for file in probe enable; do
 		refused "$file refuses a long line" "Invalid argument" \
 			put "$(head -c 5000 /dev/zero | tr '\0' t)" "$markers"/ev_plain/$file
-		refused "$file refuses binary" "Invalid argument" \
+		refused "$file refuses binary data" "Invalid argument" \
 			dd if=/bin/busybox of="$markers"/ev_plain/$file bs=16 count=1
-		refused "$file refuses a NUL" "Invalid argument" \
+		refused "$file refuses a NUL byte" "Invalid argument" \
 			put_bytes 'trace\0' "$markers"/ev_plain/$file
-		refused "$file refuses bad memory" "Invalid argument\|Bad address" \
+		refused "$file refuses a megabyte of zeros" "Invalid argument\|Bad address" \
 			dd if=/dev/zero of="$markers"/ev_plain/$file bs=1M count=1
 	done
 	refused "control refuses a long line" "Invalid argument" \
 		put "$(head -c 5000 /dev/zero | tr '\0' t) trace" "$markers"/control
-	refused "control refuses binary" "Invalid argument" \
+	refused "control refuses binary data" "Invalid argument" \
 		dd if=/bin/busybox of="$markers"/control bs=64 count=1
-	refused "control refuses a NUL" "Invalid argument" put_bytes 'ev_plain trace\0' "$markers"/control
+	refused "control refuses a NUL byte" "Invalid argument" put_bytes 'ev_plain trace\0' "$markers"/control
 	for file in format sites stats; do
 		refused "$file cannot be written" "Permission denied\|Invalid argument\|I/O error" \
 			put x "$markers"/ev_plain/$file
 	done
-	same "refused words change neither list nor probes" "$(cat "$markers"/list "$markers"/*/probe)" "$state"
+	same "refused writes change neither the list nor the probes" "$(cat "$markers"/list "$markers"/*/probe)" "$state"
 }
 
-# toggle WORD WORD: write both words in turn until /tmp/stop exists. Writes may fail, but must cause
-# no fault.
-toggle() {
+# toggle_probes_of_plain WORD WORD: write both words alternately to the file probe until /tmp/stop
+# exists. Writes may fail, but must cause no fault.
+toggle_probes_of_plain() {
 	while [ ! -e /tmp/stop ]; do
 		put "$1" "$markers"/ev_plain/probe
 		put "$2" "$markers"/ev_plain/probe
@@ -210,12 +211,12 @@ toggle() {
 	done 2>/dev/null
 }
 
-# Writes, reads and hits at the same time, while the module is unloaded and loaded.
+# Writes, reads and hits happen at the same time, while the module is unloaded and loaded.
 test_concurrent() {
 	rm -f /tmp/stop
-	toggle trace -trace &
-	toggle count none &
-	toggle "bad" trace &
+	toggle_probes_of_plain trace -trace &
+	toggle_probes_of_plain count none &
+	toggle_probes_of_plain "bad" trace &
 	for _ in $(seq 5); do
 		hit "plain 100"
 		rmmod kmarkers_test_events || break
@@ -227,13 +228,13 @@ test_concurrent() {
 	wait
 	put none "$markers"/ev_plain/probe
 	hit plain
-	same "probe is empty after concurrent writes and none" "$(cat "$markers"/ev_plain/probe)" ""
+	same "the file probe is empty after concurrent writes and none" "$(cat "$markers"/ev_plain/probe)" ""
 	exec 9<"$markers"/ev_plain/stats
 	rmmod kmarkers_test_events
-	refused "an open file of a name that is gone cannot be read" "Input/output error\|No such" cat <&9
+	refused "an open file of a removed name cannot be read" "Input/output error\|No such" cat <&9
 	exec 9<&-
 	[ ! -e "$markers"/ev_plain ]
-	result $? "the directory of a name is gone with its module"
+	result $? "the directory of a name is removed with its module"
 	insmod /modules/kmarkers_test_events.ko
 }
 
@@ -244,14 +245,14 @@ test_leaving() {
 	result $? "the list has markers of the traced module"
 	try "the traced module unloads" rmmod kmarkers_test_events
 	lacks ev_ "$markers"/list
-	result $? "the list has no marker of the module that was traced"
-	try "the module that was traced loads again" insmod /modules/kmarkers_test_events.ko
-	same "a marker of the module that was traced is off" "$(cat "$markers"/ev_plain/enable)" 0
+	result $? "the list has no marker of the unloaded module"
+	try "the traced module loads again" insmod /modules/kmarkers_test_events.ko
+	same "a marker of the module is off after it was loaded again" "$(cat "$markers"/ev_plain/enable)" 0
 }
 
-# The example of a reader in user space, with a marker that is hit all the time.
+# The example reader in user space, with a marker that is hit continuously.
 test_reader() {
-	try "marked module for the reader loads" insmod /modules/example_client.ko
+	try "the module with the marker for the reader loads" insmod /modules/example_client.ko
 	put 10 /sys/module/example_client/parameters/period_ms
 	sh /examples/reader.sh example_tick 5 >/tmp/read
 	result $? "the reader ends by itself"
@@ -262,13 +263,13 @@ test_reader() {
 	same "the reader leaves the marker off" "$(cat "$markers"/example_tick/enable)" 0
 	same "the reader leaves no trace instance" "$(find "$tracing"/instances -mindepth 1)" ""
 	refused "the reader refuses an unknown name" "no marker" sh /examples/reader.sh example_none 1
-	try "marked module for the reader unloads" rmmod example_client
+	try "the module with the marker for the reader unloads" rmmod example_client
 }
 
 test_events() {
-	try "module of test events loads" insmod /modules/kmarkers_test_events.ko
+	try "kmarkers_test_events loads" insmod /modules/kmarkers_test_events.ko
 	logged "markers: list: not a valid directory name"
-	result $? "the log names the marker that has the name of a file"
+	result $? "the log names the marker that is named like a file"
 	test_names_have_files
 	test_trace
 	test_count
@@ -279,5 +280,5 @@ test_events() {
 	test_concurrent
 	test_reader
 	put 0 "$tracing"/events/kmarkers/marker/enable
-	try "module of test events unloads" rmmod kmarkers_test_events
+	try "kmarkers_test_events unloads" rmmod kmarkers_test_events
 }

@@ -4,12 +4,12 @@
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# command LINE: write a command for markers
+# command LINE: write a command to markers/control
 command() {
 	put "$1" "$markers/control"
 }
 
-# traced_function FUNCTION: succeeds if ftrace has a client on it
+# traced_function FUNCTION: succeeds if a client of ftrace is enabled for the function
 traced_function() {
 	grep -q "^$1 " "$tracing"/enabled_functions
 }
@@ -17,13 +17,13 @@ traced_function() {
 test_attach() {
 	try "attach makes a marker on a function" command "attach do_sys_openat2 opened"
 	grep -q '^opened off ftrace 0 kernel do_sys_openat2 - "caller %pS args' "$markers"/list
-	result $? "the attached marker is listed"
+	result $? "the list shows the attached marker"
 	! traced_function do_sys_openat2
-	result $? "ftrace does not know the function while its marker is off"
+	result $? "ftrace does not trace the function while its marker is off"
 	clear_trace
 	try "trace is connected to the attached marker" trace_on opened
 	traced_function do_sys_openat2
-	result $? "ftrace knows the function while its marker is on"
+	result $? "ftrace traces the function while its marker is on"
 	cat /etc/dirt >/dev/null
 	traced | grep -q "^opened: caller .*sys_openat.* args .*(kernel do_sys_openat2)$"
 	result $? "calls of the function are traced, with caller and arguments"
@@ -39,23 +39,23 @@ test_attach() {
 	result $? "calls of the function are counted"
 	try "count is disconnected from the attached marker" put none "$markers"/opened/probe
 	! traced_function do_sys_openat2
-	result $? "ftrace does not know the function once its marker is off"
+	result $? "ftrace does not trace the function once its marker is off"
 	try "the attached marker is switched on again" command "open* count"
 	try "detach works on a marker that is on" command "detach opened"
 	! traced_function do_sys_openat2
-	result $? "ftrace does not know the function once its marker is detached"
+	result $? "ftrace does not trace the function once its marker is detached"
 	[ ! -e "$markers"/opened ] && ! grep -q "^opened " "$markers"/list
-	result $? "the detached marker has neither files nor a line in the list"
-	try "attach without a name takes that of the function" command "attach vfs_read"
+	result $? "the detached marker has no files and no line in the list"
+	try "attach without a name uses the name of the function" command "attach vfs_read"
 	[ -e "$markers"/vfs_read/probe ]
-	result $? "a marker under its function's name has files"
+	result $? "a marker with the name of its function has files"
 	try "attach works a second time on a function" command "attach vfs_read read_again"
 	try "two markers on one function are switched on" command "*read* count"
 	cat /etc/dirt >/dev/null
 	[ "$(hits_of vfs_read)" -gt 0 ] && [ "$(hits_of read_again)" -gt 0 ]
 	result $? "two markers on one function are both called"
 	traced_function vfs_read
-	result $? "ftrace knows vfs_read while markers on it are on"
+	result $? "ftrace traces vfs_read while markers on it are on"
 	refused "attach refuses a name that another marker has" "File exists" command "attach vfs_write vfs_read"
 	logged "markers: vfs_read: a marker with this name already exists"
 	result $? "the log names the marker that has the name"
@@ -63,12 +63,12 @@ test_attach() {
 	command "detach read_again"
 }
 
-# hits_of NAME: print how many hits are counted
+# hits_of NAME: print the number of hits that the probe count has counted
 hits_of() {
 	sed -n 's/^hits //p' "$markers/$1/stats"
 }
 
-# was_hit NAME: succeeds if hits are counted
+# was_hit NAME: succeeds if at least one hit was counted
 was_hit() {
 	[ "$(hits_of "$1")" -gt 0 ]
 }
@@ -97,7 +97,7 @@ test_attach_refusals() {
 	refused "detach refuses no words" "Invalid argument" command "detach"
 	refused "detach refuses a second word" "Invalid argument" command "detach a b"
 	refused "attach refuses the name of a marker in the code" "File exists" command "attach vfs_read example_tick"
-	same "refused words of attach and detach leave the list as it was" "$(cat "$markers"/list)" "$before"
+	same "refused commands leave the list unchanged" "$(cat "$markers"/list)" "$before"
 }
 
 # Markers on functions that the trace probe itself calls.
@@ -140,31 +140,31 @@ test_attach_modules() {
 
 slow=/sys/module/kmarkers_test_slow/parameters
 
-# Functions of a module that is in its init or exit function, and functions of its init text.
+# Functions of a module that is running its init or exit function, and functions in its init text.
 test_attach_coming_and_leaving() {
 	before=$(cat "$markers"/list)
 	insmod /modules/kmarkers_test_slow.ko stay_in_init=1 &
 	try "a module is in its init function" within 5 grep -q "^kmarkers_test_slow .* Loading" /proc/modules
 	refused "attach refuses a function in init text" "Operation not permitted" command "attach slow_begins"
-	logged "markers: slow_begins: is freed after init"
+	logged "markers: slow_begins: cannot attach a marker: the function is freed after init"
 	result $? "the log says that init text is freed"
 	refused "attach refuses a function of a module in its init function" "No such file" command "attach slow_stays"
-	logged "markers: slow_stays: its module is coming or leaving"
+	logged "markers: slow_stays: cannot attach a marker: its module is being loaded or unloaded"
 	result $? "the log says that the module is coming or leaving"
 	put 0 "$slow"/stay_in_init
 	wait
 	refused "attach refuses a function in init text that was freed" "No such file" command "attach slow_begins"
-	same "refused functions of a module leave the list as it was" "$(cat "$markers"/list)" "$before"
+	same "refused functions of a module leave the list unchanged" "$(cat "$markers"/list)" "$before"
 	try "attach makes a marker once the init function has ended" command "attach slow_stays"
 	put 1 "$slow"/stay_in_exit
 	rmmod kmarkers_test_slow &
 	try "a module is in its exit function" within 5 grep -q "^kmarkers_test_slow .* Unloading" /proc/modules
 	refused "attach refuses a function of a module in its exit function" "No such file" command "attach slow_stays too_late"
 	command "slow_stays count"
-	try "a marker attached before is called in the exit function" within 5 was_hit slow_stays
+	try "a marker attached before is hit in the exit function" within 5 was_hit slow_stays
 	put 0 "$slow"/stay_in_exit
 	wait
-	same "the list is as before the module was loaded" "$(cat "$markers"/list)" "$before"
+	same "the list is the same as before the module was loaded" "$(cat "$markers"/list)" "$before"
 }
 
 attach_again_and_again() {
@@ -177,8 +177,8 @@ attached_late() {
 	grep -q "^late " "$markers"/list
 }
 
-# "late" is attached again and again while its module unloads. The module's own marker is on:
-# switching it off takes time, after "late" was detached and before the module is gone.
+# The marker "late" is attached repeatedly while the module of its function unloads. Another marker
+# of the module is on, so that switching it off takes time after "late" was detached.
 test_attach_race() {
 	rm -f /tmp/stop
 	attach_again_and_again &
@@ -196,32 +196,32 @@ test_attach_race() {
 	wait
 	command "detach late" 2>/dev/null
 	put none "$markers"/ev_plain/probe
-	same "a marker was attached in each turn before the module unloaded" $met 10
-	same "no turn left a marker on the module that unloaded" $stale 0
+	same "in each of 10 turns a marker was attached before the module unloaded" $met 10
+	same "in none of 10 turns a marker stayed on the unloaded module" $stale 0
 }
 
 ftrace_enabled=/proc/sys/kernel/ftrace_enabled
 
-# While ftrace is disabled, it would not clean up when a client removes a function. So ftrace must
-# not be disabled while a marker is on, and no marker be switched on while ftrace is disabled.
+# While ftrace is disabled, it does not clean up when a client removes a function. Therefore ftrace
+# must not be disabled while a marker on a function is on, and vice versa.
 test_attach_ftrace_off() {
 	command "attach vfs_read"
 	command "vfs_read count"
-	refused "ftrace cannot be switched off while a marker is on" "busy\|not supported" put 0 "$ftrace_enabled"
-	same "ftrace is on after the refusal" "$(cat "$ftrace_enabled")" 1
+	refused "ftrace cannot be disabled while a marker on a function is on" "busy\|not supported" put 0 "$ftrace_enabled"
+	same "ftrace is still enabled after the refusal" "$(cat "$ftrace_enabled")" 1
 	try "detach works after the refusal" command "detach vfs_read"
 	command "attach vfs_read"
 	if ! put 0 "$ftrace_enabled" 2>/tmp/said && grep -q "not supported" /tmp/said; then
-		skip "ftrace is off" "this kernel does not allow to disable ftrace"
+		skip "ftrace is disabled while no marker is on" "this kernel does not allow to disable ftrace"
 		command "detach vfs_read"
 		return
 	fi
-	same "ftrace is off" "$(cat "$ftrace_enabled")" 0
-	refused "a marker cannot be switched on while ftrace is off" "busy" command "vfs_read count"
+	same "ftrace is disabled while no marker is on" "$(cat "$ftrace_enabled")" 0
+	refused "a marker on a function cannot be switched on while ftrace is disabled" "busy" command "vfs_read count"
 	grep -q "^vfs_read off ftrace 0 " "$markers"/list
 	result $? "the refused marker is off and has no probe"
-	try "detach works while ftrace is off" command "detach vfs_read"
-	try "ftrace is switched on" put 1 "$ftrace_enabled"
+	try "detach works while ftrace is disabled" command "detach vfs_read"
+	try "ftrace is enabled again" put 1 "$ftrace_enabled"
 }
 
 # attach_detach NAME: attach a marker, switch it on, list it and detach it, until /tmp/stop exists
@@ -253,24 +253,24 @@ test_attach_concurrent() {
 	wait
 	command "detach v1" 2>/dev/null
 	command "detach v2" 2>/dev/null
-	echo "# a marker was attached in $met of 10 looks"
+	echo "# a marker was attached in $met of 10 samples of the list"
 	[ $met -gt 0 ]
 	result $? "markers were attached while others were detached"
 	! attached_to_vfs_read && ! traced_function vfs_read
 	result $? "no marker is left after attach, connect, list and detach at the same time"
 }
 
-# A function gets a name for which probes wait.
+# A marker is attached to a function under a name for which a probe is registered already.
 test_attach_waiting() {
 	insmod /modules/example_probe.ko
 	before=$(cat "$markers"/list)
-	try "attach takes a name whose probes want another format" command "attach vfs_read example_tick"
+	try "attach accepts a name whose probe is registered with another format" command "attach vfs_read example_tick"
 	logged "markers: example_tick in vfs_read.*is not the registered"
 	result $? "the log says that the formats differ"
 	grep -q "^example_tick off ftrace 0 " "$markers"/list && ! traced_function vfs_read
 	result $? "a marker whose format differs stays off"
 	command "detach example_tick"
-	same "the probes wait for the name again" "$(cat "$markers"/list)" "$before"
+	same "the list is the same as before after the marker is detached" "$(cat "$markers"/list)" "$before"
 	rmmod example_probe
 }
 
@@ -291,9 +291,9 @@ test_functions() {
 	test_attach_waiting
 	before=$(uses_of kmarkers_markers)
 	command "attach vfs_read"
-	same "a function with a marker keeps kmarkers_markers loaded" $(($(uses_of kmarkers_markers) - before)) 1
+	same "a marker on a function holds a reference to kmarkers_markers" $(($(uses_of kmarkers_markers) - before)) 1
 	command "detach vfs_read"
-	same "a function whose marker is detached keeps kmarkers_markers no longer" "$(uses_of kmarkers_markers)" "$before"
+	same "a detached marker holds no reference to kmarkers_markers" "$(uses_of kmarkers_markers)" "$before"
 	put 0 "$tracing"/events/kmarkers/marker/enable
 	rmmod kmarkers_test_events
 }

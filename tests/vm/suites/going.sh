@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Modules that are in MODULE_STATE_GOING: the files of their parameters are still there, and what
-# sets them hits markers. Another module has the same markers, so that their names stay.
+# Modules in MODULE_STATE_GOING, whose parameters can still be written: the functions that set them
+# hit markers, which must be off. Another module has the same markers, so that their names stay.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
 going=/sys/module/kmarkers_test_going/parameters
 leaver=/sys/module/kmarkers_test_fields/parameters
 
+# is_held: succeeds if kmarkers_test_going keeps a module from being freed in MODULE_STATE_GOING
 is_held() {
 	[ "$(cat "$going"/held)" = Y ]
 }
 
-# let_go: let the held module unload, and wait until the process that loads or unloads it has ended
+# let_go: release the module that is held, and wait until the process that loads or unloads it has
+# ended
 let_go() {
 	put "" "$going"/hold
 	wait
 }
 
-# evaluated: print how often the module that unloads evaluated the argument of a marker
+# evaluated: print how many times the argument of a marker was evaluated
 evaluated() {
 	cat "$leaver"/evaluated
 }
 
-# hits_nothing WHO: passes if writes to the parameter of the held module cause no hits
+# hits_nothing WHO: tests that writes to the parameter of the held module hit no marker
 hits_nothing() {
-	recorded "no record of a hit in $1" fd_request "request 10" 0
-	recorded "no record of a hit of a typed marker in $1" fd_typed "typed 10" 0
+	recorded "a hit of a marker has no record in $1" fd_request "request 10" 0
+	recorded "a hit of a typed marker has no record in $1" fd_typed "typed 10" 0
 	before=$(evaluated)
 	hit_fields "counted 10"
 	same "no argument of a marker is evaluated in $1" "$(evaluated)" "$before"
@@ -39,46 +41,47 @@ test_going_unload() {
 	for event in fd_request fd_typed fd_counted; do
 		put 1 "$own/$event/enable"
 	done
-	recorded "a record of each hit before the module leaves" fd_request "request 10" $((10 * cpus))
+	recorded "each hit has a record before the module unloads" fd_request "request 10" $((10 * cpus))
 	put kmarkers_test_fields "$going"/hold
 	rmmod kmarkers_test_fields &
-	try "a module leaves with its events on" within 10 is_held
-	hits_nothing "a module that leaves"
+	try "a module whose events are enabled is held while it unloads" within 10 is_held
+	hits_nothing "a module that unloads"
 	let_go
-	try "the module that was kept has left" lacks "^kmarkers_test_fields " /proc/modules
+	try "the module that was held is unloaded" lacks "^kmarkers_test_fields " /proc/modules
 }
 
 test_going_failed() {
 	put kmarkers_test_fields "$going"/hold
 	insmod /modules/kmarkers_test_fields.ko fail=1 2>/dev/null &
-	try "the init of a module fails" within 10 is_held
+	try "a module is held after its init function failed" within 10 is_held
 	hits_nothing "a module whose init has failed"
 	let_go
-	try "the module whose init has failed is not there" lacks "^kmarkers_test_fields " /proc/modules
+	try "the module whose init has failed is not loaded" lacks "^kmarkers_test_fields " /proc/modules
 }
 
-# site_of FUNCTION: print the place of its marker's site in the syntax of kprobe_events
+# site_of FUNCTION: print the location of the marker's site in the function, in the syntax of
+# kprobe_events
 site_of() {
 	sed -n "s:^immediate \($1+0x[0-9a-f]*\)/.*\[kmarkers_test_fields\].*:kmarkers_test_fields\:\1:p" \
 		"$debugfs"/patcher/sites | head -n 1
 }
 
-# A site with a kprobe cannot be switched off; all other sites are switched off.
+# A site with a kprobe cannot be switched off when its module unloads; all other sites are.
 test_going_kprobe() {
 	must insmod /modules/kmarkers_test_fields.ko || return
 	if ! put "p:going $(site_of hit_request)" "$tracing"/kprobe_events 2>/dev/null; then
-		skip "a module leaves with a kprobe on a site" "this kernel puts no kprobe event there"
+		skip "a module with a kprobe on a site is held while it unloads" "this kernel puts no kprobe event there"
 		rmmod kmarkers_test_fields
 		return
 	fi
 	put 1 "$tracing"/events/kprobes/going/enable
-	recorded "a record of each hit at a site with a kprobe" fd_request "request 10" $((10 * cpus))
+	recorded "each hit at a site with a kprobe has a record" fd_request "request 10" $((10 * cpus))
 	put kmarkers_test_fields "$going"/hold
 	rmmod kmarkers_test_fields &
-	try "a module leaves with a kprobe on a site" within 10 is_held
+	try "a module with a kprobe on a site is held while it unloads" within 10 is_held
 	hits_nothing "a module with a kprobe"
 	let_go
-	try "the module with the kprobe has left" lacks "^kmarkers_test_fields " /proc/modules
+	try "the module with the kprobe is unloaded" lacks "^kmarkers_test_fields " /proc/modules
 	put 0 "$tracing"/events/kprobes/going/enable
 	put "" "$tracing"/kprobe_events
 }
@@ -86,15 +89,15 @@ test_going_kprobe() {
 test_going() {
 	must insmod /modules/kmarkers_test_going.ko || return
 	must insmod /modules/kmarkers_test_fields_again.ko || return
-	same "every parameter has its operations in its own module or in the kernel" \
+	same "the operations of every parameter are in its module or in the kernel" \
 		"$(cat "$going"/foreign_ops)" 0
 	test_going_unload
 	test_going_failed
 	test_going_kprobe
 	again=_again
-	recorded "a record of each hit in the module that stayed" fd_request "request 10" $((10 * cpus))
+	recorded "each hit in the module that stayed loaded has a record" fd_request "request 10" $((10 * cpus))
 	again=
 	put 0 "$own"/enable
-	try "the module that stayed leaves" rmmod kmarkers_test_fields_again
+	try "the module that stayed loaded unloads" rmmod kmarkers_test_fields_again
 	rmmod kmarkers_test_going
 }

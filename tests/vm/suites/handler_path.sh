@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions that run between a breakpoint and the patcher's handler, as the function tracer finds
-# them. A breakpoint in one of them would cause breakpoints without end: none of them may be a site.
+# Functions that run between a breakpoint and the patcher's handler, as found with the function
+# tracer. A breakpoint in one of them would cause endless recursion, so none of them may be a site.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
-# trace_path SIZE: print the functions that were traced in the context of a breakpoint, with buffers
-# of SIZE KiB. The kernel shows that context as an NMI: a z among the flags, whose columns differ
-# between kernels.
+# trace_path SIZE: print the functions that were traced in breakpoint context, with trace buffers of
+# SIZE KiB. The trace shows this context as an NMI: "z" or "Z" among the flags of a line.
 trace_path() {
 	put 0 "$tracing"/tracing_on
 	put "$1" "$tracing"/buffer_size_kb
@@ -23,7 +22,7 @@ trace_path() {
 	put 1 "$tracing"/tracing_on
 }
 
-# of_the_kernel FILE: print the functions of a file that are in the kernel itself
+# of_the_kernel FILE: print those functions listed in the file that are in the kernel itself
 of_the_kernel() {
 	awk 'NR == FNR { known[$3]; next } $1 in known' /tmp/symbols "$1"
 }
@@ -32,7 +31,8 @@ test_handler_path() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	must insmod /modules/kmarkers_test.ko batches=80 || return
 	read_symbols
-	# The buffers keep the last calls. If these include no breakpoint, larger ones are tried.
+	# The buffers keep only the last calls. Larger ones are tried if these include no
+	# breakpoint.
 	for size in 100 200 400 800; do
 		trace_path $size >/tmp/path
 		! grep -q patcher_handle_int3 /tmp/path || break
@@ -40,13 +40,13 @@ test_handler_path() {
 	of_the_kernel /tmp/path >/tmp/kernel_path
 	echo "# $(tr '\n' ' ' </tmp/path)"
 	grep -q patcher_handle_int3 /tmp/path
-	result $? "the trace has the patcher's handler"
+	result $? "the trace shows the patcher's breakpoint handler"
 	[ "$(wc -l </tmp/kernel_path)" -ge 2 ]
-	result $? "the trace has at least 2 functions of the kernel"
+	result $? "the trace shows at least 2 functions of the kernel in breakpoint context"
 	while read -r function; do
 		refused "a site in $function is refused" "not permitted" command_core site "$function" 5 5
 		logged "patcher: $function refused: the breakpoint handler uses it"
-		result $? "the log says that the name of $function is denied"
+		result $? "the log says that the breakpoint handler uses $function"
 	done </tmp/kernel_path
 	rmmod kmarkers_test
 	rmmod kmarkers_test_core

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Markers and probes through the interfaces of 2006 to 2009.
+# Markers and probes that use the interfaces of 2006 to 2009.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 of_history=/sys/module/kmarkers_test_history/parameters
 of_callbacks=/sys/module/kmarkers_test_callbacks/parameters
-# The parameter, and not the file in debugfs: this suite also runs where the kernel is locked down.
+# The module parameter is used because the debugfs file cannot be written under lockdown.
 switches=/sys/module/kmarkers_markers/parameters/control
 
-# more_hits COMMAND...: succeeds if the probe of kmarkers_test_history is called during the command
+# more_hits COMMAND...: succeeds if the probe of kmarkers_test_history is called while the command
+# runs
 more_hits() {
 	before=$(cat "$of_history"/hits)
 	"$@" >/dev/null
@@ -21,12 +22,12 @@ pass_markers() {
 	put 1 "$of_history/tick"
 }
 
-# use_module: read a file of a module, which makes the kernel's tracepoint module_get fire
+# use_module: read a file of a module, which fires the kernel's tracepoint module_get
 use_module() {
 	cat "$debugfs/markers/list"
 }
 
-# counted NAME: print how many hits the built-in probe counted
+# counted NAME: print the number of hits that the built-in probe count has counted
 counted() {
 	cut -d' ' -f2 "$debugfs/markers/$1/stats" | head -n 1
 }
@@ -43,12 +44,12 @@ hits_of_second() {
 	counted callbacks_second
 }
 
-# ticks: print how often example_probe was called
+# ticks: print the number of calls of the probe in example_probe
 ticks() {
 	cat /sys/module/example_probe/parameters/count
 }
 
-# more COUNTER: succeeds if the number that COUNTER prints grows when a module is used
+# more COUNTER: succeeds if the number that the function COUNTER prints grows when a module is used
 more() {
 	before=$("$1")
 	use_module >/dev/null
@@ -57,27 +58,27 @@ more() {
 
 test_history_tracepoint() {
 	grep -q '^history_module_get off tracepoint 0 ' "$debugfs"/markers/list
-	result $? "the list shows the marker of a tracepoint off"
+	result $? "the list shows the marker of a tracepoint as off"
 	try "count is connected to the marker of a tracepoint" put "history_module_get count" "$switches"
 	grep -q '^history_module_get on tracepoint 1 ' "$debugfs"/markers/list
-	result $? "the list shows the marker of a tracepoint on"
+	result $? "the list shows the marker of a tracepoint as on"
 	try "the tracepoint calls its marker" more hits_of_get
 	try "the module of the marker unloads while the marker is on" rmmod kmarkers_test_history
 	use_module >/dev/null
-	result $? "the tracepoint fires without its marker"
-	try "a probe loads and waits for a marker of a tracepoint" insmod /modules/example_probe.ko
-	try "the module of the marker loads while a probe waits" insmod /modules/kmarkers_test_history.ko
+	result $? "the tracepoint fires after the module of its marker was unloaded"
+	try "example_probe loads before the marker of a tracepoint exists" insmod /modules/example_probe.ko
+	try "the module of the marker loads after the probe" insmod /modules/kmarkers_test_history.ko
 	grep -q '^example_tick on tracepoint 1 ' "$debugfs"/markers/list
-	result $? "the list shows the marker that a probe waited for on"
-	try "the tracepoint calls the marker that a probe waited for" more ticks
-	try "the probe that waited unloads" rmmod example_probe
+	result $? "the list shows the marker with the probe as on"
+	try "the tracepoint calls the probe that was registered before its marker" more ticks
+	try "example_probe unloads before the marker" rmmod example_probe
 	grep -q '^example_tick off tracepoint 0 ' "$debugfs"/markers/list
-	result $? "the list shows the marker that a probe waited for off"
+	result $? "the list shows the marker without its probe as off"
 }
 
-# A callback with several markers is connected to the tracepoint once.
+# Several markers in one callback: it must be connected to the tracepoint only once.
 test_callback_of_many() {
-	try "module with several markers in a callback loads" insmod /modules/kmarkers_test_callbacks.ko
+	try "the module with several markers in a callback loads" insmod /modules/kmarkers_test_callbacks.ko
 	try "count is connected to one of several markers in a callback" put "callbacks_first count" "$switches"
 	try "count is connected to another marker in the same callback" put "callbacks_second count" "$switches"
 	try "the tracepoint calls the first marker" more hits_of_first
@@ -87,18 +88,19 @@ test_callback_of_many() {
 	try "the second marker of the callback is switched off" put "callbacks_second none" "$switches"
 }
 
-# A callback that its module has connected itself is not connected to the tracepoint again.
+# A callback that a module has connected to the tracepoint itself must not be connected a second
+# time.
 test_callback_of_others() {
-	try "the module itself connects the callback" put 1 "$of_callbacks/itself"
+	try "the module connects the callback itself" put 1 "$of_callbacks/itself"
 	refused "a marker in a connected callback cannot be counted" "File exists" put "callbacks_first count" "$switches"
 	logged "markers: callbacks_first in .*: callbacks_get .*to the tracepoint module_get, where it is"
-	result $? "the log says that the marker's callback is connected already"
+	result $? "the log says that the callback is connected already"
 	grep -q "^callbacks_first off tracepoint 0 " "$debugfs"/markers/list
-	result $? "the list shows the marker in the connected callback off"
-	try "a probe loads and waits for another module's marker" insmod /modules/example_probe.ko
+	result $? "the list shows the marker in the connected callback as off"
+	try "example_probe loads before another module with its marker" insmod /modules/example_probe.ko
 	refused "a module with the marker in a connected callback does not load" "File exists" \
 		insmod /modules/kmarkers_test_lodger.ko
-	logged "markers: example_tick in hit(): callbacks_get .*to the tracepoint module_get, where it is"
+	logged "markers: example_tick in set_hit(): callbacks_get .*to the tracepoint module_get, where it is"
 	result $? "the log says that the other module's callback is connected already"
 	lacks lodger "$debugfs"/markers/list
 	result $? "the module that did not load leaves no marker"
@@ -106,18 +108,19 @@ test_callback_of_others() {
 	try "count is connected to the marker in the free callback" put "callbacks_first count" "$switches"
 	try "the other module loads with the callback free" insmod /modules/kmarkers_test_lodger.ko
 	grep -q "^example_tick on tracepoint 1 kmarkers_test_lodger " "$debugfs"/markers/list
-	result $? "the list shows the marker of the other module on"
+	result $? "the list shows the marker of the other module as on"
 	try "the first marker is switched off beside the other module" put "callbacks_first none" "$switches"
 	try "the other module unloads" rmmod kmarkers_test_lodger
-	try "the module itself connects the free callback" put 1 "$of_callbacks/itself"
+	try "the module connects the callback itself again" put 1 "$of_callbacks/itself"
 	try "the module disconnects the callback again" put 0 "$of_callbacks/itself"
 }
 
+# fire: fire the tracepoint of kmarkers_test_callbacks
 fire() {
 	put 1 "$of_callbacks/fire"
 }
 
-# fired: succeeds if the module's own tracepoint calls the probe that waited
+# fired: succeeds if the module's own tracepoint calls the probe in example_probe
 fired() {
 	before=$(ticks)
 	fire
@@ -128,10 +131,10 @@ fired() {
 # connected.
 test_own_tracepoint() {
 	try "the module with its own tracepoint unloads" rmmod kmarkers_test_callbacks
-	try "the module with its own tracepoint loads while a probe waits" insmod /modules/kmarkers_test_callbacks.ko
+	try "the module with its own tracepoint loads after the probe" insmod /modules/kmarkers_test_callbacks.ko
 	grep -q "^example_tick on tracepoint 1 kmarkers_test_callbacks callbacks_own " \
 		"$debugfs"/markers/list
-	result $? "the list shows the marker of its own tracepoint on"
+	result $? "the list shows the marker of the module's own tracepoint as on"
 	try "the module's own tracepoint calls the probe" fired
 	try "count is connected to all markers of the module" put "callbacks_* count" "$switches"
 	try "the module with its own tracepoint unloads while its markers are on" rmmod kmarkers_test_callbacks
@@ -141,10 +144,10 @@ test_own_tracepoint() {
 }
 
 test_history() {
-	try "module with the names of 2006 to 2009 loads" insmod /modules/kmarkers_test_history.ko
+	try "the module with the interfaces of 2006 to 2009 loads" insmod /modules/kmarkers_test_history.ko
 	grep -q '^history_defined off generic 0 kmarkers_test_history DEFINE_MARKER .*"value %d"$' \
 		"$debugfs"/markers/list
-	result $? "the list shows a marker that is in no code"
+	result $? "the list shows a marker that is only defined, and is in no code"
 	refused "a probe of 2006 for an unknown marker is refused" "No such file" put history_none "$of_history"/set
 	! more_hits pass_markers
 	result $? "markers call no probe of 2006 before one is set"
@@ -155,15 +158,15 @@ test_history() {
 	try "another module with the marker of a probe of 2006 loads" insmod /modules/example_client.ko
 	try "the probe of 2006 is set again" put example_tick "$of_history"/set
 	same "the probe of 2006 is connected to the new marker, too" "$(cat "$of_history"/connected)" 3
-	same "the probe of 2006 is listed at all its markers" "$(cat "$of_history"/listed)" 4
+	same "the list shows the probe of 2006 at all its markers" "$(cat "$of_history"/listed)" 4
 	try "the other module with the marker unloads" rmmod example_client
 	try "the interface of 2006 lists all markers" put 1 "$of_history"/list
 	logged 'markers: history_load in set_name(), format "name %s"'
 	result $? "the interface of 2006 lists a marker without a probe"
 	test_history_tracepoint
-	try "module with the names of 2006 to 2009 unloads" rmmod kmarkers_test_history
+	try "the module with the interfaces of 2006 to 2009 unloads" rmmod kmarkers_test_history
 	lacks history "$debugfs"/markers/list
-	result $? "module with the names of 2006 to 2009 leaves no marker"
+	result $? "the module with the interfaces of 2006 to 2009 leaves no marker"
 	test_callback_of_many
 	test_callback_of_others
 	test_own_tracepoint

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# scripts/host in /host, with the modules as "make modules" builds them. The script loads the
-# missing modules, unloads all of them at the end, and leaves none loaded when it fails or is
+# The script scripts/host, which is in /host with the modules that "make modules" builds. It must
+# load the modules that are missing, unload them at the end, and leave none loaded if it fails or is
 # interrupted.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# call_host WORD...
+# call_host WORD...: run the script with these arguments
 call_host() {
 	/usr/bin/bash /host/scripts/host "$@"
 }
@@ -16,8 +16,8 @@ none_loaded() {
 	! grep ^kmarkers_ /proc/modules
 }
 
-# write_program TEXT: write a program in place of the one that measures. The program loads all
-# modules, switches getppid to the first variant that is not the kernel's own, and then runs TEXT.
+# write_program TEXT: replace the program that measures by one that loads all modules, switches
+# getppid to the first variant that is not the kernel's own, and then runs the shell commands TEXT
 write_program() {
 	cat >/host/build/venv/bin/python <<-'EOF'
 		#!/bin/sh
@@ -34,7 +34,7 @@ write_program() {
 	chmod +x /host/build/venv/bin/python
 }
 
-# getppid_was_switched: succeeds if getppid was a variant other than the kernel's own
+# getppid_was_switched: succeeds if the program had switched getppid to a variant
 getppid_was_switched() {
 	[ -s /tmp/live ] && ! grep -q "\[original\]" /tmp/live
 }
@@ -57,8 +57,8 @@ write_tools() {
 	chmod +x /tmp/tools/*mod
 }
 
-# interrupt_host FILE WORD...: call the script as the only job of a terminal; once FILE exists,
-# press Ctrl-C until the script has ended
+# interrupt_host FILE WORD...: run the script as a job of its own; when FILE has content, send it
+# SIGINT, as Ctrl-C does, until it has ended
 interrupt_host() {
 	cat >/tmp/interrupt <<-'EOF'
 		set -m
@@ -100,48 +100,48 @@ test_host() {
 	mkdir -p /host/build/venv/bin
 	try "the script loads all modules but the benchmarks" call_host -y load
 	loaded kmarkers_sdt && ! loaded kmarkers_bench
-	result $? "SDT probes are loaded and benchmarks are not"
-	try "loading again does nothing" call_host -y load
-	try "benchmarks are added" call_host -y load --bench
+	result $? "kmarkers_sdt is loaded and kmarkers_bench is not"
+	try "load succeeds if all modules are loaded already" call_host -y load
+	try "load --bench loads the benchmarks in addition" call_host -y load --bench
 	loaded kmarkers_bench
-	result $? "benchmarks are loaded"
-	refused "measuring while modules are loaded" "run make unload" call_host -y -f bench
+	result $? "kmarkers_bench is loaded after load --bench"
+	refused "bench is refused while modules are loaded" "run make unload" call_host -y -f bench
 	try "the script unloads all modules" call_host -y unload
-	try "no module stays after that" none_loaded
-	try "unloading again does nothing" call_host -y unload
+	try "no module is loaded after unload" none_loaded
+	try "unload succeeds if no module is loaded" call_host -y unload
 	cp /host/sdt/kmarkers_sdt.ko /tmp/whole.ko
 	echo broken >/host/sdt/kmarkers_sdt.ko
-	refused "a module that cannot be loaded" "kmarkers_sdt.ko cannot be loaded" call_host -y load
-	try "modules that were loaded before it are unloaded" none_loaded
+	refused "load fails if a module cannot be loaded" "kmarkers_sdt.ko cannot be loaded" call_host -y load
+	try "the modules that were loaded before the failure are unloaded" none_loaded
 	cp /tmp/whole.ko /host/sdt/kmarkers_sdt.ko
 	write_tools
 	load_is_interrupted
-	same "loading that is interrupted ends with 130" $? 130
+	same "load that is interrupted exits with 130" $? 130
 	grep -q "^kmarkers_markers " /tmp/reached
-	result $? "modules were loaded when it was interrupted"
-	try "no module stays when loading was interrupted" none_loaded
+	result $? "modules were loaded when load was interrupted"
+	try "no module is loaded after load was interrupted" none_loaded
 	write_program 'exit 1'
 	! call_host -y -f bench
-	result $? "a program that fails is a failure"
+	result $? "bench fails if the measuring program fails"
 	getppid_was_switched
-	result $? "getppid was redirected when it failed"
-	try "everything is unloaded after a failure" none_loaded
+	result $? "getppid was redirected when the program failed"
+	try "no module is loaded after the program failed" none_loaded
 	rm -f /tmp/pid /tmp/live
 	write_program 'exec sleep 1000'
-	# With bash called directly, $! is the script itself.
+	# call_host would run in a subshell; like this, $! is the process of the script.
 	/usr/bin/bash /host/scripts/host -y -f bench &
 	must within 60 test -s /tmp/pid || return
-	# As at a shutdown, the signal is sent to both.
+	# The signal is sent to the script and to the program, as at a shutdown.
 	kill -TERM $! "$(cat /tmp/pid)"
 	! wait $!
-	result $? "an interrupted program is a failure"
+	result $? "bench fails if script and program are terminated"
 	getppid_was_switched
-	result $? "getppid was redirected when it was interrupted"
-	try "everything is unloaded after an interruption" none_loaded
+	result $? "getppid was redirected when the program was terminated"
+	try "no module is loaded after script and program were terminated" none_loaded
 	rm -f /tmp/pid /tmp/live
 	interrupt_host /tmp/pid -y -f bench
-	same "measuring that is interrupted by Ctrl-C ends with 130" $? 130
+	same "bench that is interrupted by Ctrl-C exits with 130" $? 130
 	getppid_was_switched
 	result $? "getppid was redirected when Ctrl-C was pressed"
-	try "everything is unloaded after Ctrl-C" none_loaded
+	try "no module is loaded after Ctrl-C" none_loaded
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Kprobes on sites in modules, of a marker and of a value: before, during and after changes of them.
+# Kprobes on the sites of a marker and of an immediate value in modules, and changes of these sites.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -8,12 +8,12 @@ tick_probe=/sys/kernel/debug/kmarkers/markers/example_tick/probe
 prof_step=/sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_step
 prof_hits=/sys/module/example_profile/parameters/hits
 
-# offset_of FUNCTION MODULE: print the offset of its first site
+# offset_of FUNCTION MODULE: print the offset of the first site in the function
 offset_of() {
 	sed -n "s/^immediate $1+\(0x[0-9a-f]*\)\/.*\[$2\].*/\1/p" "$debugfs"/patcher/sites | head -n 1
 }
 
-# bytes_of FUNCTION OFFSET MODULE: print the bytes of a site
+# bytes_of FUNCTION OFFSET MODULE: print the bytes of the site at that offset
 bytes_of() {
 	sed -n "s/^immediate $1+$2\/.*\[$3\] //p" "$debugfs"/patcher/sites
 }
@@ -26,7 +26,7 @@ step_bytes() {
 	bytes_of profile_hit "$step_offset" example_profile
 }
 
-# step_jumps: succeeds if the site of the value is the jump of an optimised kprobe
+# step_jumps: succeeds if the bytes of the value's site are a jump, as of an optimised kprobe
 step_jumps() {
 	case $(step_bytes) in
 	e9*) ;;
@@ -39,7 +39,7 @@ optimise() {
 	put "$1" /proc/sys/debug/kprobes-optimization
 }
 
-# site_kprobe KIND: register a kprobe on the marker's site, where no kernel optimises it
+# site_kprobe KIND: register a kprobe on the marker's site, where the kernel does not optimise it
 site_kprobe() {
 	add_probe site example_client:tick "$tick_offset" || return
 	[ "$1" = disabled ] || enable_probe site
@@ -54,8 +54,8 @@ step_kprobe() {
 	esac
 }
 
-# no_site_kprobe KIND: remove the kprobe of either site
-no_site_kprobe() {
+# remove_site_kprobe KIND: remove the kprobe on the marker's or on the value's site
+remove_site_kprobe() {
 	[ "$1" = disabled ] || disable_probe site || return
 	remove_probe site
 }
@@ -65,30 +65,30 @@ site_kprobe_hits() {
 }
 
 test_kprobe_on_site() {
-	try "$1 kprobe: it is registered on a marker that is off" site_kprobe "$1"
-	refused "$1 kprobe: the marker stays off" "busy" put trace "$tick_probe"
-	logged "change refused: a kprobe at tick+"
-	result $? "$1 kprobe: the log names it when the marker stays off"
-	[ "$1" = disabled ] || try "$1 kprobe: it is hit while the marker is off" within 5 site_kprobe_hits
-	try "$1 kprobe: it is removed from a marker that is off" no_site_kprobe "$1"
-	same "$1 kprobe: the site has its bytes when off" "$(tick_bytes)" "$off_bytes"
+	try "$1 kprobe: the kernel registers it on a marker that is off" site_kprobe "$1"
+	refused "$1 kprobe: switching the marker on is refused" "busy" put trace "$tick_probe"
+	logged "change refused: a kprobe is registered at tick+"
+	result $? "$1 kprobe: the log names the kprobe as the reason when the marker stays off"
+	[ "$1" = disabled ] || try "$1 kprobe: the kprobe is hit while the marker is off" within 5 site_kprobe_hits
+	try "$1 kprobe: the kprobe is removed from a marker that is off" remove_site_kprobe "$1"
+	same "$1 kprobe: the site has the bytes of a site that is off" "$(tick_bytes)" "$off_bytes"
 
-	try "$1 kprobe: the marker is switched on without it" put trace "$tick_probe"
+	try "$1 kprobe: the marker is switched on after the kprobe is removed" put trace "$tick_probe"
 	on_bytes=$(tick_bytes)
-	try "$1 kprobe: it is registered on a marker that is on" site_kprobe "$1"
-	# The probe is disconnected, and the site stays on until the kprobe is gone.
+	try "$1 kprobe: the kernel registers it on a marker that is on" site_kprobe "$1"
+	# The probe is disconnected, but the site stays on until the kprobe is removed.
 	try "$1 kprobe: the probe of the marker is disconnected" put none "$tick_probe"
-	logged "change refused: a kprobe at tick+"
-	result $? "$1 kprobe: the log names it when the site stays on"
-	[ "$1" = disabled ] || try "$1 kprobe: it is hit while the site is on" within 5 site_kprobe_hits
-	try "$1 kprobe: it is removed from a site that is on" no_site_kprobe "$1"
-	same "$1 kprobe: the site has its bytes when on" "$(tick_bytes)" "$on_bytes"
-	try "$1 kprobe: the marker is switched on after its removal" put trace "$tick_probe"
-	try "$1 kprobe: the marker is switched off after its removal" put none "$tick_probe"
-	same "$1 kprobe: the site has its bytes when off again" "$(tick_bytes)" "$off_bytes"
+	logged "change refused: a kprobe is registered at tick+"
+	result $? "$1 kprobe: the log names the kprobe as the reason when the site stays on"
+	[ "$1" = disabled ] || try "$1 kprobe: the kprobe is hit while the site is on" within 5 site_kprobe_hits
+	try "$1 kprobe: the kprobe is removed from a site that is on" remove_site_kprobe "$1"
+	same "$1 kprobe: the site has the bytes of a site that is on" "$(tick_bytes)" "$on_bytes"
+	try "$1 kprobe: the marker is switched on after the kprobe was on an enabled site" put trace "$tick_probe"
+	try "$1 kprobe: the marker is switched off after the kprobe was on an enabled site" put none "$tick_probe"
+	same "$1 kprobe: the site has the bytes of a site that is off again" "$(tick_bytes)" "$off_bytes"
 }
 
-# step_is STEP: succeeds if hits are counted in multiples of STEP
+# step_is STEP: succeeds if the counter of hits advances in multiples of STEP
 step_is() {
 	first=$(cat "$prof_hits")
 	within 5 step_moves "$first" || return
@@ -101,38 +101,38 @@ step_moves() {
 
 test_kprobe_on_value() {
 	bytes=$(step_bytes)
-	try "$1 kprobe on a value: it is registered" step_kprobe "$1"
+	try "$1 kprobe on a value: the kernel registers it" step_kprobe "$1"
 	refused "$1 kprobe on a value: the value cannot be set" "busy" put 7 "$prof_step"
-	logged "change refused: a kprobe at profile_hit+"
-	result $? "$1 kprobe on a value: the log names it"
-	same "$1 kprobe on a value: the value reads as before" "$(cat "$prof_step")" 500
-	try "$1 kprobe on a value: hits are counted by the value as before" step_is 500
-	[ "$1" = disabled ] || try "$1 kprobe on a value: it is hit" within 5 site_kprobe_hits
-	try "$1 kprobe on a value: it is removed" no_site_kprobe "$1"
+	logged "change refused: a kprobe is registered at profile_hit+"
+	result $? "$1 kprobe on a value: the log names the kprobe as the reason"
+	same "$1 kprobe on a value: the value reads as before the refusal" "$(cat "$prof_step")" 500
+	try "$1 kprobe on a value: hits are counted in steps of the unchanged value" step_is 500
+	[ "$1" = disabled ] || try "$1 kprobe on a value: the kprobe is hit" within 5 site_kprobe_hits
+	try "$1 kprobe on a value: the kprobe is removed" remove_site_kprobe "$1"
 	same "$1 kprobe on a value: the site has its former bytes" "$(step_bytes)" "$bytes"
 
-	try "$1 kprobe on a value: the value is set after its removal" put 7 "$prof_step"
+	try "$1 kprobe on a value: the value is set after the kprobe is removed" put 7 "$prof_step"
 	changed=$(step_bytes)
-	try "$1 kprobe on a changed value: it is registered" step_kprobe "$1"
-	try "$1 kprobe on a changed value: hits are counted by the changed value" step_is 7
-	[ "$1" = disabled ] || try "$1 kprobe on a changed value: it is hit" within 5 site_kprobe_hits
+	try "$1 kprobe on a changed value: the kernel registers it" step_kprobe "$1"
+	try "$1 kprobe on a changed value: hits are counted in steps of the changed value" step_is 7
+	[ "$1" = disabled ] || try "$1 kprobe on a changed value: the kprobe is hit" within 5 site_kprobe_hits
 	refused "$1 kprobe on a changed value: the value cannot be set" "busy" put 500 "$prof_step"
-	try "$1 kprobe on a changed value: it is removed" no_site_kprobe "$1"
+	try "$1 kprobe on a changed value: the kprobe is removed" remove_site_kprobe "$1"
 	same "$1 kprobe on a changed value: the site has its former bytes" "$(step_bytes)" "$changed"
 
-	try "$1 kprobe comes and goes: the value is set or refused because of it" kprobe_comes_and_goes "$1"
-	try "$1 kprobe comes and goes: the value is set back" put 500 "$prof_step"
-	same "$1 kprobe comes and goes: the site has its first bytes" "$(step_bytes)" "$bytes"
-	try "$1 kprobe comes and goes: hits are counted by the first value" step_is 500
+	try "$1 kprobe is registered and removed repeatedly: the value is set, or refused because of the kprobe" kprobe_comes_and_goes "$1"
+	try "$1 kprobe is registered and removed repeatedly: the value is set back" put 500 "$prof_step"
+	same "$1 kprobe is registered and removed repeatedly: the site has its original bytes" "$(step_bytes)" "$bytes"
+	try "$1 kprobe is registered and removed repeatedly: hits are counted in steps of the original value" step_is 500
 }
 
-# kprobe_comes_and_goes KIND: set the value while a kprobe on its site is registered and removed.
-# Some changes must succeed, and the others fail with the errors that a kprobe causes.
+# kprobe_comes_and_goes KIND: set the value repeatedly while a kprobe on its site is registered and
+# removed. Some changes must succeed, and the others must fail with the errors that a kprobe causes.
 kprobe_comes_and_goes() {
 	: >/tmp/during
 	while [ -e /tmp/during ]; do
 		step_kprobe "$1"
-		no_site_kprobe "$1"
+		remove_site_kprobe "$1"
 		sleep 0.05
 	done 2>/dev/null &
 	changes=0
@@ -163,7 +163,7 @@ test_kprobes_on_values() {
 	for kind in disabled armed optimised; do
 		test_kprobe_on_value $kind
 	done
-	try "module with values unloads" rmmod example_profile
+	try "example_profile unloads" rmmod example_profile
 }
 
 test_kprobes() {
@@ -174,31 +174,32 @@ test_kprobes() {
 	for kind in disabled armed; do
 		test_kprobe_on_site $kind
 	done
-	try "marked module unloads" rmmod example_client
+	try "example_client unloads" rmmod example_client
 
-	# The kernel registers a waiting kprobe after the patcher has written the module's sites.
-	try "a kprobe is added that waits for its module" add_probe site example_client:tick "$tick_offset"
-	try "the kprobe that waits is enabled" enable_probe site
-	try "marked module loads with a kprobe that waits for it" insmod /modules/example_client.ko
+	# A kprobe event for a module that is not loaded yet: the kernel registers the kprobe after
+	# the patcher has written the sites of the module.
+	try "a kprobe event is added for a module that is not loaded" add_probe site example_client:tick "$tick_offset"
+	try "the kprobe event is enabled before the module is loaded" enable_probe site
+	try "the module with the pending kprobe event loads" insmod /modules/example_client.ko
 	put 1 /sys/module/example_client/parameters/period_ms
-	try "the kprobe that waited is hit" within 5 site_kprobe_hits
-	refused "the marker stays off while the kprobe that waited is there" "busy" put trace "$tick_probe"
-	try "the kprobe that waited is removed" no_site_kprobe armed
-	try "the marker is switched on without the kprobe that waited" put trace "$tick_probe"
-	try "the marker is switched off without the kprobe that waited" put none "$tick_probe"
-	same "the site has its bytes when off after the kprobe that waited" "$(tick_bytes)" "$off_bytes"
+	try "the kprobe is hit after its module is loaded" within 5 site_kprobe_hits
+	refused "switching the marker on is refused because of the kprobe" "busy" put trace "$tick_probe"
+	try "the kprobe of the loaded module is removed" remove_site_kprobe armed
+	try "the marker is switched on after the pending kprobe is removed" put trace "$tick_probe"
+	try "the marker is switched off after the pending kprobe is removed" put none "$tick_probe"
+	same "the site has the bytes of a site that is off at the end" "$(tick_bytes)" "$off_bytes"
 
 	insmod /modules/example_typed.ko
-	try "a function in the module with typed markers takes a kprobe" add_probe stub example_typed:request 0
+	try "the kernel accepts a kprobe on a function of the module with typed markers" add_probe stub example_typed:request 0
 	remove_probe stub
 	stubs=$(sed -n 's/.* \(__marker_stub_[a-z_]*\)\t\[example_typed\]/\1/p' /proc/kallsyms)
 	[ "$stubs" ]
 	result $? "the module with typed markers has stubs"
 	for stub in $stubs; do
 		! add_probe stub "example_typed:$stub" 0 2>/dev/null
-		result $? "$stub takes no kprobe"
+		result $? "the kernel accepts no kprobe on $stub"
 	done
 	rmmod example_typed
-	try "marked module unloads" rmmod example_client
+	try "example_client unloads" rmmod example_client
 	test_kprobes_on_values
 }

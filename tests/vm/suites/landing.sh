@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Kprobes near the targets of our jumps. The kernel optimises a kprobe by a jump of 5 bytes if it
-# sees no jump into these bytes. It cannot see a jump of ours that is off. Once switched on, that
-# jump would land in the middle of the 5 bytes.
+# Kprobes near the targets of the patcher's jumps. The kernel replaces a kprobe by a jump of 5 bytes
+# if it finds no jump into these bytes. It does not find a jump of a site that is off, which would
+# land in the middle of the 5 bytes once the site is switched on.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -12,13 +12,13 @@ kprobe_list=/sys/kernel/debug/kprobes/list
 off_value=43
 on_value=36
 
-# landing_site KIND: print the offset of its site in its function
+# landing_site KIND: print the offset of the site of that kind in its function
 landing_site() {
 	sed -n "s/^[a-z]* landing_$1+\(0x[0-9a-f]*\)\/.*/\1/p" "$debugfs"/patcher/sites
 }
 
-# target_of KIND: print the offset of the target of its jump. The last bytes of a branch that is off
-# are its distance.
+# target_of KIND: print the offset of the site's jump target in the function. The last four bytes of
+# a branch that is off are the displacement of its jump.
 target_of() {
 	site=$(landing_site "$1")
 	if [ "$1" = branch ]; then
@@ -42,7 +42,7 @@ probe_before() {
 	return 1
 }
 
-# flagged FLAG ADDRESS: succeeds if a kprobe at the address has the flag
+# flagged FLAG ADDRESS: succeeds if the list of kprobes shows FLAG for the address
 flagged() {
 	grep "$2 .*\[$1\]" "$kprobe_list" >/dev/null
 }
@@ -55,18 +55,18 @@ optimised() {
 	flagged OPTIMIZED "$probed"
 }
 
-# not_optimised: succeeds if there is a kprobe, and it is not optimised
+# not_optimised: succeeds if the kprobe exists and is not optimised
 not_optimised() {
 	listed && ! optimised
 }
 
-# module_has_kprobe: succeeds if a kprobe is in the module, which has not left
+# module_has_kprobe: succeeds if a kprobe is in the module and the module is loaded
 module_has_kprobe() {
 	grep "landing" "$kprobe_list" | grep -v GONE >/dev/null
 }
 
-# optimiser_has_run: register another kprobe and wait until it is optimised. The kernel optimises
-# all kprobes that wait for it together.
+# optimiser_has_run: register another kprobe and wait until it is optimised: the kernel optimises
+# all pending kprobes at the same time
 optimiser_has_run() {
 	add_probe control "$lander:landing_plain" "$plain" && enable_probe control &&
 		within 20 flagged OPTIMIZED "landing_plain+0x[0-9a-f]*"
@@ -76,19 +76,19 @@ optimiser_has_run() {
 	return "$code"
 }
 
-# stays_plain NAME KIND: passes if the kprobe is not optimised and is hit, and the jump of the site,
-# which is on, works
+# stays_plain NAME KIND: tests that the kprobe is not optimised while the site is on and is hit, and
+# that the jump of the site works
 stays_plain() {
-	try "$1: another kprobe is optimised" optimiser_has_run
+	try "$1: another kprobe is optimised meanwhile" optimiser_has_run
 	not_optimised
 	result $? "$1: the kprobe before the target is not optimised"
-	same "$1: value when on" "$(cat "$landing/$2")" "$on_value"
+	same "$1: the function returns the value of a site that is on" "$(cat "$landing/$2")" "$on_value"
 	try "$1: the site is switched off" put 0 "$landing/$2"
-	same "$1: value when off" "$(cat "$landing/$2")" "$off_value"
+	same "$1: the function returns the value of a site that is off" "$(cat "$landing/$2")" "$off_value"
 	old=$(probe_hits land)
 	cat "$landing/$2" >/dev/null
 	[ "$(probe_hits land)" -gt "${old:-0}" ]
-	result $? "$1: the kprobe is hit"
+	result $? "$1: the kprobe is hit after the site is switched off"
 }
 
 drop_probe() {
@@ -98,72 +98,73 @@ drop_probe() {
 
 test_landing_on_optimised() {
 	target=$(target_of "$1")
-	same "$1: value without a kprobe" "$(cat "$landing/$1")" "$off_value"
+	same "$1: the function returns the value of a site that is off without a kprobe" "$(cat "$landing/$1")" "$off_value"
 	try "$1: a kprobe is registered before the target" probe_before "$1" "$target"
 	try "$1: the kprobe is enabled" enable_probe land
 	try "$1: the kernel optimises the kprobe" within 20 optimised
-	same "$1: value with an optimised kprobe" "$(cat "$landing/$1")" "$off_value"
+	same "$1: the function returns the same value with an optimised kprobe" "$(cat "$landing/$1")" "$off_value"
 	try "$1: the site is switched on" put 1 "$landing/$1"
 	not_optimised
 	result $? "$1: the kprobe is no longer optimised once the site is on"
 	dmesg -c >/dev/null
 	stays_plain "$1" "$1"
 	try "$1: the kernel optimises the kprobe again once the site is off" within 20 optimised
-	same "$1: value when off and optimised again" "$(cat "$landing/$1")" "$off_value"
+	same "$1: the function returns the value of a site that is off with the kprobe optimised again" "$(cat "$landing/$1")" "$off_value"
 	try "$1: the site is switched on again" put 1 "$landing/$1"
-	same "$1: value when on again" "$(cat "$landing/$1")" "$on_value"
+	same "$1: the function returns the value of a site that is on again" "$(cat "$landing/$1")" "$on_value"
 	try "$1: the kprobe is removed while the site is on" drop_probe
-	same "$1: value after the kprobe is removed" "$(cat "$landing/$1")" "$on_value"
+	same "$1: the function returns the value of a site that is on after the kprobe is removed" "$(cat "$landing/$1")" "$on_value"
 	try "$1: the site is switched off after the kprobe is removed" put 0 "$landing/$1"
 	lacks "landing_$1" "$kprobe_list"
 	result $? "$1: no kprobe is left in the function"
 }
 
-# A batch is refused after kprobes were unoptimised for it: the kernel may optimise them again.
+# A batch is refused after the patcher has unoptimised a kprobe for it: the kernel must optimise the
+# kprobe again.
 test_landing_refused() {
 	target=$(target_of jump)
-	try "refused: a kprobe is registered" probe_before jump "$target"
-	try "refused: the kprobe is enabled" enable_probe land
-	try "refused: the kprobe is optimised" within 20 optimised
+	try "refused batch: a kprobe is registered" probe_before jump "$target"
+	try "refused batch: the kprobe is enabled" enable_probe land
+	try "refused batch: the kernel optimises the kprobe" within 20 optimised
 	dmesg -c >/dev/null
-	refused "refused: a batch that expects other bytes" "" put 1 "$landing/refused"
+	refused "refused batch: the patcher refuses a batch that expects other bytes" "" put 1 "$landing/refused"
 	logged "is not optimised: landing_jump"
-	result $? "refused: the kprobe made way for it"
-	try "refused: the kprobe is optimised again" within 20 optimised
-	same "refused: value" "$(cat "$landing/jump")" "$off_value"
-	try "refused: the kprobe is removed" drop_probe
+	result $? "refused batch: the log says that the kprobe was unoptimised"
+	try "refused batch: the kernel optimises the kprobe again" within 20 optimised
+	same "refused batch: the function returns the value of a site that is off" "$(cat "$landing/jump")" "$off_value"
+	try "refused batch: the kprobe is removed" drop_probe
 }
 
-# Kprobes that are not optimised yet when the branch is switched on: the kernel would do it later.
+# Kprobes that are not optimised yet when the branch is switched on must not be optimised later.
 test_landing_on_waiting() {
 	target=$(target_of branch)
-	try "enabled later: a disabled kprobe is registered" probe_before branch "$target"
-	try "enabled later: the branch is switched on" put 1 "$landing/branch"
+	try "kprobe enabled later: a disabled kprobe is registered" probe_before branch "$target"
+	try "kprobe enabled later: the branch is switched on" put 1 "$landing/branch"
 	flagged DISABLED "$probed"
-	result $? "enabled later: the kprobe is still disabled"
-	try "enabled later: the kprobe is enabled" enable_probe land
-	stays_plain "enabled later" branch
+	result $? "kprobe enabled later: the kprobe is still disabled"
+	try "kprobe enabled later: the kprobe is enabled" enable_probe land
+	stays_plain "kprobe enabled later" branch
 	drop_probe
 
-	try "allowed later: optimisation is switched off" put 0 /proc/sys/debug/kprobes-optimization
-	try "allowed later: a kprobe is registered" probe_before branch "$target"
-	try "allowed later: the kprobe is enabled" enable_probe land
-	try "allowed later: the branch is switched on" put 1 "$landing/branch"
-	try "allowed later: optimisation is switched on" put 1 /proc/sys/debug/kprobes-optimization
+	try "optimisation allowed later: it is disabled first" put 0 /proc/sys/debug/kprobes-optimization
+	try "optimisation allowed later: a kprobe is registered" probe_before branch "$target"
+	try "optimisation allowed later: the kprobe is enabled" enable_probe land
+	try "optimisation allowed later: the branch is switched on" put 1 "$landing/branch"
+	try "optimisation allowed later: it is enabled again" put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
-	stays_plain "allowed later" branch
+	stays_plain "optimisation allowed later" branch
 	drop_probe
 
-	try "waiting: a kprobe is registered" probe_before branch "$target"
+	try "optimisation pending: a kprobe is registered" probe_before branch "$target"
 	enable_probe land && put 1 "$landing/branch"
-	result $? "waiting: the branch is switched on while the kprobe waits to be optimised"
-	stays_plain "waiting" branch
+	result $? "optimisation pending: the kprobe is enabled and the branch switched on at once"
+	stays_plain "optimisation pending" branch
 	drop_probe
 }
 
-# A kprobe that is registered while the branch is on: the kernel sees the jump. Then a kprobe that
-# is registered at the address of a guard kprobe, the patcher's own kprobe: the kernel optimises no
-# kprobe at the address of a guard kprobe.
+# First, a kprobe is registered while the branch is on: the kernel finds its jump. Second, a kprobe
+# is registered at the address of a guard kprobe, which the patcher registered to prevent
+# optimisation.
 test_landing_first() {
 	target=$(target_of branch)
 	try "branch first: the branch is switched on" put 1 "$landing/branch"
@@ -176,19 +177,20 @@ test_landing_first() {
 	try "second kprobe: the first one is optimised" within 20 optimised
 	try "second kprobe: the branch is switched on" put 1 "$landing/branch"
 	try "second kprobe: the first one is removed" drop_probe
-	try "second kprobe: it is registered" probe_before branch "$target"
-	try "second kprobe: it is enabled" enable_probe land
+	try "second kprobe: another one is registered at the address of the guard kprobe" probe_before branch "$target"
+	try "second kprobe: the other one is enabled" enable_probe land
 	stays_plain "second kprobe" branch
-	try "second kprobe: it is optimised once the branch is off" within 20 optimised
+	try "second kprobe: the other one is optimised once the branch is off" within 20 optimised
 	try "second kprobe: the branch is switched on again" put 1 "$landing/branch"
-	try "the list of kprobes shows one in the module" module_has_kprobe
-	try "the module of the kprobe leaves" rmmod "$lander"
+	try "the list of kprobes shows a kprobe in the module" module_has_kprobe
+	try "the module with the kprobe unloads" rmmod "$lander"
 	! module_has_kprobe
-	result $? "no kprobe is left in the module that left"
+	result $? "the list of kprobes shows no kprobe in the unloaded module"
 	drop_probe
 }
 
-# load_lander_at ADDRESS: load the module until it is at the address, at most 20 times
+# load_lander_at ADDRESS: load and unload the module up to 20 times, until it is loaded at the
+# address
 load_lander_at() {
 	for _ in $(seq 20); do
 		insmod "/modules/$lander.ko" || return
@@ -202,43 +204,42 @@ lander_at() {
 	sed -n 's/ t landing_branch\t.*//p' /proc/kallsyms
 }
 
-# A module unloads, and with it the guard that kept a kprobe from being optimised. When the module
-# is loaded at the same address again, the kernel registers the kprobe anew, and the branch must
-# keep it from being optimised again.
+# A module unloads, and with it the guard kprobe that kept another kprobe from being optimised. When
+# the module is loaded at the same address again, the kernel registers that kprobe again, and it
+# must be kept from being optimised once the branch is switched on.
 test_landing_again() {
 	must insmod /modules/"$lander".ko || return
 	target=$(target_of branch)
 	at=$(lander_at)
-	try "module again: a kprobe is registered" probe_before branch "$target"
-	try "module again: the kprobe is enabled" enable_probe land
-	try "module again: the kprobe is optimised" within 20 optimised
-	try "module again: the branch is switched on" put 1 "$landing/branch"
+	try "module loaded again: a kprobe is registered" probe_before branch "$target"
+	try "module loaded again: the kprobe is enabled" enable_probe land
+	try "module loaded again: the kernel optimises the kprobe" within 20 optimised
+	try "module loaded again: the branch is switched on" put 1 "$landing/branch"
 	not_optimised
-	result $? "module again: the kprobe is no longer optimised once the branch is on"
-	try "module again: the module leaves" rmmod "$lander"
+	result $? "module loaded again: the kprobe is no longer optimised once the branch is on"
+	try "module loaded again: the module unloads first" rmmod "$lander"
 	grep -q GONE "$kprobe_list"
-	result $? "the kprobes of a module that left are marked as gone"
-	try "module again: it is loaded at the same address" load_lander_at "$at"
-	same "module again: its branch is off" "$(cat "$landing/branch")" "$off_value"
-	try "module again: the kprobe is optimised in it" within 20 optimised
-	try "module again: its branch is switched on" put 1 "$landing/branch"
+	result $? "the kprobes of the unloaded module are marked as GONE"
+	try "module loaded again: the module is at the same address" load_lander_at "$at"
+	same "module loaded again: the function returns the value of a branch that is off" "$(cat "$landing/branch")" "$off_value"
+	try "module loaded again: the kernel optimises the kprobe in the new module" within 20 optimised
+	try "module loaded again: the branch of the new module is switched on" put 1 "$landing/branch"
 	not_optimised
-	result $? "module again: the kprobe is no longer optimised once its branch is on"
+	result $? "module loaded again: the kprobe in the new module is no longer optimised"
 	dmesg -c >/dev/null
-	stays_plain "module again" branch
-	try "module again: the kprobe is optimised once its branch is off" within 20 optimised
-	try "module again: it leaves a second time" rmmod "$lander"
+	stays_plain "module loaded again" branch
+	try "module loaded again: the kprobe is optimised once the branch is off" within 20 optimised
+	try "module loaded again: the module unloads a second time" rmmod "$lander"
 	drop_probe
 	lacks GONE "$kprobe_list"
-	result $? "no kprobe is marked as gone once it is removed"
+	result $? "no kprobe is marked as GONE after its removal"
 }
 
 test_landing() {
 	put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
 	must insmod /modules/"$lander".ko || return
-	# After ftrace's instructions, an instruction that copies a register or adds begins at one
-	# of these offsets.
+	# Find an offset behind ftrace's instructions at which an instruction begins.
 	plain=
 	for offset in 5 6 7 8 9 10 11 12 13 14; do
 		add_probe control "$lander:landing_plain" $offset 2>/dev/null || continue

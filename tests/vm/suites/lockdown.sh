@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Operations that work while the kernel is locked down, as under Secure Boot. This is the last of
-# all suites: if the suite itself locks the kernel down, no module of ours can be loaded afterwards.
+# Operations that work while the kernel is locked down, as under Secure Boot. This suite must be the
+# last one: if it locks the kernel down itself, no unsigned module can be loaded afterwards.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
 lockdown=/sys/kernel/security/lockdown
-# Under Secure Boot the modules of this directory are signed.
+# The directory of unsigned modules. Under Secure Boot, /modules has signed ones.
 unsigned=/modules
 [ ! -d /unsigned ] || unsigned=/unsigned
 
@@ -18,76 +18,77 @@ lock_down() {
 }
 
 test_control_outside() {
-	refused "no control in debugfs" "Operation not permitted" put "fd_request count" "$debugfs"/markers/control
-	try "control outside debugfs" put "fd_* count" "$control_outside"
+	refused "the debugfs file markers/control cannot be written" "Operation not permitted" put "fd_request count" "$debugfs"/markers/control
+	try "the parameter control of markers accepts count" put "fd_* count" "$control_outside"
 	hit_fields "request 10"
 	grep -q "^fd_request on " "$debugfs"/markers/list
-	result $? "the list can be read"
-	same "hits can be read" "$(sed -n 's/^hits //p' "$debugfs"/markers/fd_request/stats)" $((10 * cpus))
-	try "counting ends" put "fd_* none" "$control_outside"
+	result $? "the debugfs list of markers can be read"
+	same "the debugfs file stats of a marker can be read" "$(sed -n 's/^hits //p' "$debugfs"/markers/fd_request/stats)" $((10 * cpus))
+	try "the parameter control of markers accepts none" put "fd_* none" "$control_outside"
 	for word in "" "fd_request" "fd_request nothing" "fd_request  count" "fd_none count"; do
-		refused "control outside debugfs refuses '$word'" "Invalid argument\|No such file" put "$word" "$control_outside"
+		refused "the parameter control of markers refuses '$word'" "Invalid argument\|No such file" put "$word" "$control_outside"
 	done
-	try "a marker on a function" put "attach vfs_write fd_function" "$control_outside"
+	try "a marker is attached to a function" put "attach vfs_write fd_function" "$control_outside"
 	put 1 "$own"/fd_function/enable
-	refused "detach while its event is on" "busy" put "detach fd_function" "$control_outside"
+	refused "detach is refused while the event of the marker is enabled" "busy" put "detach fd_function" "$control_outside"
 	put 0 "$own"/fd_function/enable
 	grep -q ": fd_function: caller " "$tracing"/trace
-	result $? "records of a function"
-	try "no marker on the function" put "detach fd_function" "$control_outside"
+	result $? "calls of the function are recorded"
+	try "detach removes the marker on the function" put "detach fd_function" "$control_outside"
 }
 
-# Values are set and benchmarks run through parameters of their modules.
+# Immediate values are set through a parameter of kmarkers_immediate.
 test_values_outside() {
 	values=/sys/module/kmarkers_immediate/parameters/control
-	refused "no value in debugfs" "Operation not permitted" \
+	refused "a value cannot be set in debugfs" "Operation not permitted" \
 		put 1000 "$debugfs"/immediate/values/example_profile.prof_step
 	for line in "" x "example_profile.prof_step" "example_profile.prof_step 0" \
 		"example_profile.prof_step 1001" "example_profile.prof_step 5 5" \
 		"example_profile.prof_step  5" "example_profile.prof_step 5x" "prof_step 5"; do
-		refused "a value outside debugfs refuses '$line'" "Invalid argument\|No such file" \
+		refused "the parameter control of values refuses '$line'" "Invalid argument\|No such file" \
 			put "$line" "$values"
 	done
 	grep -q "^prof_step 4 0x1 " "$debugfs"/immediate/list
-	result $? "refused lines leave the value as it was"
-	try "a value is set outside debugfs" put "example_profile.prof_step 1000" "$values"
+	result $? "refused commands leave the value unchanged"
+	try "the parameter control of values sets a value" put "example_profile.prof_step 1000" "$values"
 	grep -q "^prof_step 4 0x3e8 " "$debugfs"/immediate/list
-	result $? "the list shows the value that was set"
+	result $? "the list shows the new value"
 }
 
 benchmark_is_done() {
 	grep -q "^done" "$debugfs"/bench/status
 }
 
+# Benchmarks are run through a parameter of kmarkers_bench.
 test_benchmarks_outside() {
 	benchmarks=/sys/module/kmarkers_bench/parameters/control
-	refused "no start in debugfs" "Operation not permitted" put start "$debugfs"/bench/control
+	refused "a benchmark cannot be started in debugfs" "Operation not permitted" put start "$debugfs"/bench/control
 	for line in "" "blocks 0" "blocks" "blocks x" "cpu 4096" "blocks 2 2" "start nothing" \
 		"getppid-live nothing" "getppid-live"; do
-		refused "benchmarks outside debugfs refuse '$line'" "Invalid argument" put "$line" "$benchmarks"
+		refused "the parameter control of benchmarks refuses '$line'" "Invalid argument" put "$line" "$benchmarks"
 	done
-	try "blocks are set outside debugfs" put "blocks 2" "$benchmarks"
-	try "the seed is set outside debugfs" put "seed 7" "$benchmarks"
-	same "settings are as set" "$(grep -c "^blocks=2$\|^seed=7$" "$debugfs"/bench/env)" 2
-	try "a benchmark starts outside debugfs" put "start empty-loop" "$benchmarks"
+	try "the parameter control of benchmarks sets blocks" put "blocks 2" "$benchmarks"
+	try "the parameter control of benchmarks sets the seed" put "seed 7" "$benchmarks"
+	same "env shows the settings" "$(grep -c "^blocks=2$\|^seed=7$" "$debugfs"/bench/env)" 2
+	try "the parameter control of benchmarks starts a benchmark" put "start empty-loop" "$benchmarks"
 	within 60 benchmark_is_done
-	result $? "the benchmark is done"
+	result $? "status shows that the benchmark is done"
 	[ "$(grep -c "" "$debugfs"/bench/empty-loop/samples)" -gt 10 ]
-	result $? "samples of a benchmark can be read"
-	try "getppid(2) is redirected outside debugfs" put "getppid-live immediate" "$benchmarks"
-	try "getppid(2) is as it was" put "getppid-live original" "$benchmarks"
+	result $? "the debugfs file samples can be read"
+	try "the parameter control of benchmarks redirects getppid(2)" put "getppid-live immediate" "$benchmarks"
+	try "the parameter control of benchmarks restores getppid(2)" put "getppid-live original" "$benchmarks"
 }
 
-# SDT probes are switched through a parameter of their module.
+# SDT probes are switched through a parameter of kmarkers_sdt.
 test_probes_outside() {
-	refused "no control of SDT probes in debugfs" "Operation not permitted" \
+	refused "the debugfs file sdt/control cannot be written" "Operation not permitted" \
 		put "tsdt:::io-start count" "$debugfs"/sdt/control
-	try "SDT probes count, by control outside debugfs" \
+	try "the parameter control of SDT probes accepts count" \
 		put "tsdt:::io-start count" /sys/module/kmarkers_sdt/parameters/control
 	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
-	same "SDT probes counted, as the list shows" \
+	same "the list shows the counted hits of SDT probes" \
 		"$(grep -c "^tsdt:.*:io-start on jump 1 3 " "$debugfs"/sdt/list)" 2
-	try "SDT probes are off, by control outside debugfs" \
+	try "the parameter control of SDT probes accepts -count" \
 		put "tsdt:::io-start -count" /sys/module/kmarkers_sdt/parameters/control
 }
 
@@ -95,22 +96,22 @@ test_lockdown() {
 	must load_core || return
 	must insmod /modules/example_profile.ko || return
 	must insmod /modules/kmarkers_test_sdt.ko || return
-	try "module with events, loaded before it is tested under lockdown" insmod /modules/kmarkers_test_fields.ko
+	try "kmarkers_test_fields loads before the lockdown" insmod /modules/kmarkers_test_fields.ko
 	if ! lock_down; then
-		skip "lockdown" "this kernel has none"
+		skip "operations under lockdown" "this kernel has none"
 		rmmod kmarkers_test_fields kmarkers_test_sdt example_profile
 		unload_core
 		return
 	fi
-	refused "an unsigned module" "not permitted\|Required key\|Key was rejected" insmod "$unsigned"/kmarkers_test_fields_again.ko
+	refused "an unsigned module cannot be loaded" "not permitted\|Required key\|Key was rejected" insmod "$unsigned"/kmarkers_test_fields_again.ko
 	test_own_records
 	test_own_filters
 	test_control_outside
 	test_values_outside
 	test_benchmarks_outside
 	test_probes_outside
-	try "module with SDT probes leaves, under lockdown" rmmod kmarkers_test_sdt
-	try "module with values leaves, under lockdown" rmmod example_profile
-	try "module with events leaves, under lockdown" rmmod kmarkers_test_fields
-	try "all modules unload, under lockdown" unload_core
+	try "kmarkers_test_sdt unloads under lockdown" rmmod kmarkers_test_sdt
+	try "example_profile unloads under lockdown" rmmod example_profile
+	try "kmarkers_test_fields unloads under lockdown" rmmod kmarkers_test_fields
+	try "all modules of kmarkers unload under lockdown" unload_core
 }

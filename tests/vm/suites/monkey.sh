@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Random use of tracefs while modules with markers, SDT probes and functions are loaded and
-# unloaded. Most commands fail, because what they name does not exist at that moment.
-# KMARKERS_SECONDS is the duration, and KMARKERS_SEED chooses the commands: the sequence of each
-# user is reproducible, their interleaving is not. The kernel must not report anything, and all
+# Random use of tracefs while modules with markers, SDT probes and recorded functions are loaded and
+# unloaded. Most commands fail, because the names in them do not exist at that moment.
+# KMARKERS_SECONDS is the duration. KMARKERS_SEED selects the commands: the sequence of each user
+# process is reproducible, but not their interleaving. The kernel must not log any fault, and all
 # modules must unload at the end.
 #
-# No file of an event that may be removed is opened: tracing_open_file_tr() of some kernels reads
-# freed memory then, whosever event it is.
+# No file of an event that may be removed is opened: in some kernels, tracing_open_file_tr() then
+# reads freed memory, for events of any module.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -23,7 +23,7 @@ pick() {
 	picked=$((state / 65536 % $1))
 }
 
-# one_of WORD...: set $word to one of the words
+# one_of WORD...: set $word to one of the words, at random
 one_of() {
 	pick $#
 	shift "$picked"
@@ -92,7 +92,7 @@ user_sources() {
 	put "$word" "$parameters"/kmarkers_entry/parameters/control
 }
 
-# The event probe of each user has a name of its own.
+# Each user has an event probe with its own name.
 user_event_probe() {
 	one_of "kmarkers.fd_request a=\$sector:x64" "kmarkers.fd_typed a=\$bytes:x32" \
 		"kmarkers.mk_1 a=\$caller:x64" "sdt_tsdt.io__start a=\$arg2:s32" \
@@ -125,7 +125,7 @@ until_the_end() {
 	[ "${now%.*}" -lt "$end" ]
 }
 
-# user NUMBER: run random commands until the end; write their number to /tmp/monkey.NUMBER
+# user NUMBER: run random commands until the time is over; write their count to /tmp/monkey.NUMBER
 user() {
 	state=$(((seed + $1 * 7919) % 2147483648))
 	turns=0
@@ -138,7 +138,7 @@ user() {
 	echo $turns >"/tmp/monkey.$1"
 }
 
-# Takes the second CPU, if there is one, offline and online in turn.
+# user_cpu: take the second CPU, if there is one, offline and online repeatedly
 user_cpu() {
 	while until_the_end; do
 		put 0 /sys/devices/system/cpu/cpu1/online
@@ -152,7 +152,7 @@ all_turns() {
 	cat /tmp/monkey.* | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# Removes all events, triggers and markers that the users have left, and unloads the modules.
+# clean_up: remove all events, triggers and markers that the users have left, and unload the modules
 clean_up() {
 	for word in fd_request fd_typed mk_1; do
 		put "!enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
@@ -181,8 +181,8 @@ used_as_before() {
 test_monkey() {
 	must insmod /modules/kmarkers_test_going.ko || return
 	echo "# seed: $seed ($users users, $monkey_seconds s)"
-	# Once they have made events, kmarkers_sdt and kmarkers_entry hold references to
-	# kmarkers_markers.
+	# Create events once, after which kmarkers_sdt and kmarkers_entry hold references to
+	# kmarkers_markers: these references must not be mistaken for leaked ones.
 	put "tsdt:::none event" "$parameters"/kmarkers_sdt/parameters/control
 	put "tsdt:::none -event" "$parameters"/kmarkers_sdt/parameters/control
 	put "te_none event" "$parameters"/kmarkers_entry/parameters/control
@@ -201,12 +201,12 @@ test_monkey() {
 	# shellcheck disable=SC2086 # they are words
 	wait $jobs_of_users
 	kill $reader
-	result 0 "the kernel reports nothing in $(all_turns) turns of users at random, seed $seed"
+	result 0 "the kernel logs no fault during $(all_turns) random commands, seed $seed"
 	clean_up
 	lacks "^kmarkers_test_[fse]" /proc/modules
-	result $? "all modules with markers, probes and functions unload"
-	try "no event holds kmarkers_markers any more" within 20 used_as_before
-	same "no site is left but those of the modules of kmarkers" \
+	result $? "all test modules with markers, probes and functions unload"
+	try "no event holds a reference to kmarkers_markers any more" within 20 used_as_before
+	same "the patcher has no site of a test module any more" \
 		"$(grep -c "\[kmarkers_test" "$debugfs"/patcher/sites)" 0
 	rmmod kmarkers_test_going
 }

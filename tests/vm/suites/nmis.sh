@@ -5,7 +5,9 @@
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
-# nmis_of CPU: print how many NMIs the CPU has taken
+# Changes of sites, and hits of recorded functions, while non-maskable interrupts arrive continuously.
+
+# nmis_of CPU: print the number of NMIs that the CPU has taken
 nmis_of() {
 	awk -v field=$(($1 + 2)) '$1 == "NMI:" { print $field }' /proc/interrupts
 }
@@ -14,14 +16,14 @@ nmis_called() {
 	[ "$(cat "$te/nmis")" -ge 50 ]
 }
 
-# A recorded function that NMIs call is counted, and another one that they call is switched meanwhile.
+# NMIs call two recorded functions: one is counted, the other is enabled and disabled meanwhile.
 test_entry_in_nmis() {
 	can_record "recorded functions in NMIs" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	rm -f /tmp/stop
 	put "te_in_nmi count" "$entry/control"
 	batched=$(stat_of batches)
-	toggling "kmarkers_test_entry:te_on_nmi" &
+	toggle_functions "kmarkers_test_entry:te_on_nmi" &
 	put 1 "$te/nmi"
 	try "50 NMIs call recorded functions" within 60 nmis_called
 	put 0 "$te/nmi"
@@ -29,21 +31,21 @@ test_entry_in_nmis() {
 	wait
 	batched=$(($(stat_of batches) - batched))
 	echo "# $(cat "$te/nmis") NMIs called a recorded function, beside $batched batches"
-	try "another function that NMIs call is switched meanwhile" [ "$batched" -ge 10 ]
+	try "another function that NMIs call is switched at least 10 times meanwhile" [ "$batched" -ge 10 ]
 	entry_lists "kmarkers_test_entry:te_on_nmi:entry off "
-	result $? "that function is recorded"
+	result $? "the other function that NMIs call is in the list"
 	same "each entry in an NMI is counted" "$(entry_hits entry te_in_nmi)" "$(cat "$te/nmis")"
 	same "each exit in an NMI is counted" "$(entry_hits exit te_in_nmi)" "$(cat "$te/nmis")"
-	same "no function gave a wrong result in an NMI" "$(cat "$te/wrong")" 0
+	same "no recorded function returned a wrong result in an NMI" "$(cat "$te/wrong")" 0
 	put "te_in_nmi -count" "$entry/control"
 	rmmod kmarkers_test_entry
 }
 
-# Storms while the emulator sends non-maskable interrupts all the time.
+# Storms of changes while the emulator sends non-maskable interrupts continuously.
 test_nmis() {
 	must insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
-	# The site that handlers of NMIs execute is changed, too.
-	try "the module of noise loads" insmod /modules/kmarkers_test_noise.ko changes=1 probes=1
+	# A site in the NMI handler of this module is changed, too.
+	try "kmarkers_test_noise loads" insmod /modules/kmarkers_test_noise.ko changes=1 probes=1
 	for cpu in 0 1; do
 		nmis_of $cpu >/tmp/nmis.$cpu
 	done
@@ -56,8 +58,8 @@ test_nmis() {
 	done
 	[ "$(noise_of nmis)" -gt 10 ]
 	result $? "more than 10 NMIs executed a site"
-	same "no site that an NMI executed gave a wrong value or called a wrong number of handlers" "$(noise_of wrong)" 0
-	try "the module of noise unloads" within 5 rmmod kmarkers_test_noise
+	same "no site executed by an NMI had a wrong value or called a wrong number of handlers" "$(noise_of wrong)" 0
+	try "kmarkers_test_noise unloads" within 5 rmmod kmarkers_test_noise
 	rmmod kmarkers_test
 	test_entry_in_nmis
 }

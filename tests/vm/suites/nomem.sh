@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Writes to the files of markers, and commands of kmarkers_test_core, each repeated so that every
-# allocation fails once: a write that is refused changes nothing.
+# Failing allocations: writes to control files are repeated so that each of their allocations fails
+# once. A write that is refused for lack of memory must change nothing.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# Of $step allocations one fails, the one in the middle. The host sets more than 1 for slow kernels.
+# One of $step consecutive allocations is tested. The host sets more than 1 for slow kernels.
 step=${KMARKERS_STEP:-1}
 fail_at=$cases/fail_at
 
-# stop_failing: end the injection of failures. The write itself may fail, so it is repeated.
+# stop_failing: end the injection of allocation failures; the write itself may fail, so it is
+# repeated
 stop_failing() {
 	until put 0 "$fail_at" 2>/dev/null; do
 		:
 	done
 }
 
-# look NAME: copy the list to /tmp/list.NAME, and write its checksum to /tmp/sum.NAME. The list may
-# have 10,000 lines, for which cmp takes long.
-look() {
+# save_list NAME: copy the file $list to /tmp/list.NAME, and its checksum to /tmp/sum.NAME. The list
+# may have 10,000 lines, which cmp would take long to compare.
+save_list() {
 	cat "$list" >"/tmp/list.$1"
 	md5sum <"/tmp/list.$1" >"/tmp/sum.$1"
 }
@@ -34,16 +35,16 @@ refused_cleanly() {
 	return 1
 }
 
-# without_memory TEXT FILE UNDO: write TEXT while the n-th allocation fails, for every n, or every
-# $step. A refused write must not change the file $list, which takes long to read: it is read only
-# after a write. After a write that succeeds, UNDO is written to $undo.
+# without_memory TEXT FILE UNDO: write TEXT to FILE repeatedly, while allocation n fails, for every
+# $step-th n. A refused write must not change the contents of $list. After a write that succeeds in
+# spite of the failure, UNDO is written to $undo.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
 	odd=0
-	look before
+	save_list before
 	while [ $nth -lt 300 ]; do
-		# No command in here may fork or open other files: that allocates, too.
+		# Commands in this block must not fork or open other files, which would allocate.
 		{
 			put $nth "$fail_at"
 			put "$1" "$2"
@@ -53,23 +54,23 @@ without_memory() {
 		} 2>/tmp/said
 		[ "$left" -eq 0 ] || break
 		if [ $code -eq 0 ]; then
-			# The write succeeded in spite of the failed allocation.
+			# The write succeeded although an allocation failed.
 			put "$3" "$undo"
-			look before
+			save_list before
 		else
 			refusals=$((refusals + 1))
-			look after
+			save_list after
 			refused_cleanly || odd=$((odd + 1))
 		fi
 		nth=$((nth + step))
 	done
 	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]
-	result $? "'$1' without memory changes nothing"
+	result $? "'$1' that fails for lack of memory changes nothing"
 	echo "# '$1' was refused $refusals times"
 	put "$3" "$undo"
 }
 
-# Requests for core text: without memory they fail with ENOMEM, and not with EPERM.
+# Requests to change core text must fail with ENOMEM, and not with EPERM.
 test_core_without_memory() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
@@ -81,9 +82,9 @@ test_core_without_memory() {
 	rmmod kmarkers_test_core
 }
 
-# Rules for recorded functions: a rule that cannot be removed stays, and its functions stay on.
+# Rules for recorded functions: a rule that cannot be removed stays, and its functions stay enabled.
 test_entry_without_memory() {
-	can_record "rules for recorded functions without memory" || return
+	can_record "rules for recorded functions with failing allocations" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	list=$debugfs/entry/list
 	undo=$debugfs/entry/control
@@ -99,12 +100,13 @@ test_nomem() {
 	must insmod /modules/kmarkers_test_events.ko || return
 	if ! put 1 "$fail_at"; then
 		stop_failing
-		skip "writes without memory change nothing" "this kernel has no way to make allocations fail"
+		skip "writes that fail for lack of memory change nothing" "this kernel has no way to make allocations fail"
 		return
 	fi
 	stop_failing
 	expedite 1
-	# The event is enabled first: without memory the kernel would warn in its own part of that.
+	# The event is enabled before: the kernel warns if an allocation fails when it enables an
+	# event.
 	put 1 /sys/kernel/tracing/events/kmarkers/marker/enable
 	list=$markers/list
 	undo=$markers/control
@@ -117,7 +119,7 @@ test_nomem() {
 	without_memory "opened count" "$markers"/control "opened none"
 	put "detach opened" "$markers"/control
 	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
-	same "the list of markers is as before all refusals" "$(cat "$list")" "$all"
+	same "the list of markers is the same as before all refusals" "$(cat "$list")" "$all"
 	test_core_without_memory
 	test_entry_without_memory
 	expedite 0

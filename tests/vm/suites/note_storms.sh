@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes are switched, and their module unloads, while they are executed. An emulator with several
-# threads may execute the breakpoint of a removed kprobe, which crashes newer kernels.
+# Notes that are enabled, disabled and unloaded with their module while they are executed. This runs
+# on an emulator with one thread: one with several threads may execute the breakpoint of a removed
+# kprobe, which crashes newer kernels.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# Each execution of a note is counted at most once while notes are switched and their module is
-# loaded and unloaded.
+# A note is enabled and disabled while it is executed.
 test_notes_switched() {
 	rm -f /tmp/stop
 	while [ ! -e /tmp/stop ]; do
@@ -19,18 +19,20 @@ test_notes_switched() {
 	done
 	touch /tmp/stop
 	wait
-	same "a note is switched while it is executed" $switched 10
+	same "a note is enabled and disabled 10 times while it is executed" $switched 10
 }
 
+# repeating: execute the notes repeatedly until /tmp/stop exists
 repeating() {
 	while [ ! -e /tmp/stop ]; do
 		put 10 "$tnotes/repeat"
 	done 2>/dev/null
 }
 
+# The module unloads and loads while its notes are enabled and executed.
 test_notes_leaving() {
 	rm -f /tmp/stop
-	try "a pattern waits for notes" put "tnotes:::* count" "$debugfs/sdt/control"
+	try "the notes are counted, also those of a module loaded later" put "tnotes:::* count" "$debugfs/sdt/control"
 	repeating &
 	left=0
 	while [ $left -lt 5 ] && rmmod kmarkers_test_notes; do
@@ -39,9 +41,9 @@ test_notes_leaving() {
 	done
 	touch /tmp/stop
 	wait
-	same "a module leaves while its notes are on and hit" $left 5
+	same "the module unloads 5 times while its notes are enabled and executed" $left 5
 	put 1 "$tnotes/repeat"
-	try "notes that came are on" note_is "o2_loop:loop probed note 1 [1-9]"
+	try "notes of the module that was loaded again are enabled and hit" note_is "o2_loop:loop probed note 1 [1-9]"
 	put "tnotes:::* -count" "$debugfs/sdt/control"
 	rmmod kmarkers_test_notes
 	test_notes_left

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes of a module, traced by perf and bpftrace with the commands in the file sdt/notes; and notes
-# of a program, with a semaphore that both tracers increment.
+# Notes of a module, traced by perf and bpftrace with the definitions in the file sdt/notes; and
+# notes of a program, which have a semaphore that both tracers increment.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 # shellcheck source=tests/vm/lib_fields.sh
@@ -9,14 +9,14 @@
 
 note_file=/modules/kmarkers_test_notes.ko
 
-# note_tracer NAME: succeeds if the tracer is in this test kernel
+# note_tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its test
 note_tracer() {
 	[ -x "/usr/bin/$1" ] && return
 	skip "$1 traces notes" "this test kernel does not have it"
 	return 1
 }
 
-# define_for_perf: run the commands for perf in the file, with the path of the module's file
+# define_for_perf: run the perf commands in sdt/notes, with the path of the module's file inserted
 define_for_perf() {
 	note_lines o2 "perf probe" | sed "s|\"\$(modinfo -n kmarkers_test_notes)\"|$note_file|" >/tmp/commands
 	[ -s /tmp/commands ] && sh -e /tmp/commands >/tmp/said 2>&1 && return
@@ -24,22 +24,23 @@ define_for_perf() {
 	return 1
 }
 
-# Notes whose arguments have 4 and 8 bytes: perf script prints shorter ones without a sign.
+# The notes that are compared, whose arguments have 4 and 8 bytes: perf script prints shorter
+# arguments without their sign.
 words="^(registers|constants|global|many|nested|loop) "
 
 test_notes_in_perf() {
 	note_tracer perf || return
-	try "perf takes the commands for notes" define_for_perf
+	try "perf accepts the commands in sdt/notes" define_for_perf
 	try "perf records notes" perf record -q -a -o /tmp/perf.data -e 'tnotes:*' \
 		sh -c "echo o2 >$tnotes/pass"
 	perf script -i /tmp/perf.data 2>/dev/null |
 		sed -n 's/^.* tnotes:\([a-z]*\)_[0-9]*: ([^)]*)\(.*\)/\1\2/p' |
 		sed 's/ a[0-9]=/ /g; s/ *$//' | grep -E "$words" >/tmp/report
 	grep -E "$words" /tmp/wanted >/tmp/wanted_perf
-	alike /tmp/report /tmp/wanted_perf
-	result $? "perf shows what handlers see"
+	same_lines /tmp/report /tmp/wanted_perf
+	result $? "perf shows the same hits and arguments as a handler gets"
 	perf probe -q -d 'tnotes:*'
-	same "perf leaves no event of notes" "$(cat "$tracing/kprobe_events")" ""
+	same "no event of notes is left after perf" "$(cat "$tracing/kprobe_events")" ""
 }
 
 reported() {
@@ -57,21 +58,21 @@ test_notes_in_bpftrace() {
 	bpftrace /tmp/program.bt >/tmp/report 2>&1 &
 	tracing_notes=$!
 	within 300 reported ready 1
-	result $? "bpftrace takes the programs for notes"
+	result $? "bpftrace accepts the programs in sdt/notes"
 	put o2 "$tnotes/pass"
 	within 60 reported "^[a-z]*_[0-9]" "$(wc -l </tmp/wanted)"
 	end_tracer $tracing_notes
 	sed -n 's/^\([a-z]*\)_[0-9]*\(.*\)/\1\2/p' /tmp/report >/tmp/reported
-	alike /tmp/reported /tmp/wanted || head -n 10 /tmp/report | sed 's/^/# /'
-	alike /tmp/reported /tmp/wanted
-	result $? "bpftrace shows what handlers see"
+	same_lines /tmp/reported /tmp/wanted || head -n 10 /tmp/report | sed 's/^/# /'
+	same_lines /tmp/reported /tmp/wanted
+	result $? "bpftrace shows the same hits and arguments as a handler gets"
 }
 
 has_said() {
 	[ "$(wc -l </tmp/usdt_said)" -ge "$1" ]
 }
 
-# step_until TEXT: let the program pass its probe again and again until it prints the text
+# step_until TEXT: make the program execute its probe repeatedly until it prints the text
 step_until() {
 	for _ in $(seq 300); do
 		echo >&3
@@ -83,7 +84,7 @@ step_until() {
 	return 1
 }
 
-# A command that lets the program pass its probe, and waits until it has.
+# A command that makes the program execute its probe, and waits until the probe's semaphore is 1.
 one_step="echo >/tmp/usdt_steps
 	for _ in \$(seq 200); do
 		grep -q 'semaphore 1' /tmp/usdt_said && break
@@ -93,14 +94,15 @@ one_step="echo >/tmp/usdt_steps
 test_usdt_in_perf() {
 	note_tracer perf || return
 	try "perf reads the notes of a program" perf buildid-cache --add /usdt
-	try "perf takes a probe of a program" perf probe -q sdt_server:request__start
-	# perf increments the semaphore before it records, and records while its command runs.
+	try "perf accepts a probe of a program" perf probe -q sdt_server:request__start
+	# perf increments the semaphore before it starts recording, and records while its command
+	# runs.
 	try "perf records a probe of a program" \
 		perf record -q -a -o /tmp/perf.data -e sdt_server:request__start sh -c "$one_step"
 	nr_steps=$((nr_steps + 1))
-	same "perf counts the semaphore of a probe up" "$(tail -n 1 /tmp/usdt_said)" "described 6 semaphore 1"
+	same "perf increments the semaphore of a probe" "$(tail -n 1 /tmp/usdt_said)" "described 6 semaphore 1"
 	step_until "described 0 semaphore 0"
-	result $? "perf counts it down when it ends"
+	result $? "perf decrements the semaphore of the probe when it ends"
 	perf script -i /tmp/perf.data >/tmp/script 2>&1
 	sed -n 's/^.* sdt_server:request__start: ([^)]*) *\(.*[^ ]\) *$/\1/p' /tmp/script | sort -u >/tmp/report
 	[ -s /tmp/report ] || head -n 5 /tmp/script | sed 's/^/# /'
@@ -115,19 +117,19 @@ test_usdt_in_bpftrace() {
 	bpftrace -e 'usdt:/usdt:server:request__start { @sum[arg0] = max(arg1); }' >/tmp/report 2>&1 &
 	tracing_usdt=$!
 	step_until "described 6 semaphore 1"
-	result $? "bpftrace counts the semaphore of a probe up"
+	result $? "bpftrace increments the semaphore of a probe"
 	end_tracer $tracing_usdt
 	step_until "described 0 semaphore 0"
-	result $? "bpftrace counts it down when it ends"
+	result $? "bpftrace decrements the semaphore of the probe when it ends"
 	same "bpftrace shows the arguments of a program's probe" \
 		"$(sed -n 's/^@sum\[\([0-9]*\)\]: \([0-9]*\)$/\1 \2/p' /tmp/report | sort | tr '\n' ';')" \
 		"1 1000;2 2000;3 3000;4 4000;5 5000;6 6000;"
 }
 
-# The notes of a program that was compiled with our <sys/sdt.h>.
+# The notes of a program that was compiled with the <sys/sdt.h> of kmarkers.
 test_usdt() {
 	if [ ! -x /usdt ]; then
-		skip "tracers count the semaphore of a probe" "the program was not built"
+		skip "tracers increment and decrement the semaphore of a probe" "the program was not built"
 		return
 	fi
 	nr_steps=0
@@ -136,12 +138,12 @@ test_usdt() {
 	usdt=$!
 	exec 3>/tmp/usdt_steps
 	step_until "described 0 semaphore 0"
-	result $? "nobody listens at first"
+	result $? "the semaphore of the probe is 0 before a tracer runs"
 	test_usdt_in_perf
 	test_usdt_in_bpftrace
 	exec 3>&-
 	wait $usdt
-	result $? "the program ends"
+	result $? "the program with the probe exits with 0"
 }
 
 test_note_tracers() {

@@ -4,7 +4,7 @@
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# in_seconds WHAT COMMAND...: run the command, and print how long it took
+# in_seconds WHAT COMMAND...: run the command, and print its duration in seconds
 in_seconds() {
 	what=$1
 	shift
@@ -19,21 +19,21 @@ in_seconds() {
 test_notes_many_read() {
 	in_seconds "ten thousand notes are read" cp "$notes" /tmp/definitions
 	result $? "ten thousand notes are read"
-	same "each of ten thousand has a definition" "$(grep -c "^p:nmany/p[0-9]*_[0-9]* " /tmp/definitions)" 10000
-	same "each has another number" "$(sed -n 's/^p:[^ ]*_\([0-9]*\) .*/\1/p' /tmp/definitions | sort -u | wc -l)" "$(grep -c "^p:" /tmp/definitions)"
-	same "each of twenty is unarmable" "$(grep -c "^# unarmable: " /tmp/definitions)" 20
+	same "each of ten thousand notes has a definition" "$(grep -c "^p:nmany/p[0-9]*_[0-9]* " /tmp/definitions)" 10000
+	same "each definition has a different number" "$(sed -n 's/^p:[^ ]*_\([0-9]*\) .*/\1/p' /tmp/definitions | sort -u | wc -l)" "$(grep -c "^p:" /tmp/definitions)"
+	same "twenty notes are shown as unarmable" "$(grep -c "^# unarmable: " /tmp/definitions)" 20
 }
 
 test_notes_many_unarmable() {
-	refused "twenty notes are not armed" "Invalid argument" put "nmany:::lost count" "$debugfs/sdt/control"
-	same "the log names eight of twenty, and counts the others" \
-		"$(grep -c "lost: a note is not armed: " "$log"), $(sed -n 's/.*kmarkers_sdt: \(.*\) notes are not armed: the file.*/\1/p' "$log")" \
+	refused "a pattern that matches only twenty unarmable notes is refused" "Invalid argument" put "nmany:::lost count" "$debugfs/sdt/control"
+	same "the log names eight of the twenty notes, and has the number of the others" \
+		"$(grep -c "lost: a note cannot be armed: " "$log"), $(sed -n 's/.*kmarkers_sdt: \(.*\) notes cannot be armed: see the file.*/\1/p' "$log")" \
 		"8, 12 more"
 }
 
 test_notes_many() {
-	try "a module with ten thousand notes" insmod /modules/kmarkers_test_notes_many.ko
+	try "a module with ten thousand notes loads" insmod /modules/kmarkers_test_notes_many.ko
 	test_notes_many_read
 	test_notes_many_unarmable
-	try "a module with ten thousand notes leaves" rmmod kmarkers_test_notes_many
+	try "a module with ten thousand notes unloads" rmmod kmarkers_test_notes_many
 }

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Every order of loading and unloading. The sets of modules that can be loaded together form
-# a graph, whose steps are single insmods and rmmods; an order is a path in it. Each set is
-# reached once, and from it each step is taken, legal or not.
+# Every order of loading and unloading modules. The sets of modules that can be loaded together are
+# the nodes of a graph, and single insmods and rmmods are its edges; an order is a path in this
+# graph. Each set is reached once, and each insmod and rmmod is tried from it, those that must fail
+# included.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 modules="$core ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
 
-# read_needs: write to /tmp/needs/ what each module depends on, as its file says
+# read_needs: write the dependencies of each module, from its file, to /tmp/needs/MODULE
 read_needs() {
 	mkdir -p /tmp/needs
 	for module in $modules; do
@@ -17,7 +18,7 @@ read_needs() {
 	done
 }
 
-# needs MODULE: print the modules that it depends on
+# needs MODULE: print the modules that MODULE depends on
 needs() {
 	read -r words <"/tmp/needs/$1"
 	echo "$words"
@@ -50,8 +51,9 @@ load() {
 	insmod "/modules/$1.ko"
 }
 
-# steps SET MODULE: take each step, insmod or rmmod of the module, that does not end in a larger set
-steps() {
+# try_steps SET MODULE: try insmod and rmmod of the module in each way that does not end in a larger
+# set; fails if one that must work fails, or one that must fail works
+try_steps() {
 	if ! has "$1" "$2"; then
 		fails_with "No such file" rmmod "$2" || return
 		may_load "$1" "$2" || fails_with "nknown symbol" load "$2"
@@ -62,13 +64,14 @@ steps() {
 	fi
 }
 
-all_steps() {
+# try_all_steps SET: call try_steps for each module
+try_all_steps() {
 	for module in $modules; do
-		steps "$1" "$module" || return
+		try_steps "$1" "$module" || return
 	done
 }
 
-# with SET MODULE: print the set with the module added, in the order of $modules
+# with SET MODULE: print the set with the module added, ordered as in $modules
 with() {
 	set_with=
 	for each in $modules; do
@@ -77,21 +80,23 @@ with() {
 	echo "${set_with# }"
 }
 
+# explore SET: try all steps from the set, which is loaded, and explore each larger set not seen
+# before
 explore() {
 	local module larger
-	all_steps "$1"
-	result $? "each insmod and rmmod from the set {$1} works or is refused, as it must"
+	try_all_steps "$1"
+	result $? "from the loaded set {$1}, each insmod and rmmod succeeds or fails as it must"
 	for module in $modules; do
 		has "$1" "$module" || ! may_load "$1" "$module" && continue
 		larger=$(with "$1" "$module")
 		case $seen in *"{$larger}"*) continue ;; esac
 		seen="$seen{$larger}"
 		load "$module" || {
-			result 1 "insmod of $module into the set {$1}"
+			result 1 "insmod of $module with the set {$1} loaded succeeds"
 			continue
 		}
 		explore "$larger"
-		rmmod "$module" || result 1 "rmmod of $module out of the set {$larger}"
+		rmmod "$module" || result 1 "rmmod of $module with the set {$larger} loaded succeeds"
 	done
 }
 
@@ -99,11 +104,11 @@ a_module_is_loaded() {
 	grep -q -E "^(kmarkers|example)" /proc/modules
 }
 
-# The searches at the end find nothing. Here they find a module that is loaded.
+# Checks that the searches at the end of the suite find a module that is loaded.
 test_traces_of_a_module() {
 	try "kmarkers_patcher is loaded" load kmarkers_patcher
-	try "/proc/modules names a loaded module of ours" a_module_is_loaded
-	try "a loaded module of ours has files in debugfs" [ -e "$debugfs" ]
+	try "/proc/modules names a loaded module of kmarkers" a_module_is_loaded
+	try "a loaded module of kmarkers has files in debugfs" [ -e "$debugfs" ]
 	try "kmarkers_patcher is unloaded" rmmod kmarkers_patcher
 }
 
@@ -115,7 +120,7 @@ test_orders() {
 	explore ""
 	expedite 0
 	! a_module_is_loaded
-	result $? "no module of ours is loaded after all orders"
+	result $? "no module of kmarkers is loaded after all orders"
 	[ ! -e "$debugfs" ]
-	result $? "debugfs has no files of ours after all orders"
+	result $? "debugfs has no directory of kmarkers after all orders"
 }

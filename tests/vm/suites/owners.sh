@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Changes of text that has another owner: a kprobe, ftrace, a live patch.
+# Redirects and detours of functions that also have a kprobe, ftrace or a live patch.
 # shellcheck source=tests/vm/lib_owners.sh
 . /tests/lib_owners.sh
 
+# redirect: redirect the call in getppid to a replacement that makes it return 4242
 redirect() {
 	command_core redirect "$getppid" "$callee"
 }
 
-# owner_sees KIND PID: succeeds if getppid returns PID and the owner works. A live patch replaces
-# the function, so that getppid returns 4444.
+# owner_sees KIND PID: succeeds if getppid returns PID and the kprobe or ftrace gets the call. With
+# a live patch, which replaces the function, getppid must return 4444.
 owner_sees() {
 	case $1 in
 	armed) pid_is "$2" && new_hits ;;
@@ -25,46 +26,46 @@ owner_sees() {
 # A kprobe on the call itself: the patcher refuses to change the call while the kprobe is there.
 test_owner_of_call() {
 	make_owner "$1"
-	result $? "$1 kprobe: it is registered before the redirect"
+	result $? "$1 kprobe: it is registered on the call before the redirect"
 	refused "$1 kprobe: the redirect is refused" "busy" redirect
 	logged "refused: a kprobe"
 	result $? "$1 kprobe: the log names a kprobe as the reason"
-	try "$1 kprobe: it works after the refusal" owner_sees "$1" real
+	try "$1 kprobe: it is hit as before after the refusal" owner_sees "$1" real
 	try "$1 kprobe: it is removed" remove_owner "$1"
 	same "$1 kprobe: the call has its former bytes after the refusal" "$(call_bytes)" "$bytes"
 
-	try "$1 kprobe: the call is redirected without it" redirect
+	try "$1 kprobe: the call is redirected after the kprobe is removed" redirect
 	try "$1 kprobe: it is registered on the redirected call" make_owner "$1"
-	try "$1 kprobe: it works on the redirected call" owner_sees "$1" 4242
+	try "$1 kprobe: it is hit on the redirected call" owner_sees "$1" 4242
 	refused "$1 kprobe: restore of the redirected call is refused" "busy" command_core restore
 	logged "refused: a kprobe"
 	result $? "$1 kprobe: the log names a kprobe as the reason"
 	try "$1 kprobe: the call is still redirected" pid_is 4242
 	try "$1 kprobe: it is removed from the redirected call" remove_owner "$1"
-	try "$1 kprobe: the call is redirected after its removal" pid_is 4242
-	try "$1 kprobe: the call is restored after its removal" command_core restore
-	try "$1 kprobe: the restored call returns the real number" pid_is real
+	try "$1 kprobe: the call is still redirected after the kprobe is removed" pid_is 4242
+	try "$1 kprobe: the call is restored after the kprobe is removed" command_core restore
+	try "$1 kprobe: getppid returns the real process ID after the restore" pid_is real
 	same "$1 kprobe: the restored call has its former bytes" "$(call_bytes)" "$bytes"
 }
 
-# An owner of the function's entry: it shares no byte with the call.
+# ftrace or a live patch owns the entry of the function, which shares no byte with the call.
 test_owner_of_entry() {
-	try "$1: it owns the entry before the redirect" make_owner "$1"
-	try "$1: it works before the redirect" owner_sees "$1" real
+	try "$1: it is attached to the entry before the redirect" make_owner "$1"
+	try "$1: it gets the call before the redirect" owner_sees "$1" real
 	try "$1: the call is redirected" redirect
-	try "$1: it works while the call is redirected" owner_sees "$1" 4242
+	try "$1: it gets the call while the call is redirected" owner_sees "$1" 4242
 	try "$1: the call is restored" command_core restore
 	same "$1: the restored call has its former bytes" "$(call_bytes)" "$bytes"
 	try "$1: the call is redirected again" redirect
-	try "$1: it leaves while the call is redirected" remove_owner "$1"
-	try "$1: the call is redirected after it left" pid_is 4242
-	try "$1: it owns the entry after the redirect" make_owner "$1"
-	try "$1: it works after the redirect" owner_sees "$1" 4242
-	try "$1: it leaves a second time" remove_owner "$1"
-	try "$1: the call is redirected after it left twice" pid_is 4242
-	try "$1: the call is restored without it" command_core restore
-	try "$1: the restored call returns the real number" pid_is real
-	same "$1: the call restored without it has its former bytes" "$(call_bytes)" "$bytes"
+	try "$1: it is removed while the call is redirected" remove_owner "$1"
+	try "$1: the call is still redirected after the removal" pid_is 4242
+	try "$1: it is attached to the entry after the redirect" make_owner "$1"
+	try "$1: it gets the call after the redirect" owner_sees "$1" 4242
+	try "$1: it is removed a second time" remove_owner "$1"
+	try "$1: the call is still redirected after the second removal" pid_is 4242
+	try "$1: the call is restored after the second removal" command_core restore
+	try "$1: getppid returns the real process ID after the restore" pid_is real
+	same "$1: the call restored after the second removal has its former bytes" "$(call_bytes)" "$bytes"
 }
 
 # come_and_go KIND FILE: make and remove an owner repeatedly until FILE is removed
@@ -77,8 +78,8 @@ come_and_go() {
 	done 2>/dev/null
 }
 
-# An owner comes and goes while the call is redirected and restored: a request may fail, but only
-# with the errors that redirect.h documents.
+# The call is redirected and restored while an owner is added and removed repeatedly: a request may
+# fail, but only with the errors that redirect.h documents.
 test_during() {
 	: >/tmp/during
 	come_and_go "$1" /tmp/during >/dev/null &
@@ -110,13 +111,13 @@ test_during() {
 	wait
 	echo "# $changed of 40 redirects were made"
 	[ $odd -eq 0 ] && [ $changed -gt 0 ]
-	result $? "$1 comes and goes: some redirects work, the others fail with a documented error"
-	try "$1 comes and goes: the call returns the real number afterwards" pid_is real
-	same "$1 comes and goes: the call has its former bytes afterwards" "$(call_bytes)" "$bytes"
+	result $? "$1 is added and removed repeatedly: redirects succeed or fail with a documented error"
+	try "$1 is added and removed repeatedly: getppid returns the real process ID afterwards" pid_is real
+	same "$1 is added and removed repeatedly: the call has its former bytes afterwards" "$(call_bytes)" "$bytes"
 }
 
-# A detour of the patcher is a client of ftrace. Of detours and live patches, ftrace lets only one
-# own a function.
+# A detour of the patcher is an ftrace client that changes the instruction pointer, like a live
+# patch. ftrace allows only one such client for a function.
 test_detour_owners() {
 	make_owner ftrace
 	try "a function that is traced gets a detour" command_core detour "$getppid"
@@ -124,16 +125,16 @@ test_detour_owners() {
 	remove_owner ftrace
 	try "the detour is called after tracing has ended" pid_is 4343
 	if has_livepatch; then
-		refused "a live patch of a function with a detour" "busy" insmod /modules/kmarkers_test_livepatch.ko
+		refused "a live patch of a function with a detour is refused" "busy" insmod /modules/kmarkers_test_livepatch.ko
 		dmesg -c | grep -v "livepatch:" >/dev/null
 		try "the detour is removed" command_core undetour
-		try "a live patch of the function without a detour" make_owner livepatch
-		refused "a detour of a function with a live patch" "busy" command_core detour "$getppid"
+		try "a live patch of the function without a detour is applied" make_owner livepatch
+		refused "a detour of a function with a live patch is refused" "busy" command_core detour "$getppid"
 		try "the live patch is removed" remove_owner livepatch
 	else
 		try "the detour is removed" command_core undetour
 	fi
-	try "the function without a detour returns the real number" pid_is real
+	try "getppid returns the real process ID without a detour" pid_is real
 }
 
 test_owners() {

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Modules as the packages install them: loaded with all that they need, idle, used, unloaded. The
-# program modprobe is that of the Debian they were installed in, as is /lib/modules.
+# Modules as the packages install them: loaded with their dependencies, idle, used and unloaded.
+# modprobe and /lib/modules are those of the Debian release in which the packages were installed.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 LIMIT_KIB=400
-# The time limit for the event, such that it and the limit of the installation are 3 minutes.
+# Time limit from modprobe to the first event; with the limit of the installation it makes 3
+# minutes.
 EVENT_SECONDS=10
 
-# probe WORD...: run modprobe of the distribution
-probe() {
+# run_modprobe WORD...: run modprobe of the distribution
+run_modprobe() {
 	/usr/sbin/modprobe "$@"
 }
 
@@ -19,7 +20,7 @@ seconds_up() {
 	cut -d " " -f 1 /proc/uptime
 }
 
-# size_of_modules: print how much memory our modules take
+# size_of_modules: print the memory that the modules of kmarkers use, in KiB
 size_of_modules() {
 	awk '/^kmarkers_/ { sum += $2 } END { print int(sum / 1024) }' /proc/modules
 }
@@ -29,12 +30,12 @@ tick_is_traced() {
 	grep -q "example_tick: " "$tracing/trace"
 }
 
-# prerm_removes: run the script prerm as dpkg does before it removes the package
+# prerm_removes: run the package's script prerm, as dpkg does before it removes the package
 prerm_removes() {
 	sh /prerm remove
 }
 
-# undescribed: print the parameters of loaded modules that no text describes
+# undescribed: print the parameters of loaded modules that have no description
 undescribed() {
 	for file in /sys/module/kmarkers_*/parameters/*; do
 		module=${file#/sys/module/}
@@ -43,8 +44,8 @@ undescribed() {
 	done
 }
 
-# watch_functions: have the function tracer record the calls of functions of our modules; succeeds if
-# it can
+# watch_functions: let the function tracer record calls of the functions of kmarkers; fails if it
+# can trace fewer than 50 of them
 watch_functions() {
 	put "" "$tracing/set_ftrace_filter"
 	sed -n 's/^\(kmarkers_[a-z_]*\) .*/\1/p' /proc/modules | while read -r module; do
@@ -55,31 +56,32 @@ watch_functions() {
 	put "" "$tracing/trace"
 }
 
-# calls_recorded: print how many calls of functions of our modules were recorded
+# calls_recorded: print the number of calls of functions of kmarkers that were recorded
 calls_recorded() {
 	grep -c " <-" "$tracing/trace"
 }
 
-# end_watching: have no function recorded
+# end_watching: stop the function tracer
 end_watching() {
 	put nop "$tracing/current_tracer"
 	put "" "$tracing/set_ftrace_filter"
 }
 
-# unload_all: unload our modules; those that nobody uses come first
+# unload_all: unload the modules of kmarkers, those without references first
 unload_all() {
 	while unused=$(sed -n 's/^\(kmarkers_[a-z_]*\) [0-9]* 0 .*/\1/p' /proc/modules) && [ "$unused" ]; do
-		probe -r "$(echo "$unused" | head -n 1)" || break
+		run_modprobe -r "$(echo "$unused" | head -n 1)" || break
 	done
 	! grep -q ^kmarkers_ /proc/modules
 }
 
-# load_examples: do at boot what the examples of the package say, as systemd does
+# load_examples: install modprobe.conf of the package's examples, and load the modules in
+# modules-load.conf as systemd does at boot
 load_examples() {
 	mkdir -p /etc/modprobe.d
 	cp "$installed/examples/modprobe.conf" /etc/modprobe.d/kmarkers.conf
 	sed '/^#/d' "$installed/examples/modules-load.conf" | while read -r module; do
-		[ ! "$module" ] || probe "$module" || return
+		[ ! "$module" ] || run_modprobe "$module" || return
 	done
 }
 
@@ -95,15 +97,15 @@ options_are_used() {
 test_packages() {
 	installed=$(echo /lib/modules/*)
 	if [ "$KMARKERS_PART" = refused ]; then
-		refused "modules whose key is not enrolled" "Key was rejected\|Required key not available" probe example_client
+		refused "a module whose key is not enrolled cannot be loaded" "Key was rejected\|Required key not available" run_modprobe example_client
 		! grep -q ^kmarkers_ /proc/modules
-		result $? "none of the modules is loaded"
+		result $? "no module of kmarkers is loaded after the refusal"
 		return
 	fi
 	began=$(seconds_up)
-	try "modprobe loads a client and all that it needs" probe example_client
+	try "modprobe loads a client and its dependencies" run_modprobe example_client
 	loading=$(echo "$(seconds_up) $began" | awk '{ print $1 - $2 }')
-	try "modprobe loads SDT probes" probe kmarkers_sdt
+	try "modprobe loads SDT probes" run_modprobe kmarkers_sdt
 	for module in kmarkers_patcher kmarkers_immediate kmarkers_markers example_client; do
 		loaded "$module"
 		result $? "$module is loaded"
@@ -114,45 +116,45 @@ test_packages() {
 	result $? "idle modules take at most $LIMIT_KIB KiB"
 	batches=$(grep '^batches' "$debugfs"/patcher/stats 2>/dev/null)
 	! grep -h '^kmarkers' /proc/[0-9]*/comm
-	result $? "idle modules have no thread"
-	same "idle modules change nothing" "$(grep '^batches' "$debugfs"/patcher/stats 2>/dev/null)" "$batches"
-	try "calls of functions of the modules are recorded" watch_functions
+	result $? "idle modules have no kernel thread"
+	same "idle modules make no batch of changes" "$(grep '^batches' "$debugfs"/patcher/stats 2>/dev/null)" "$batches"
+	try "the function tracer is started for the modules" watch_functions
 	sleep 5
-	same "idle modules call no function in 5 s" "$(calls_recorded)" 0
+	same "no function of an idle module is called in 5 s" "$(calls_recorded)" 0
 	began=$(seconds_up)
 	try "the event of the client is switched on" put 1 "$tracing/events/kmarkers/example_tick/enable"
 	within 20 tick_is_traced
-	result $? "an event appears"
+	result $? "the event is in the trace"
 	took=$(echo "$(seconds_up) $began $loading" | awk '{ print $1 - $2 + $3 }')
 	echo "# from modprobe to the first event: $took s, of which loading took $loading s"
 	[ "${took%.*}" -lt "$EVENT_SECONDS" ]
-	result $? "the first event appears within $EVENT_SECONDS s of modprobe"
+	result $? "the first event is traced within $EVENT_SECONDS s of modprobe"
 	[ "$(calls_recorded)" -gt 0 ]
-	result $? "calls of functions were recorded then"
+	result $? "the function tracer recorded calls while the event was enabled"
 	end_watching
 	try "the event is switched off" put 0 "$tracing/events/kmarkers/example_tick/enable"
-	refused "removing the package while modules are loaded" "kmarkers_patcher.*unload them first" prerm_removes
-	try "modprobe unloads the client and all that it needed" probe -r example_client
-	try "modprobe unloads SDT probes" probe -r kmarkers_sdt
-	try "no module stays" unload_all
+	refused "the package cannot be removed while modules are loaded" "kmarkers_patcher.*unload them first" prerm_removes
+	try "modprobe unloads the client and its dependencies" run_modprobe -r example_client
+	try "modprobe unloads SDT probes" run_modprobe -r kmarkers_sdt
+	try "all modules are unloaded after the use" unload_all
 
-	try "modules are loaded at boot as the examples say" load_examples
+	try "modules are loaded as the examples for the boot say" load_examples
 	loaded kmarkers_markers
-	result $? "the module of the example is loaded"
+	result $? "kmarkers_markers of the example is loaded"
 	for module in $core; do
-		probe "$module" || break
+		run_modprobe "$module" || break
 	done
-	same "every parameter is described" "$(undescribed)" ""
-	try "parameters are those of the example" options_are_used
+	same "every parameter has a description" "$(undescribed)" ""
+	try "parameters have the values of the example" options_are_used
 	rm /etc/modprobe.d/kmarkers.conf
-	try "all modules are unloaded" unload_all
+	try "all modules are unloaded after the examples" unload_all
 
 	[ -d "$installed/next" ] || return 0
-	must probe kmarkers_patcher || return
+	must run_modprobe kmarkers_patcher || return
 	! insmod "$installed/next/kmarkers_immediate.ko"
 	result $? "a module of a later version is refused"
 	logged "kmarkers_immediate is version .*, but version .* is loaded: unload all modules of kmarkers first"
-	result $? "the log says which versions do not fit"
+	result $? "the log names both versions"
 	try "the module of the older version is unloaded" unload_all
 	try "modules of the later version are loaded without older ones" insmod "$installed/next/kmarkers_patcher.ko"
 	try "modules of the later version are unloaded" unload_all

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Every conversion, flag, width, length and kind of pointer, as the kernel prints it, as trace-cmd,
-# perf and bpftrace of a distribution do, and as it is in the record: tests/kernel/readers.h.
-# Behind each conversion is a sentinel, which shows whether the conversion took its arguments.
+# Every conversion, flag, width, length and kind of pointer in the format of a marker, as the
+# kernel, trace-cmd, perf and bpftrace print it, and as it is stored in the record.
+# tests/kernel/readers.h has the table. A sentinel behind each conversion shows whether it consumed
+# the right number of arguments.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -11,25 +12,27 @@ readers=/sys/module/kmarkers_test_readers/parameters
 hit_readers="echo 1 >$readers/hit"
 tab=$(printf '\t')
 
-# texts_of FILE: name and text of the rows' records in what a tracer printed, with a tab between. The
-# bar in front of a text is left out.
+# texts_of FILE: print name and text of each row's record in the output of a tracer, separated by a
+# tab. The bar in front of a text is left out.
 texts_of() {
 	sed -n "s/^.*[ :]rd_\([A-Za-z0-9_]*\): *|\(.*\)/\1$tab\2/p" "$1"
 }
 
-# of_page: print conversion, the kernel's text and the tracers' text from the table of tracing.md
-of_page() {
+# table_of_page: print conversion, text of the kernel and text of the tracers from the table in
+# tracing.md
+table_of_page() {
 	awk -F '|' '/^\| `/ { for (i = 2; i < 5; i++) { sub(/^ *`?/, "", $i); sub(/`? *$/, "", $i) }
 		print $2 "\t" $3 "\t" $4 }' /tracing.md
 }
 
-# values: print name and value of the rows that have a value
-values() {
+# row_values: print name and value of the rows that have a value
+row_values() {
 	awk -F '\t' '$3 { print $1 "\t" $3 }' /tmp/rows
 }
 
-# judge NAME REPORT: passes if each row's text is the kernel's, or as the page says
-judge() {
+# check_texts NAME REPORT: a test that passes if a tracer's text of each row is that of the kernel,
+# or the different one that tracing.md documents
+check_texts() {
 	texts_of "$2" >/tmp/texts
 	awk -F '\t' '
 		# Returns whether the text matches the pattern, in which a star stands for any
@@ -68,16 +71,17 @@ judge() {
 	result $? "$1"
 }
 
-# The statements of the page about each conversion must be true.
-judge_page() {
+# check_page: a test that passes if each conversion in the table of tracing.md is that of a row
+check_page() {
 	awk -F '\t' '
 		FILENAME == "/tmp/rows" { known[$2] = 1; next }
 		!known[$1] { print "# no row has " $1 " of the page" }' /tmp/rows /tmp/page >/tmp/wrong
 	cat /tmp/wrong
 	[ -s /tmp/page ] && [ ! -s /tmp/wrong ]
-	result $? "each conversion of the page is tested"
+	result $? "each conversion in tracing.md is tested by a row"
 }
 
+# switch_rows 0/1: disable or enable the events of all rows
 switch_rows() {
 	for enable in "$own"/r[dl]_*/enable; do
 		echo "$1" >"$enable"
@@ -88,7 +92,7 @@ test_kernel_texts() {
 	echo >"$tracing/trace"
 	sh -c "$hit_readers"
 	texts_of "$tracing/trace" >/tmp/kernel
-	same "the kernel has a record of each row" "$(wc -l </tmp/kernel)" "$(wc -l </tmp/rows)"
+	same "the trace has a record of each row" "$(wc -l </tmp/kernel)" "$(wc -l </tmp/rows)"
 	awk -F '\t' '
 		FILENAME == "/tmp/rows" { text[$1] = $4; next }
 		text[$1] == "?" && $2 ~ / sentinel 4711$/ { next }
@@ -96,44 +100,44 @@ test_kernel_texts() {
 		' /tmp/rows /tmp/kernel >/tmp/wrong
 	head -n 40 /tmp/wrong
 	[ ! -s /tmp/wrong ]
-	result $? "the kernel prints what the table says"
+	result $? "the kernel prints the text in the table of readers.h"
 }
 
-# readers_piped COUNT: succeeds if that many records were read from trace_pipe
+# readers_piped COUNT: succeeds if at least COUNT records were read from trace_pipe
 readers_piped() {
 	[ "$(grep -c ": r[dl]_" /tmp/pipe)" -ge "$1" ]
 }
 
-# Lines are complete, also at the end of a page of trace_pipe.
+# Checks that all lines of trace_pipe are complete, also at the end of a page.
 test_trace_pipe() {
 	cat "$tracing/trace_pipe" >/tmp/pipe &
 	reader=$!
 	within 60 readers_piped $(($(wc -l </tmp/rows) + 41))
-	result $? "trace_pipe has all records"
+	result $? "trace_pipe prints all records"
 	kill $reader
 	wait $reader 2>/dev/null
 	texts_of /tmp/pipe >/tmp/piped
 	cmp -s /tmp/kernel /tmp/piped
-	result $? "trace_pipe has the texts of the kernel's file"
-	same "lines of 2,000 characters are whole in trace_pipe" \
+	result $? "trace_pipe prints the same texts as the file trace"
+	same "trace_pipe prints complete lines of 2,000 characters" \
 		"$(grep -c ": rl_long: |nr [0-9].* sentinel 4711\$" /tmp/pipe)" 40
-	same "a line that no page has room for ends in dots" \
+	same "a line longer than a page ends in dots in trace_pipe" \
 		"$(grep -c ": rl_endless: |nr 1 .* 1 .*\.\.\.\$" /tmp/pipe)" 1
 }
 
-# The kernel's filter reads the record.
+# Filters of the kernel check the values that are stored in the records.
 test_values() {
-	values >/tmp/values
+	row_values >/tmp/values
 	wrong=
 	while IFS=$tab read -r name value; do
 		echo "$value && sentinel == 4711" >"$own/rd_$name/filter" || wrong="$wrong $name"
 	done </tmp/values
-	same "filters of all values are taken" "$wrong" ""
+	same "filters for all values are accepted" "$wrong" ""
 	echo >"$tracing/trace"
 	sh -c "$hit_readers"
 	texts_of "$tracing/trace" >/tmp/filtered
 	cmp -s /tmp/kernel /tmp/filtered
-	result $? "each value is in the record"
+	result $? "a filter finds each value in its record"
 	for filter in "$own"/rd_*/filter; do
 		echo 0 >"$filter"
 	done
@@ -144,24 +148,24 @@ test_readers_in_trace_cmd() {
 		trace-cmd record -q -o /tmp/trace.dat -e "kmarkers:rd_*" sh -c "$begun$hit_readers"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>/tmp/errors
 	head -n 5 /tmp/errors | sed 's/^/# /'
-	judge "trace-cmd shows the texts of the kernel, or those of the page" /tmp/report
+	check_texts "trace-cmd prints the texts of the kernel or those in tracing.md" /tmp/report
 }
 
 test_readers_in_perf() {
 	try "perf records all rows" perf record -q -a -o /tmp/perf.data -e "kmarkers:rd_*" sh -c "$hit_readers"
 	perf script -i /tmp/perf.data >/tmp/report 2>/tmp/errors
 	head -n 5 /tmp/errors | sed 's/^/# /'
-	judge "perf shows the texts of the kernel, or those of the page" /tmp/report
+	check_texts "perf prints the texts of the kernel or those in tracing.md" /tmp/report
 }
 
 attached() {
 	grep -q ready /tmp/report
 }
 
-# A program for each row that has a value; bpftrace has str() around a string. bpftrace 0.23 misreads
-# the strings of all events, as the page says.
+# One bpftrace program for each row that has a value; strings are read with str(). Rows with strings
+# are left out if bpftrace misreads the strings of all events, as version 0.23 does.
 test_readers_in_bpftrace() {
-	values >/tmp/values
+	row_values >/tmp/values
 	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
 		-c /bin/busybox 2>/dev/null | grep -q -x /bin/busybox || sed -i '/"/d' /tmp/values
 	echo 'BEGIN { printf("ready\n"); }' >/tmp/rows.bt
@@ -172,7 +176,7 @@ test_readers_in_bpftrace() {
 	bpftrace /tmp/rows.bt >/tmp/report 2>&1 &
 	tracer=$!
 	within 300 attached
-	result $? "bpftrace takes a program for each kind of field"
+	result $? "bpftrace accepts a program for each row"
 	sh -c "$hit_readers"
 	within 20 grep -q -x "is p" /tmp/report
 	end_tracer $tracer
@@ -180,37 +184,38 @@ test_readers_in_bpftrace() {
 	cut -f 1 /tmp/values | sort >/tmp/wanted
 	cmp -s /tmp/found /tmp/wanted || diff /tmp/wanted /tmp/found | sed 's/^/# /'
 	cmp -s /tmp/found /tmp/wanted
-	result $? "bpftrace reads every value"
+	result $? "bpftrace reads the value of each row"
 }
 
-# The hit of an SDT probe with types that are const, and the entry of a function.
+# An SDT probe whose arguments have const types, and the entry of a recorded function, in the
+# tracers.
 test_other_sources() {
-	try "an SDT probe with seven arguments is an event" put "readers:::all event" "$debugfs/sdt/control"
+	try "the event of an SDT probe with seven arguments is added" put "readers:::all event" "$debugfs/sdt/control"
 	shown="arg1 -3 arg2 200 arg3 -300 arg4 3000000000 arg5 text arg6 [^ ]* arg7 4711"
 	put 1 "$tracing/events/sdt_readers/all/enable"
 	echo >"$tracing/trace"
 	sh -c "$hit_readers"
 	put 0 "$tracing/events/sdt_readers/all/enable"
-	same "the kernel shows it" "$(grep -c ": all: .*$shown\$" "$tracing/trace")" 1
+	same "the trace shows the SDT probe with its arguments" "$(grep -c ": all: .*$shown\$" "$tracing/trace")" 1
 	trace-cmd record -q -o /tmp/trace.dat -e sdt_readers:all sh -c "$begun$hit_readers"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
-	same "trace-cmd shows it" "$(grep -c " all: .*$shown\$" /tmp/report)" 1
+	same "trace-cmd shows the SDT probe with its arguments" "$(grep -c " all: .*$shown\$" /tmp/report)" 1
 	perf record -q -a -o /tmp/perf.data -e sdt_readers:all sh -c "$hit_readers"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
-	same "perf shows it" "$(grep -c ":all: .*$shown\$" /tmp/report)" 1
-	try "the SDT probe is no event any more" put "readers:::all -event" "$debugfs/sdt/control"
-	can_record "tools that show recorded functions" || return
+	same "perf shows the SDT probe with its arguments" "$(grep -c ":all: .*$shown\$" /tmp/report)" 1
+	try "the event of the SDT probe is removed" put "readers:::all -event" "$debugfs/sdt/control"
+	can_record "tracers show recorded functions" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
-	try "entries of a function are events" put "kmarkers_test_entry:te_cold:entry event" "$debugfs/entry/control"
+	try "the entries of a function are recorded by an event" put "kmarkers_test_entry:te_cold:entry event" "$debugfs/entry/control"
 	pass="echo 1 >/sys/module/kmarkers_test_entry/parameters/pass"
 	trace-cmd record -q -o /tmp/trace.dat -e kmarkers_function:entry sh -c "$begun$pass"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
-	same "trace-cmd shows the function and its caller" \
+	same "trace-cmd shows a recorded function and its caller" \
 		"$(grep -c "entry: *function te_cold caller te_" /tmp/report)" 1
 	perf record -q -a -o /tmp/perf.data -e kmarkers_function:entry sh -c "$pass"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
-	same "perf shows an entry" "$(grep -c "entry: function [^ ]* caller " /tmp/report)" 1
-	try "entries are no events any more" put "kmarkers_test_entry:te_cold:entry -event" "$debugfs/entry/control"
+	same "perf shows the entry of a recorded function" "$(grep -c "entry: function [^ ]* caller " /tmp/report)" 1
+	try "the action event is removed from the function" put "kmarkers_test_entry:te_cold:entry -event" "$debugfs/entry/control"
 	rmmod kmarkers_test_entry
 }
 
@@ -218,8 +223,8 @@ test_readers() {
 	must insmod /modules/kmarkers_test_readers.ko || return
 	cat "$debugfs/markers/list" >/dev/null
 	cat "$readers"/rows_* >/tmp/rows
-	of_page >/tmp/page
-	judge_page
+	table_of_page >/tmp/page
+	check_page
 	switch_rows 1
 	test_kernel_texts
 	test_trace_pipe
@@ -227,7 +232,7 @@ test_readers() {
 	switch_rows 0
 	test_readers_in_trace_cmd
 	test_readers_in_perf
-	! bpftrace_reads_events "bpftrace reads every value" || test_readers_in_bpftrace
+	! bpftrace_reads_events "bpftrace reads the value of each row" || test_readers_in_bpftrace
 	test_other_sources
 	rmmod kmarkers_test_readers
 }

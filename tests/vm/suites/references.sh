@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Events with references, such as those of event probes that are off: the events stay, and so do the
-# modules that they need. In a kernel without event probes only triggers hold references.
+# Events with references, such as those of disabled event probes: the events and the modules that
+# they need must stay. In a kernel without event probes only triggers hold references.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -11,21 +11,24 @@ entry_control=/sys/module/kmarkers_entry/parameters/control
 functions=$tracing/events/kmarkers_function
 references_going=/sys/module/kmarkers_test_going/parameters
 
-# hold EVENT ARGUMENT: make an event probe, which is off and refers to the event
-hold() {
+# hold_event EVENT ARGUMENT: create a disabled event probe, which holds a reference to the event
+hold_event() {
 	echo "e:holder $1 a=$2:x64" >>"$tracing"/dynamic_events
 }
 
-release() {
+# release_event: remove the event probe
+release_event() {
 	echo "-:holder" >>"$tracing"/dynamic_events
 }
 
+# probed: print the number of records of the event probe
 probed() {
 	grep -c " holder: " "$tracing"/trace
 }
 
-# probes NAME HIT WANTED: hit, and pass if the event probe made that many records
-probes() {
+# probe_records NAME HIT WANTED: hit markers; a test that passes if the event probe has WANTED
+# records
+probe_records() {
 	echo >"$tracing"/trace
 	hit_fields "$2"
 	same "$1" "$(probed)" "$3"
@@ -37,162 +40,163 @@ is_gone() {
 
 test_held_function() {
 	put "attach vfs_open held_open" "$control_outside"
-	try "an event probe of the event of a function" hold kmarkers.held_open "\$caller"
-	refused "detach while an event probe refers to the event" "busy" \
+	try "an event probe on the event of a function is created" hold_event kmarkers.held_open "\$caller"
+	refused "detach is refused while an event probe holds the event" "busy" \
 		put "detach held_open" "$control_outside"
-	try "the event probe goes on" put 1 "$probe"/enable
+	try "the event probe is enabled" put 1 "$probe"/enable
 	echo >"$tracing"/trace
 	cat /etc/dirt >/dev/null
 	[ "$(probed)" -gt 0 ]
-	result $? "the event probe has the function's calls"
+	result $? "the event probe records calls of the function"
 	put 0 "$probe"/enable
-	refused "detach while the event probe is off again" "busy" \
+	refused "detach is refused while the disabled event probe holds the event" "busy" \
 		put "detach held_open" "$control_outside"
 	[ -e "$own"/held_open/enable ]
-	result $? "the event is as before"
-	try "the event probe goes" release
-	try "detach" put "detach held_open" "$control_outside"
+	result $? "the event still exists after the refusals"
+	try "the event probe is removed" release_event
+	try "detach removes the marker on the function" put "detach held_open" "$control_outside"
 	is_gone "$own"/held_open
-	result $? "the event is gone"
+	result $? "the event is removed with the marker"
 }
 
-# The module of an event unloads and is loaded again while an event probe is on.
+# The module of an event unloads and is loaded again while an event probe on it is enabled.
 test_held_module() {
 	before=$(uses_of kmarkers_markers)
 	must insmod /modules/kmarkers_test_fields.ko || return
-	hold kmarkers.fd_request "\$sector"
+	hold_event kmarkers.fd_request "\$sector"
 	put 1 "$probe"/enable
-	probes "the event probe has each hit" "request 10" $((10 * cpus))
-	try "the module of the event leaves" rmmod kmarkers_test_fields
+	probe_records "the event probe records each hit" "request 10" $((10 * cpus))
+	try "the module of the event unloads" rmmod kmarkers_test_fields
 	[ -e "$own"/fd_request/enable ] && is_gone "$own"/fd_typed
-	result $? "the event stays without its module"
+	result $? "the event that is held exists without its module"
 	put 0 "$probe"/enable
-	refused "the event is switched on without its module" "No such device" put 1 "$own"/fd_request/enable
-	same "the event keeps kmarkers_markers loaded" $(($(uses_of kmarkers_markers) - before)) 1
-	try "the module returns" insmod /modules/kmarkers_test_fields.ko
+	refused "the event cannot be enabled without its module" "No such device" put 1 "$own"/fd_request/enable
+	same "the event that is held holds a reference to kmarkers_markers" $(($(uses_of kmarkers_markers) - before)) 1
+	try "the module of the event loads again" insmod /modules/kmarkers_test_fields.ko
 	put 1 "$probe"/enable
-	probes "the event probe has each hit again" "request 10" $((10 * cpus))
+	probe_records "the event probe records each hit after the module is loaded again" "request 10" $((10 * cpus))
 	put 1 "$own"/fd_request/enable
-	recorded "a record of each hit" fd_request "request 10" $((10 * cpus))
+	recorded "the event records each hit after the module is loaded again" fd_request "request 10" $((10 * cpus))
 	put 0 "$own"/fd_request/enable
-	try "the module leaves again" rmmod kmarkers_test_fields
+	try "the module of the event unloads again" rmmod kmarkers_test_fields
 	insmod /modules/kmarkers_test_fields.ko
-	probes "an event probe that stayed on has each hit when the module is back" "request 10" $((10 * cpus))
+	probe_records "an event probe that stayed enabled records each hit of the module loaded again" "request 10" $((10 * cpus))
 	put 0 "$probe"/enable
 	rmmod kmarkers_test_fields
 	[ -e "$own"/fd_request/enable ]
-	result $? "the event stays while the event probe is off"
-	try "the event probe goes" release
-	try "the event goes soon after it" within 10 is_gone "$own"/fd_request
-	same "nothing of it keeps kmarkers_markers loaded" "$(uses_of kmarkers_markers)" "$before"
+	result $? "the event exists without its module while the event probe is disabled"
+	try "the event probe is removed" release_event
+	try "the event is removed within 10 s after the event probe" within 10 is_gone "$own"/fd_request
+	same "the removed event holds no reference to kmarkers_markers" "$(uses_of kmarkers_markers)" "$before"
 }
 
 test_held_by_two() {
 	insmod /modules/kmarkers_test_fields.ko
 	insmod /modules/kmarkers_test_fields_again.ko
-	hold kmarkers.fd_request "\$sector"
+	hold_event kmarkers.fd_request "\$sector"
 	put 1 "$probe"/enable
-	try "one of two modules with the event leaves" rmmod kmarkers_test_fields
+	try "one of two modules with the event unloads" rmmod kmarkers_test_fields
 	again=_again
-	probes "the event probe has each hit in the other" "request 10" $((10 * cpus))
+	probe_records "the event probe records each hit in the other module" "request 10" $((10 * cpus))
 	put 1 "$own"/fd_request/enable
-	recorded "a record of each hit in it" fd_request "request 10" $((10 * cpus))
+	recorded "the event records each hit in the other module" fd_request "request 10" $((10 * cpus))
 	put 0 "$own"/fd_request/enable
 	put 0 "$probe"/enable
-	release
+	release_event
 	rmmod kmarkers_test_fields_again
 	again=
 	is_gone "$own"/fd_request
-	result $? "the event leaves with the last of them when nobody refers to it"
+	result $? "the event without references is removed with the last module"
 }
 
 test_held_sdt() {
 	insmod /modules/kmarkers_test_sdt.ko
 	put "tsdt:::io-start event" "$sdt_control"
-	hold sdt_tsdt.io__start "\$arg2"
-	refused "-event while an event probe refers to the event" "busy" \
+	hold_event sdt_tsdt.io__start "\$arg2"
+	refused "-event is refused while an event probe holds the event" "busy" \
 		put "tsdt:::io-start -event" "$sdt_control"
 	put 1 "$probe"/enable
 	echo >"$tracing"/trace
 	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
-	same "the event probe has each hit of an SDT probe" "$(probed)" 6
+	same "the event probe records each hit of an SDT probe" "$(probed)" 6
 	put 0 "$probe"/enable
-	release
-	try "-event" put "tsdt:::io-start -event" "$sdt_control"
+	release_event
+	try "-event removes the event of an SDT probe" put "tsdt:::io-start -event" "$sdt_control"
 	rmmod kmarkers_test_sdt
 }
 
-# kmarkers_entry owns the events of functions, and may unload before the modules with these
+# kmarkers_entry owns the events of functions, and can be unloaded before the modules with these
 # functions.
 test_held_source() {
-	can_record "the events of functions are held" || return
+	can_record "event probes on the events of functions" || return
 	insmod /modules/kmarkers_test_entry.ko
 	put "te_leaf event" "$entry_control"
-	hold kmarkers_function.entry "\$caller"
+	hold_event kmarkers_function.entry "\$caller"
 	put 1 "$probe"/enable
-	refused "kmarkers_entry while an event probe is on" "temporarily unavailable" rmmod kmarkers_entry
+	refused "kmarkers_entry cannot be unloaded while an event probe is enabled" "temporarily unavailable" rmmod kmarkers_entry
 	put 0 "$probe"/enable
-	# The modules of the benchmarks and of the test need it, too; kmarkers_entry has one reference more.
+	# Other modules hold references to kmarkers_markers, too; kmarkers_entry holds one.
 	before=$(($(uses_of kmarkers_markers) - 1))
-	try "kmarkers_entry leaves while an event probe is off" rmmod kmarkers_entry
+	try "kmarkers_entry unloads while the event probe is disabled" rmmod kmarkers_entry
 	[ -e "$functions"/entry/enable ] && is_gone "$functions"/exit
-	result $? "the event that is referred to stays"
-	refused "the event is switched on without kmarkers_entry" "No such device" put 1 "$functions"/entry/enable
-	same "the event keeps kmarkers_markers loaded" $(($(uses_of kmarkers_markers) - before)) 1
+	result $? "only the event that is held exists without kmarkers_entry"
+	refused "the event cannot be enabled without kmarkers_entry" "No such device" put 1 "$functions"/entry/enable
+	same "the event that is held holds a reference to kmarkers_markers" $(($(uses_of kmarkers_markers) - before)) 1
 	insmod /modules/kmarkers_entry.ko
 	put "te_leaf event" "$entry_control"
-	try "the event probe goes on when kmarkers_entry is back" put 1 "$probe"/enable
+	try "the event probe is enabled after kmarkers_entry is loaded again" put 1 "$probe"/enable
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_entry/parameters/pass
-	same "the event probe of functions has each hit again" "$(probed)" 10
+	same "the event probe records each hit of a function" "$(probed)" 10
 	put 0 "$probe"/enable
-	release
+	release_event
 	put "te_leaf -event" "$entry_control"
 	rmmod kmarkers_test_entry
 	is_gone "$functions"
-	result $? "the events of functions leave with their last module"
-	# Restores the initial state: kmarkers_entry offers no events until a command asks for them.
+	result $? "the events of functions are removed with the last module"
+	# Restore the initial state, in which kmarkers_entry offers no events.
 	rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko
 }
 
-# perf holds the module of an event, so the module of an open event stays loaded.
+# perf holds a reference to the module of an event, so the module of an open event stays loaded.
 test_held_by_perf() {
 	insmod /modules/kmarkers_test_fields.ko wait=1 &
-	# A module is listed before the files of its parameters exist.
-	try "a module has parameters" within 10 [ -e /sys/module/kmarkers_test_fields/parameters/wait ]
-	try "a module is in its init function" grep -q "^kmarkers_test_fields .* Loading" /proc/modules
+	# /proc/modules lists the module before the files of its parameters exist, so wait for
+	# these.
+	try "the files of the parameters of a module exist" within 10 [ -e /sys/module/kmarkers_test_fields/parameters/wait ]
+	try "the module is in its init function" grep -q "^kmarkers_test_fields .* Loading" /proc/modules
 	is_gone "$own"/fd_request
-	result $? "a module has no event before its init has succeeded"
+	result $? "the module has no event before its init function has succeeded"
 	put 0 /sys/module/kmarkers_test_fields/parameters/wait
 	wait
 	[ -e "$own"/fd_request/enable ]
-	result $? "a module has its events when its init has succeeded"
-	try "perf uses an event" put "$(cat "$own"/fd_request/id)" "$references_going"/perf
-	refused "the module of an event that perf uses" "temporarily unavailable" rmmod kmarkers_test_fields
+	result $? "the module has its events after its init function has succeeded"
+	try "perf opens an event" put "$(cat "$own"/fd_request/id)" "$references_going"/perf
+	refused "the module of an event that perf has opened cannot be unloaded" "temporarily unavailable" rmmod kmarkers_test_fields
 	insmod /modules/kmarkers_test_fields_again.ko
-	try "another module with the event leaves" rmmod kmarkers_test_fields_again
+	try "another module with the event unloads meanwhile" rmmod kmarkers_test_fields_again
 	put 0 "$references_going"/perf
-	try "the module leaves when perf has gone" rmmod kmarkers_test_fields
+	try "the module unloads after perf has closed the event" rmmod kmarkers_test_fields
 }
 
-# A trigger of another event that switches ours on has a reference, too.
+# A trigger of another event that enables the event of a marker holds a reference, too.
 test_held_trigger() {
 	put "attach vfs_open held_open" "$control_outside"
-	try "a trigger that switches the event of a function on" \
+	try "a trigger that enables the event of a function is added" \
 		put "enable_event:kmarkers:held_open" "$tracing"/events/kmarkers/marker/trigger
-	refused "detach while a trigger refers to the event" "busy" \
+	refused "detach is refused while a trigger holds the event" "busy" \
 		put "detach held_open" "$control_outside"
 	put "!enable_event:kmarkers:held_open" "$tracing"/events/kmarkers/marker/trigger
-	# Newer kernels free a trigger, and put its reference, a little later.
-	try "detach when the trigger has gone" within 10 put "detach held_open" "$control_outside" 2>/dev/null
+	# Newer kernels free a trigger and drop its reference with a delay.
+	try "detach succeeds after the trigger is removed" within 10 put "detach held_open" "$control_outside" 2>/dev/null
 }
 
 test_references() {
 	must insmod /modules/kmarkers_test_going.ko || return
-	if ! hold kmarkers.marker "\$name" 2>/dev/null; then
-		skip "event probes" "this kernel has none"
+	if ! hold_event kmarkers.marker "\$name" 2>/dev/null; then
+		skip "event probes hold references to events" "this kernel has none"
 	else
-		release
+		release_event
 		test_held_function
 		test_held_module
 		test_held_by_two
@@ -202,7 +206,7 @@ test_references() {
 	if [ -e "$tracing"/events/kmarkers/marker/trigger ]; then
 		test_held_trigger
 	else
-		skip "triggers" "this kernel has none"
+		skip "triggers hold references to events" "this kernel has none"
 	fi
 	test_held_by_perf
 	rmmod kmarkers_test_going

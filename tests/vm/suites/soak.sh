@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# All activities that change text in parallel, in rounds. After each round all activities stop, and
-# the text, the counts, the memory and the log must be as expected. KMARKERS_SECONDS is the total
-# time of the rounds. KMARKERS_FAULTS lists faults to inject, as ROUND:KIND, to show that the checks
-# find them.
+# All activities that change text, in parallel and in rounds. After each round all activities stop,
+# and text, counts, memory and log are checked. KMARKERS_SECONDS is the total time of the rounds.
+# KMARKERS_FAULTS lists faults to inject, as ROUND:KIND, to show that the checks find them.
 # shellcheck source=tests/vm/lib_soak.sh
 . /tests/lib_soak.sh
 
@@ -15,12 +14,12 @@ uptime() {
 	cut -d. -f1 /proc/uptime
 }
 
-# total NAME: print how many turns worked in all rounds so far
+# total NAME: print the number of turns of the activity that succeeded in all rounds so far
 total() {
 	cat "/tmp/total.$1"
 }
 
-# add_turns: add the turns of a round to those of all rounds
+# add_turns: add the numbers of turns of the last round to those of all rounds
 add_turns() {
 	for each in $activities; do
 		echo $(($(total "$each") + $(cat "/tmp/turns.$each"))) >"/tmp/total.$each"
@@ -39,26 +38,27 @@ live_patches() {
 	cat /tmp/total.livepatch 2>/dev/null || echo 0
 }
 
-# tell_all: print how often each activity has run so far
-tell_all() {
+# print_totals: print how many times each activity has run so far
+print_totals() {
 	loads=$(($(total client) + $(total marker) + $(total stranger) + rounds))
 	loads=$((loads + $(total visitors) * $(echo "$visitors" | wc -w)))
 	echo "# soak: $(($(uptime) - begin)) of $seconds s, round $rounds: $(stat_of batches) batches," \
-		"$(stat_of sites) sites switched, $(stat_of hits) breakpoints met ($(stat_of stale) stale)," \
-		"$loads modules loaded, $(total cpu) CPUs went and came," \
+		"$(stat_of sites) sites switched, $(stat_of hits) breakpoints hit ($(stat_of stale) stale)," \
+		"$loads modules loaded, $(total cpu) times a CPU offline," \
 		"$(($(total arms) * armed + $(total parts) * parts)) probes armed by two processes," \
-		"$(total probes) kprobes and uprobes, $(total tracer) times ftrace," \
+		"$(total probes) kprobes and uprobes, $(total tracer) times the function tracer," \
 		"$(live_patches) live patches, $(total redirect) calls redirected," \
-		"$(total storms) storms, $(total memory) times little memory"
+		"$(total storms) storms, $(total memory) times memory filled"
 }
 
-# make_fault KIND: cause a fault that a check must find
+# make_fault KIND: inject a fault that a check must find
 make_fault() {
 	case $1 in
 	byte) put "kmarkers_test_entry:te_cold count" "$entry/control" ;;
 	count) put 1 "$te/pass" ;;
 	marker)
-		# Hits from outside the activities, while the recorded event is off.
+		# Hit the markers outside of the activities, while the event that is recorded is
+		# disabled.
 		put 0 "$recorder/events/kmarkers/many_099/enable"
 		put 1 "$hundred/pass"
 		;;
@@ -87,7 +87,7 @@ faults_of() {
 	done
 }
 
-# run_round SECONDS: run all activities in parallel for that long, and wait until all have ended
+# run_round SECONDS: run all activities in parallel for that time, and wait until they have ended
 run_round() {
 	insmod /modules/kmarkers_test_noise.ko changes=1 probes=1
 	: >/tmp/background
@@ -114,29 +114,29 @@ check_round() {
 	for kind in $(faults_of "$rounds"); do
 		make_fault "$kind"
 	done
-	result 0 "round $rounds: the kernel's log has no fault"
+	result 0 "round $rounds: the kernel logged no fault"
 	n=$((hits * hits_each))
-	same "round $rounds: no count of entries, exits, SDT probes and records is lost" \
+	same "round $rounds: the counts of entries, exits, SDT probes and records are exact" \
 		"$(counted_since "$before")" "$((2 * n)) $((2 * n)) $((2 * n)) $n"
-	same "round $rounds: no count of a marker is lost" "$(marker_counts)" "$n"
-	same "round $rounds: no interrupt and no function saw a wrong value" \
+	same "round $rounds: the counts of ten markers are exact" "$(marker_counts)" "$n"
+	same "round $rounds: no interrupt handler and no recorded function got a wrong value" \
 		"$noise_wrong $(cat "$te/wrong")" "0 0"
 	disarm_counters
-	try "round $rounds: no byte is left" unchanged text
-	try "round $rounds: no owner of text is left" unchanged owners
+	try "round $rounds: the text is the same as before the first round" unchanged text
+	try "round $rounds: modules, probes and ftrace are as before the first round" unchanged owners
 	[ "$rounds" -gt 2 ] || {
 		first_kb=$(used_kb)
 		memory_parts >/tmp/parts.first
 	}
-	try "round $rounds: the kernel's memory does not grow" within 1 grew_little
-	echo "# memory of the kernel: $used kB, $((used - first_kb)) kB more than at first:$(grown_parts)"
+	try "round $rounds: the growth of kernel memory is within the limit" within 1 grew_little
+	echo "# memory of the kernel: $used kB, $((used - first_kb)) kB more than after round 2:$(grown_parts)"
 	same "round $rounds: no storm failed" "$(cat /tmp/vain.storms)" 0
 	[ "$(cat /tmp/vain.storms)" = 0 ] || sed 's/^/# /' /tmp/why.storms
 	for kind in $(faults_of "$rounds"); do
 		end_fault "$kind"
 	done
 	log_is_clean
-	tell_all
+	print_totals
 }
 
 prepare_soak() {
@@ -147,7 +147,8 @@ prepare_soak() {
 	mkdir -p "$recorder" /pressure
 	mount -t tmpfs -o size=100% tmpfs /pressure
 	meminfo MemFree >/tmp/least_kb
-	# Some hundred functions. To trace all takes half a minute, in which nobody else changes text.
+	# Trace a few hundred functions. Tracing all would block other changes of text for half a
+	# minute.
 	put "vfs_*" "$tracing/set_ftrace_filter"
 	prepare_togglers && expedite 1
 }
@@ -178,12 +179,12 @@ test_soak() {
 	# shellcheck disable=SC2086 # they are words
 	went_on $activities
 	[ "$(cat /tmp/least_kb)" -lt 65536 ]
-	result $? "memory was short: $(cat /tmp/least_kb) kB were free at least"
+	result $? "less than 64 MB of memory were free at times: $(cat /tmp/least_kb) kB"
 	expedite 0
 	put "" "$tracing/set_ftrace_filter"
 	for module in $residents; do
 		rmmod "$module"
 	done
 	lacks "^kmarkers_test" /proc/modules
-	result $? "all modules of the tests unload"
+	result $? "all test modules unload"
 }

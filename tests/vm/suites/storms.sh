@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Storms of changes beside all other code that changes text: kprobes, ftrace, live patches, static
-# keys, CPU hotplug and module loading.
+# Storms of changes while all other code that changes text is active: kprobes, ftrace, live patches,
+# static keys, CPU hotplug and module loading.
 # shellcheck source=tests/vm/lib_togglers.sh
 . /tests/lib_togglers.sh
 # shellcheck source=tests/vm/lib_storms.sh
 . /tests/lib_storms.sh
 
-# The live patch of the last turn may still be loaded when the storm has ended.
+# end_livepatches: remove the live patch that the last turn may have left loaded
 end_livepatches() {
 	has_livepatch || return 0
 	! loaded kmarkers_test_livepatch || remove_late_livepatch 2>/dev/null
@@ -16,41 +16,43 @@ end_livepatches() {
 	result $? "no live patch is loaded after the storm"
 }
 
-# Reads from the page tables how the text of kmarkers_test is mapped while it is being written.
+# look_at_mappings: append to /tmp/mappings how the text of kmarkers_test is mapped now
 look_at_mappings() {
-	ask mappings "$text" >>/tmp/mappings
+	ask_core mappings "$text" >>/tmp/mappings
 }
 
-# insmod of a file that is no module: the kernel copies it into an area of memory, refuses it, frees
-# the area, and purges the area later.
+# free_area_is_listed: succeeds if /proc/vmallocinfo shows a freed area that is not purged yet.
+# insmod of a file that is no module leaves one: the kernel frees its copy of the file, and purges
+# the area later.
 free_area_is_listed() {
 	! insmod /bin/busybox 2>/dev/null && grep -q unpurged /proc/vmallocinfo
 }
 
+# batch_leaves_no_free_area: succeeds if no freed area is left unpurged after a batch
 batch_leaves_no_free_area() {
 	put patcher_replaces_and_restores "$case_to_run"
 	lacks unpurged /proc/vmallocinfo
 }
 
-# Mappings of text during writes to it, and afterwards.
+# Checks the mappings of the text of kmarkers_test during the storm and afterwards.
 test_aliases() {
 	grep -q "executable 0" /tmp/mappings && ! grep -v "executable 0" /tmp/mappings
-	result $? "no mapping was writable and executable at any time"
-	echo "# $(grep -c "writable 1" /tmp/mappings) of $(wc -l </tmp/mappings) looks saw a writable alias"
+	result $? "no mapping of the text was writable and executable during the storm"
+	echo "# $(grep -c "writable 1" /tmp/mappings) of $(wc -l </tmp/mappings) samples of the page tables had a writable alias"
 	grep -q "writable 1" /tmp/mappings
 	result $? "the page tables show a writable alias while text is written"
-	same "the page tables show no writable alias after the storm" "$(ask mappings "$text")" "writable 0 executable 0"
+	same "the page tables show no writable alias after the storm" "$(ask_core mappings "$text")" "writable 0 executable 0"
 	no_area_of kmarkers_patcher
 	result $? "no area of kmarkers_patcher is mapped after the storm"
-	try "an area that was freed and not purged is listed" within 5 free_area_is_listed
-	try "no freed area is left to be purged after a batch" within 5 batch_leaves_no_free_area
+	try "/proc/vmallocinfo shows an area that was freed and not purged" within 5 free_area_is_listed
+	try "no freed area is unpurged after a batch" within 5 batch_leaves_no_free_area
 }
 
-# The cases of runs and of held tasks need a kernel with full preemption; a LOCK prefix is dropped
-# with one CPU only.
+# Cases that need a kernel with full preemption, and the case of LOCK prefixes with two CPUs and
+# with one, with which prefixes are removed.
 test_special() {
 	for case in patcher_storm_of_runs patcher_waits_for_a_held_task patcher_exchanges_prefix_of_a_held_task; do
-		case_with "$case" "a kernel that preempts itself"
+		case_with "$case" "full preemption"
 	done
 	case_with patcher_prefixes "two CPUs"
 	put 0 "$cpu1"
@@ -62,7 +64,7 @@ test_special() {
 test_storms() {
 	# The storm is long enough for each command in the background to have turns.
 	must insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
-	try "the module of noise loads" insmod /modules/kmarkers_test_noise.ko changes=1
+	try "kmarkers_test_noise loads" insmod /modules/kmarkers_test_noise.ko changes=1
 	insmod /modules/kmarkers_test_core.ko
 	try "the call in getpid is found" prepare_togglers
 	text=$(sed -n '/ pass_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
@@ -84,12 +86,12 @@ test_storms() {
 	sed 's/^/# /' "$noise"/counts
 	for kind in timers samples keys kprobes changes; do
 		[ "$(noise_of $kind)" -gt 0 ]
-		result $? "noise of $kind was made"
+		result $? "kmarkers_test_noise has run the activity $kind"
 	done
-	same "no site that an interrupt executed gave a wrong value" "$(noise_of wrong)" 0
+	same "no site executed by an interrupt had a wrong value" "$(noise_of wrong)" 0
 	[ "$(stat_of hits)" -gt "$hits" ]
-	result $? "CPUs met breakpoints of the patcher"
-	try "the module of noise unloads" within 5 rmmod kmarkers_test_noise
+	result $? "CPUs hit breakpoints of the patcher during the storm"
+	try "kmarkers_test_noise unloads" within 5 rmmod kmarkers_test_noise
 	test_aliases
 	rmmod kmarkers_test_core
 	test_special

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The tables of modules: found in a stripped module, refused if they cannot be used, and applied in
-# one batch for each subsystem, whatever the number of files of the module.
+# The tables of sites in modules: they must be found in a stripped module, refused if they cannot be
+# used, and applied in one batch for each subsystem, independent of the number of the module's
+# files.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 client=/sys/module/example_client
 
 # client_works: succeeds if the marker and the value of example_client are listed, the value can be
-# set, period_ms is its only parameter, and it ticks. A stripped module has no name for the value.
+# set, period_ms is the only parameter, and the marker is hit. In a stripped module the value has no
+# name.
 client_works() {
 	grep -q "^example_tick on jump 1 example_client tick example_client.c:" \
 		"$debugfs"/markers/list || return 1
@@ -37,91 +39,93 @@ test_stripped() {
 	result $? "the stripped module is smaller"
 }
 
-# naming MODULE: print how many lists name it, of the kernel's list of modules and the three of ours
+# naming MODULE: print the number of lists that name the module: /proc/modules and the lists of
+# values, markers and sites
 naming() {
 	grep -l "$1" /proc/modules "$debugfs"/immediate/list "$debugfs"/markers/list \
 		"$debugfs"/patcher/sites | wc -l
 }
 
-# turned_away NAME FILE PATTERN: passes if insmod of the file is refused, the log has a line that
-# matches, and no list names the module
+# turned_away NAME FILE PATTERN: tests that insmod of the file is refused, that the log has a line
+# that matches, and that no list names the module
 turned_away() {
 	refused "$1" "invalid module format\|Exec format error" insmod "$2"
 	logged "$3"
-	result $? "$1: the log names the module and what is wrong with its tables"
+	result $? "$1: the log names the module and the fault of its tables"
 	module=$(basename "$2" | cut -d. -f1)
 	same "$1: no list names the module" "$(naming "$module")" 0
 }
 
 test_turned_away() {
 	insmod /modules/example_client.ko
-	same "every list names a module that is loaded" "$(naming example_client)" 4
+	same "each of the 4 lists names a module that is loaded" "$(naming example_client)" 4
 	rmmod example_client
 	turned_away "a module with tables of version 1 does not load" /modules/kmarkers_test_old_table.ko \
-		"kmarkers_test_old_table: its tables cannot be found: compiled with tables of version 1"
+		"kmarkers_test_old_table: its kmarkers tables cannot be found: it has table version 1"
 	turned_away "a module with tables of a later version does not load" /modules/kmarkers_test_later_table.ko \
-		"kmarkers_test_later_table: compiled with tables of version 99, needed is version 5"
+		"kmarkers_test_later_table: compiled with table version 99, but version 5 is required"
 	turned_away "a module with sites and no tables does not load" /modules/example_client.no-param.ko \
-		"example_client: its tables cannot be found"
+		"example_client: its kmarkers tables cannot be found"
 	refused "a table cannot be set as a parameter" "Invalid argument" \
 		insmod /modules/example_client.ko kmarkers_chunk_imv=1
-	logged "parameter kmarkers_chunk_imv only locates a table of the module and cannot be set"
+	logged "parameter kmarkers_chunk_imv only holds the address of a table and cannot be set"
 	result $? "the log says that a table cannot be set"
-	try "module without tables, with a probe, loads" insmod /modules/kmarkers_test_bare.ko
+	try "a module without tables that registers a probe loads" insmod /modules/kmarkers_test_bare.ko
 	grep -q "^bare waiting - 1 " "$debugfs"/markers/list
-	result $? "the probe of a module without tables is connected"
-	try "module without tables unloads" rmmod kmarkers_test_bare
-	try "module that uses nothing of kmarkers loads" insmod /modules/kmarkers_test_stranger.ko
-	try "module that uses nothing of kmarkers unloads" rmmod kmarkers_test_stranger
+	result $? "the list shows the probe of the module without tables"
+	try "the module without tables unloads" rmmod kmarkers_test_bare
+	try "a module that does not use kmarkers loads" insmod /modules/kmarkers_test_stranger.ko
+	try "a module that does not use kmarkers unloads" rmmod kmarkers_test_stranger
 }
 
-# remember: note the numbers of patcher/stats
-remember() {
+# remember_stats: store the numbers of patcher/stats
+remember_stats() {
 	for item in batches rounds waits hits sites; do
 		eval "old_$item=$(stat_of $item)"
 	done
 }
 
-# since_then NAME: print how much the number has grown
+# since_then NAME: print the increase of the number since remember_stats
 since_then() {
 	eval "echo \$((\$(stat_of $1) - old_$1))"
 }
 
-# costs WHAT BATCHES ROUNDS: passes if there were that many batches and rounds since remember(), no
-# breakpoint was hit, and the patcher did not wait for a grace period
+# costs WHAT BATCHES ROUNDS: tests that there were that many batches and rounds since
+# remember_stats, that no breakpoint was hit, and that the patcher did not wait for a grace period
 costs() {
-	same "$1: batches" "$(since_then batches)" "$2"
-	same "$1: rounds" "$(since_then rounds)" "$3"
-	same "$1: no CPU meets a breakpoint" "$(since_then hits)" 0
-	same "$1: nothing waits for a grace period" "$(since_then waits)" 0
+	same "$1: number of batches" "$(since_then batches)" "$2"
+	same "$1: number of rounds" "$(since_then rounds)" "$3"
+	same "$1: no CPU hits a breakpoint" "$(since_then hits)" 0
+	same "$1: the patcher does not wait for a grace period" "$(since_then waits)" 0
 }
 
-# example_client is one file, kmarkers_test a dozen with values and markers, some of them typed.
+# Counts the batches and rounds of loading and unloading: example_client is a module of one source
+# file, kmarkers_test one of a dozen files.
 test_costs() {
 	loaded kmarkers_test && rmmod kmarkers_test
 	insmod /modules/example_probe.ko
-	remember
+	remember_stats
 	try "module of one file loads" insmod /modules/example_client.ko
 	grep -q "^example_tick on " "$debugfs"/markers/list
-	result $? "the marker of the module of one file is on"
+	result $? "the marker in the module of one file is on"
 	costs "module of one file loads" 1 1
-	remember
+	remember_stats
 	rmmod example_client
-	# The marker of example_client is on, and the code that sets its parameters may still run:
-	# three rounds switch the marker off.
+	# Unloading takes three rounds, because the marker is on, and the functions that set the
+	# module's parameters may still run.
 	costs "module of one file unloads" 1 3
-	remember
+	remember_stats
 	try "module of many files loads" insmod /modules/kmarkers_test.ko
 	[ "$(since_then sites)" -gt 100 ]
 	result $? "the module of many files has more than 100 sites"
-	# Values, stubs of typed markers, SDT probes.
+	# Three batches: values, stubs of typed markers, and SDT probes.
 	costs "module of many files loads" 3 3
-	remember
+	remember_stats
 	rmmod kmarkers_test
 	costs "module of many files unloads" 0 0
-	remember
+	remember_stats
 	insmod /modules/kmarkers_test_bad_init.ko 2>/tmp/said
-	costs "module that is refused" 0 0
+	costs "a module is refused because of its init text" 0 0
 	log_is_clean
 	rmmod example_probe
 }
@@ -130,7 +134,7 @@ test_versions() {
 	refused "a module of kmarkers of another version is refused" "invalid module format\|Exec format error" \
 		insmod /modules/kmarkers_test_other_version.ko
 	logged "_other_version is version 0.9-other, but version [0-9][^ ]* is loaded: unload all modules of kmarkers"
-	result $? "the log names both versions, and what to do"
+	result $? "the log names both versions and the remedy"
 }
 
 test_tables() {

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The script that measures on a machine of a fleet is interrupted at several points, in every way.
-# The script must leave nothing: no process, no module, no change of getppid(2).
+# scripts/target/measure.sh, which measures on a remote machine of a fleet, is interrupted by
+# several signals at several points. It must leave no process, no module and no change of
+# getppid(2).
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 folder=/tmp/target
 
-# kernel_bytes ADDRESS: print 64 bytes of the kernel's text, as /proc/kcore has them
+# kernel_bytes ADDRESS: print 64 bytes of the kernel's text, read from /proc/kcore
 kernel_bytes() {
 	headers=$(od -An -v -tu2 -j 56 -N 2 /proc/kcore)
-	# The fields of each program header: type and flags, offset in the file, address, physical
-	# address, sizes in the file and in memory, alignment.
+	# Each program header has 7 fields of 8 bytes: type and flags, offset in the file, address,
+	# physical address, size in the file, size in memory, and alignment.
 	od -An -v -tx8 -w56 -j 64 -N $((headers * 56)) /proc/kcore |
 		while read -r _ offset address _ _ size _; do
 			into=$((0x$1 - 0x$address))
@@ -30,7 +31,7 @@ nothing_loaded() {
 	! grep ^kmarkers_ /proc/modules
 }
 
-# The points at which the script is interrupted.
+# at_POINT: succeeds if the script has reached the point at which it is to be interrupted
 at_loading() {
 	loaded kmarkers_patcher
 }
@@ -48,10 +49,10 @@ process_in() {
 	cut -d' ' -f1 "$folder/$1"
 }
 
-# interrupt WHOM SIGNAL POINT: send the signal at the point. At the point "running", getppid(2) is
-# changed first.
+# interrupt script/all SIGNAL POINT: send the signal to the script, or to the script, its guard and
+# its job, when the point is reached. At the point "running", getppid(2) is changed before.
 interrupt() {
-	# Some points last only a short time, so they are polled without a sleep.
+	# Some points last only a short time, so they are polled without sleeping in between.
 	until "at_$3"; do
 		[ -e "$folder"/front ] || sleep 0.1
 		guard_is_done && [ -e "$folder"/raw.tar ] && echo "# point $3 was not reached" && return
@@ -67,34 +68,38 @@ interrupt() {
 	fi
 }
 
-# measure POINT: start the script with a long measurement, or a short one for the point "unloading"
-measure() {
+# run_script POINT: run the script with a long measurement, or with a short one for the point
+# "unloading"
+run_script() {
 	rm -rf "$folder" /tmp/changed
 	mkdir "$folder"
 	cp /target/* "$folder"
 	ln -s /modules "$folder/modules"
 	blocks=20000
 	[ "$1" != unloading ] || blocks=1
-	# Unloading takes a while if grace periods are long.
+	# For the point "unloading", RCU grace periods are not expedited, so that unloading takes
+	# longer.
 	expedite "$([ "$1" = unloading ]; echo $?)"
 	sh /target/measure.sh modules "$folder" $blocks 1 1 memcpy-4096 2>/tmp/said
 }
 
-# interrupted WHOM SIGNAL POINT: measure and interrupt the measurement; passes if the script fails
+# interrupted script/all SIGNAL POINT: run and interrupt the script; a test that passes if the
+# script fails
 interrupted() {
 	interrupt "$@" &
-	! measure "$3"
-	result $? "the script fails that is interrupted by $2 to $1 while $3"
+	! run_script "$3"
+	result $? "the script fails after $2 to $1 while $3"
 	wait
 	[ "$3" != running ] || [ -e /tmp/changed ]
 	result $? "getppid(2) is changed before $2 to $1 while $3"
 }
 
+# guard_is_done: succeeds if the guard, which cleans up after an interruption, has ended
 guard_is_done() {
 	[ ! -e "$folder"/alive ]
 }
 
-# nothing_stays WHAT: passes if no module, no process and no change of getppid(2) is left
+# nothing_stays WHEN: tests that no module, no process and no change of getppid(2) is left
 nothing_stays() {
 	nothing_loaded
 	result $? "no module is loaded after $1"
@@ -118,20 +123,20 @@ test_target() {
 		interrupted all KILL "$point"
 		[ "$point" = loading ] || [ -e "$folder"/alive ]
 		result $? "the guard is killed, too, while $point"
-		try "cleaning succeeds after all were killed while $point" sh /target/measure.sh clean "$folder"
-		nothing_stays "cleaning of $point"
+		try "measure.sh clean succeeds after all processes were killed while $point" sh /target/measure.sh clean "$folder"
+		nothing_stays "measure.sh clean while $point"
 	done
-	measure unloading
-	result $? "the script measures if nothing interrupts it"
+	run_script unloading
+	result $? "the script succeeds if it is not interrupted"
 	[ -s "$folder"/raw.tar ] && [ ! -e "$folder"/loading ]
-	result $? "the script leaves samples"
-	nothing_stays "measuring"
+	result $? "the script writes samples if it is not interrupted"
+	nothing_stays "an uninterrupted measurement"
 	insmod /modules/kmarkers_patcher.ko
-	refused "modules of someone else" "loaded already, by someone else: kmarkers_patcher" \
+	refused "the script refuses to run if other users have loaded modules" "loaded already, by someone else: kmarkers_patcher" \
 		sh /target/measure.sh modules "$folder" 1 1 1
-	try "cleaning succeeds where nothing is left" sh /target/measure.sh clean "$folder"
+	try "measure.sh clean succeeds if nothing is left" sh /target/measure.sh clean "$folder"
 	loaded kmarkers_patcher
-	result $? "cleaning leaves modules of someone else"
+	result $? "measure.sh clean does not unload modules of other users"
 	rmmod kmarkers_patcher
 	expedite 0
 }

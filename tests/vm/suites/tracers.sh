@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Trace events in trace-cmd, perf and bpftrace of a distribution.
+# The trace events of markers and SDT probes in trace-cmd, perf and bpftrace of a distribution.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -9,14 +9,14 @@ hits=$debugfs/markers/ev_plain
 pass="echo plain 10 >/sys/kernel/debug/kmarkers_test_events/hit"
 line="ev_plain: number 42 text abc (kmarkers_test_events hit_plain events.c:"
 
-# tracer NAME: succeeds if the tracer is in this test kernel
+# tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its test
 tracer() {
 	[ -x "/usr/bin/$1" ] && return
 	skip "$1 shows every hit" "this test kernel does not have it"
 	return 1
 }
 
-# shown NAME FILE: passes if ten lines of the file show a hit of the marker
+# shown NAME FILE: a test that passes if ten lines of the tracer's output show a hit of the marker
 shown() {
 	count=$(grep -c -F "$line" "$2")
 	[ "$count" -eq 10 ] || head -n 20 "$2" | sed 's/^/# /'
@@ -25,24 +25,26 @@ shown() {
 
 test_trace_cmd() {
 	tracer trace-cmd || return
-	try "trace-cmd records" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$begun$pass"
+	try "trace-cmd records the common trace event" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$begun$pass"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	shown trace-cmd /tmp/report
 }
 
 test_perf() {
 	tracer perf || return
-	try "perf records" perf record -q -a -o /tmp/perf.data -e kmarkers:marker sh -c "$pass"
+	try "perf records the common trace event" perf record -q -a -o /tmp/perf.data -e kmarkers:marker sh -c "$pass"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
 	shown perf /tmp/report
 }
 
-# lines COUNT TEXT: succeeds if that many lines of the report hold the text
+# lines COUNT TEXT: succeeds if at least COUNT lines of /tmp/report contain the text
 lines() {
 	[ "$(grep -c -F "$2" /tmp/report)" -ge "$1" ]
 }
 
-# bpftrace 0.23 takes the place of a string in a record four times (its pull request 4238).
+# bpftrace_reads_strings: succeeds if bpftrace reads strings of the kernel's own events correctly;
+# else skips the test. bpftrace 0.23 does not, because of the bug that its pull request 4238
+# describes.
 bpftrace_reads_strings() {
 	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
 		-c /bin/busybox 2>/dev/null | grep -q -x /bin/busybox && return
@@ -59,28 +61,28 @@ test_bpftrace() {
 		}' >/tmp/report 2>&1 &
 	tracer=$!
 	within 300 lines 1 ready
-	result $? "bpftrace attaches"
+	result $? "bpftrace attaches to the common trace event"
 	sh -c "$pass"
 	within 60 lines 10 "$line"
 	end_tracer $tracer
 	shown bpftrace /tmp/report
 }
 
-# Hits of fd_request with the sectors 0 to 9, names "even" and "odd", on every CPU.
+# A command that hits fd_request on every CPU, with sectors 0 to 9 and the names "even" and "odd".
 ten="echo request 10 >/sys/module/kmarkers_test_fields/parameters/hit"
 
 test_fields_in_trace_cmd() {
 	tracer trace-cmd || return
-	try "trace-cmd filters" \
+	try "trace-cmd records with a filter" \
 		trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_request -f "sector >= 3" sh -c "$begun$ten"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
-	same "trace-cmd shows what passes" "$(grep -c "fd_request: *sector [3-9] bytes 512 name " /tmp/report)" \
+	same "trace-cmd shows all records that pass the filter" "$(grep -c "fd_request: *sector [3-9] bytes 512 name " /tmp/report)" \
 		$((7 * cpus))
-	same "trace-cmd shows nothing else" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
+	same "trace-cmd shows no record that does not pass the filter" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
 	trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_array \
 		sh -c "${begun}echo array >/sys/module/kmarkers_test_fields/parameters/hit"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
-	same "trace-cmd shows arrays" \
+	same "trace-cmd shows fields that are arrays" \
 		"$(grep -c "fd_array: *mac 00:1f:a0:ff:05:60 key 00 1f a0 ff bad 0000 nr 0" /tmp/report)" "$cpus"
 	if [ ! -e "$own"/fd_request/hist ]; then
 		skip "trace-cmd sets a histogram" "this kernel has none"
@@ -90,28 +92,29 @@ test_fields_in_trace_cmd() {
 		trace-cmd start -e kmarkers:fd_request -R "hist:keys=name:vals=sector"
 	sh -c "$ten"
 	grep -q "name: odd .*hitcount: *$((5 * cpus))  sector: *$((25 * cpus))\$" "$own"/fd_request/hist
-	result $? "hits and sums in the histogram of trace-cmd"
+	result $? "the histogram of trace-cmd has the hits and the sums"
 	trace-cmd reset >/dev/null 2>&1
 }
 
 test_fields_in_perf() {
 	tracer perf || return
-	try "perf filters" perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request \
+	try "perf records with a filter" perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request \
 		--filter 'name == "odd" && bytes == 512' sh -c "$ten"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
-	same "perf shows what passes" "$(grep -c "fd_request: sector [13579] bytes 512 name odd" /tmp/report)" \
+	same "perf shows all records that pass the filter" "$(grep -c "fd_request: sector [13579] bytes 512 name odd" /tmp/report)" \
 		$((5 * cpus))
-	same "perf shows nothing else" "$(grep -c "fd_request:" /tmp/report)" $((5 * cpus))
+	same "perf shows no record that does not pass the filter" "$(grep -c "fd_request:" /tmp/report)" $((5 * cpus))
 	perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request sh -c "$ten"
 	perf report -i /tmp/perf.data --stdio -s sector >/tmp/report 2>&1
 	tenths=$(grep -c "^ *10.00%  [0-9] bytes" /tmp/report)
 	[ "$tenths" -eq 10 ] || head -n 30 /tmp/report | sed 's/^/# /'
-	same "perf has a histogram: each sector is a tenth" "$tenths" 10
+	same "perf report shows 10 % of the records for each sector" "$tenths" 10
 }
 
-# On one CPU, since bpftrace loses additions if two CPUs do the first of a map at once.
+# Only hits on CPU 0 are used: bpftrace loses one if two CPUs update a map for the first time at
+# once.
 test_fields_in_bpftrace() {
-	bpftrace_reads_events "fields in bpftrace" || return
+	bpftrace_reads_events "bpftrace reads the fields of an event" || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }
 		tracepoint:kmarkers:fd_request /args->sector >= 3 && cpu == 0/ {
 			@hits = count(); @sum = sum(args->sector); @bytes = max(args->bytes);
@@ -119,13 +122,13 @@ test_fields_in_bpftrace() {
 		}' >/tmp/report 2>&1 &
 	tracer=$!
 	within 300 lines 1 ready
-	result $? "bpftrace attaches to an event of its own"
+	result $? "bpftrace attaches to the event of a single marker"
 	sh -c "$ten"
 	end_tracer $tracer
-	same "bpftrace counts what passes its filter" "$(sed -n 's/^@hits: //p' /tmp/report)" 7
+	same "bpftrace counts the records that pass its filter" "$(sed -n 's/^@hits: //p' /tmp/report)" 7
 	same "bpftrace adds up a field" "$(sed -n 's/^@sum: //p' /tmp/report)" 42
 	same "bpftrace reads a field of 4 bytes" "$(sed -n 's/^@bytes: //p' /tmp/report)" 512
-	same "bpftrace has a histogram of a field" \
+	same "bpftrace makes a histogram of a field" \
 		"$(sed -n 's/^\[\(.*\)) *\([0-9]*\) |.*/\1:\2/p' /tmp/report | tr '\n' ' ')" \
 		"0, 5:2 5, 10:5 "
 }
@@ -144,11 +147,12 @@ events_off() {
 	! is_on fd_
 }
 
-# Hits of sdt_tsdt:io__start in two functions with the numbers 0 to 9.
+# A command that hits sdt_tsdt:io__start in two functions, with the numbers 0 to 9.
 ten_probes="echo 10 >/sys/module/kmarkers_test_sdt/parameters/pass"
 
-# shows_probes TRACER: passes if the report shows each hit of the probe with its values. perf prints
-# the address of the first site as a number, until it has read the symbols of modules.
+# shows_probes TRACER: a test that passes if /tmp/report shows each hit of the probe with its
+# arguments. The site may be a number, because perf prints it so before it has read the symbols of
+# modules.
 shows_probes() {
 	shown_hits=$(grep -c "io__start: *site [^ ]*.* arg1 [^ ]* arg2 [0-9]\$" /tmp/report)
 	[ "$shown_hits" -eq 20 ] || head -n 20 /tmp/report | sed 's/^/# /'
@@ -175,7 +179,7 @@ test_probes_in_perf() {
 }
 
 test_probes_in_bpftrace() {
-	bpftrace_reads_events "an SDT probe in bpftrace" || return
+	bpftrace_reads_events "bpftrace reads the event of an SDT probe" || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }
 		tracepoint:sdt_tsdt:io__start /args->arg2 >= 3/ { @hits = count(); @sum = sum(args->arg2); }' \
 		>/tmp/report 2>&1 &
@@ -195,13 +199,13 @@ probes_off() {
 
 test_probes_in_tracers() {
 	must insmod /modules/kmarkers_test_sdt.ko || return
-	try "an SDT probe is an event for tracers" put "tsdt:::io-start event" "$debugfs/sdt/control"
+	try "the event of an SDT probe is added" put "tsdt:::io-start event" "$debugfs/sdt/control"
 	test_probes_in_trace_cmd
 	test_probes_in_perf
 	test_probes_in_bpftrace
 	within 30 probes_off
 	result $? "no site of the probe is on after the tracers have ended"
-	try "an SDT probe is no event any more" put "tsdt:::io-start -event" "$debugfs/sdt/control"
+	try "the event of an SDT probe is removed" put "tsdt:::io-start -event" "$debugfs/sdt/control"
 	rmmod kmarkers_test_sdt
 }
 

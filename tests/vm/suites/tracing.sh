@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The commands of Documentation/tracing.md, run verbatim.
+# The commands in Documentation/tracing.md, run verbatim.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -15,8 +15,9 @@ commands() {
 	' /tracing.md
 }
 
-# task NAME HEADING NUMBER PROGRAM: run a block of commands; its output is in /tmp/said
-task() {
+# run_block NAME HEADING NUMBER PROGRAM: run a block of commands of the document, with its output in
+# /tmp/said; a test that is skipped if PROGRAM is not installed
+run_block() {
 	if [ "$4" ] && ! command -v "$4" >/dev/null; then
 		skip "$1" "$4 is not in this test kernel"
 		return 1
@@ -28,18 +29,18 @@ task() {
 	result "$code" "$1"
 }
 
-# said PATTERN UNWANTED: succeeds if at least three lines of output match PATTERN, and none matches
-# UNWANTED
-said() {
+# output_has PATTERN UNWANTED: succeeds if at least three lines of the output match PATTERN, and
+# none matches UNWANTED
+output_has() {
 	[ "$(grep -c "$1" /tmp/said)" -ge 3 ] && ! grep -q "$2" /tmp/said && return
 	head -n 30 /tmp/said | sed 's/^/# /'
 	return 1
 }
 
 test_bpftrace_task() {
-	if task "bpftrace counts" "Count in the kernel" 2 ""; then
+	if run_block "the document's bpftrace program counts hits" "Count in the kernel" 2 ""; then
 		grep -q "@@@" /tmp/said
-		result $? "bpftrace has a histogram"
+		result $? "the output of bpftrace has a histogram"
 	fi
 }
 
@@ -54,36 +55,36 @@ request_is() {
 }
 
 test_raw_tracepoint() {
-	try "module with a typed marker" insmod /modules/example_typed.ko
+	try "example_typed loads" insmod /modules/example_typed.ko
 	request_is off
-	result $? "the typed marker is off"
-	task "a program on the event of a typed marker" "Raw tracepoints" 2 ""
+	result $? "the list shows the typed marker off before bpftrace runs"
+	run_block "the document's bpftrace program on the event of a typed marker runs" "Raw tracepoints" 2 ""
 	grep -q "^@\[512\]: [1-9]" /tmp/said
-	result $? "the program reads the field of the second argument"
+	result $? "the program on the event reads the field of the second argument"
 	if [ "$(bpftrace_version)" -lt 21 ]; then
 		! bpftrace -e 'rawtracepoint:sched_switch { exit(); }' >/dev/null 2>&1
-		result $? "this bpftrace has no raw tracepoints, as the page says"
+		result $? "bpftrace before 0.21 has no raw tracepoints of modules"
 		rmmod example_typed
 		return
 	fi
-	task "a program on a raw tracepoint" "Raw tracepoints" 1 ""
+	run_block "the document's bpftrace program on a raw tracepoint runs" "Raw tracepoints" 1 ""
 	grep -q "^@\[512\]: [1-9]" /tmp/said
-	result $? "the program gets the second argument"
+	result $? "the program on the raw tracepoint gets the second argument"
 	bpftrace -e 'rawtracepoint:example_request { @ = count(); } interval:s:5 { exit(); }' \
 		>/tmp/held 2>&1 &
 	bpftrace=$!
 	within 30 in_use example_typed
-	result $? "a program holds the marked module"
+	result $? "a bpftrace program holds a reference to example_typed"
 	within 30 request_is on
-	result $? "a program switches the typed marker on"
-	refused "rmmod while a program is attached" "in use\|temporarily unavailable" \
+	result $? "a bpftrace program switches the typed marker on"
+	refused "rmmod is refused while a bpftrace program is attached" "in use\|temporarily unavailable" \
 		rmmod example_typed
 	wait $bpftrace
 	within 30 request_is off
-	result $? "the typed marker is off again"
+	result $? "the typed marker is off after the bpftrace program has ended"
 	within 30 rmmod example_typed
-	result $? "the module with a typed marker leaves"
-	refused "a raw tracepoint of a classic marker" "" \
+	result $? "example_typed unloads after the bpftrace program has ended"
+	refused "a raw tracepoint of an untyped marker is refused" "" \
 		bpftrace -e 'rawtracepoint:example_tick { @ = count(); } interval:s:1 { exit(); }'
 }
 
@@ -91,11 +92,11 @@ test_module_held_by_perf() {
 	perf record -q -a -o /tmp/held.data -e kmarkers:example_tick sleep 5 >/dev/null 2>&1 &
 	perf=$!
 	within 30 in_use example_client
-	result $? "perf holds the marked module"
-	refused "rmmod while perf records" "in use\|temporarily unavailable" rmmod example_client
+	result $? "perf holds a reference to example_client"
+	refused "rmmod is refused while perf records" "in use\|temporarily unavailable" rmmod example_client
 	wait $perf
 	within 30 not_held
-	result $? "perf has let go of the marked module"
+	result $? "perf has dropped its reference to example_client"
 }
 
 not_held() {
@@ -103,33 +104,33 @@ not_held() {
 }
 
 test_tracing() {
-	try "marked module" insmod /modules/example_client.ko
+	try "example_client loads" insmod /modules/example_client.ko
 	put 20 /sys/module/example_client/parameters/period_ms
-	if task "a marker is watched" "Watch a marker" 1 trace-cmd; then
-		said "example_tick: *tick [0-9]*" nothing
-		result $? "trace-cmd shows ticks"
+	if run_block "the document's trace-cmd commands record a marker" "Watch a marker" 1 trace-cmd; then
+		output_has "example_tick: *tick [0-9]*" nothing
+		result $? "trace-cmd shows the marker's arguments"
 	fi
-	task "a filter keeps some" "Keep what matters" 1 ""
-	said "example_tick: tick [0-9]*[13579]$" "example_tick: tick [0-9]*[02468]$"
-	result $? "the trace has odd ticks alone"
-	if task "perf takes a filter" "Keep what matters" 2 perf; then
-		said "example_tick: tick [0-9]*[13579]" "example_tick: tick [0-9]*[02468]$"
-		result $? "perf shows odd ticks alone"
+	run_block "the document's filter commands run" "Keep what matters" 1 ""
+	output_has "example_tick: tick [0-9]*[13579]$" "example_tick: tick [0-9]*[02468]$"
+	result $? "the trace has only records that pass the filter"
+	if run_block "the document's perf commands with a filter run" "Keep what matters" 2 perf; then
+		output_has "example_tick: tick [0-9]*[13579]" "example_tick: tick [0-9]*[02468]$"
+		result $? "perf shows only records that pass the filter"
 	fi
 	if [ -e "$tracing"/events/kmarkers/example_tick/hist ]; then
-		task "the kernel counts" "Count in the kernel" 1 ""
+		run_block "the document's histogram commands run" "Count in the kernel" 1 ""
 		grep -q "Hits: [1-9]" /tmp/said
-		result $? "the histogram has hits"
+		result $? "the histogram of the kernel has hits"
 	else
-		skip "the kernel counts" "this kernel has no histograms"
+		skip "the document's histogram commands run" "this kernel has no histograms"
 	fi
-	! bpftrace_reads_events "bpftrace counts" || test_bpftrace_task
-	! bpftrace_reads_events "a program on a raw tracepoint" || test_raw_tracepoint
+	! bpftrace_reads_events "the document's bpftrace program counts hits" || test_bpftrace_task
+	! bpftrace_reads_events "the document's bpftrace program on a raw tracepoint runs" || test_raw_tracepoint
 	if command -v perf >/dev/null; then
 		test_module_held_by_perf
 	else
-		skip "perf holds the marked module" "perf is not in this test kernel"
+		skip "perf holds a reference to example_client" "perf is not in this test kernel"
 	fi
-	same "the event is off" "$(cat "$tracing"/events/kmarkers/example_tick/enable)" 0
-	try "marked module leaves" rmmod example_client
+	same "the event is disabled after all commands" "$(cat "$tracing"/events/kmarkers/example_tick/enable)" 0
+	try "example_client unloads" rmmod example_client
 }

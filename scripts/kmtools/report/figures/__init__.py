@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures, by matplotlib 3.6 and later. Each is a function that draws into an Axes or Figure:
+"""Draws the figures, with matplotlib 3.6 or later. These functions draw into an Axes or a Figure:
 
     costs.draw_costs(axes, panel)          rows with intervals; the margin dotted, the noise shaded
-    costs.draw_pair(figure, pair)          published costs, and ours beside them
+    costs.draw_pair(figure, pair)          published costs, and those of this run
     lines.draw_chart(axes, chart)          curves with their names at their ends
 
-Their panels, pairs and charts are made from the results of a run without matplotlib, by
-panels.forest(), panels.sites(), panels.counts(), cost_figure.panel(), charts.switching() and
-thenandnow.pair(). sheets.py has all figures of a run by name, and canvas.py makes files and parts
-of the page of them. examples/notebook shows it.
+The panels, pairs and charts are data, made from the results of a run without matplotlib by
+panels.make_cost_panels(), panels.make_site_panels(), panels.make_count_panels(),
+cost_figure.make_panel(), charts.make_switching_charts() and thenandnow.make_pair(). sheets.py has
+all figures of a run by name, and canvas.py converts them to files and to elements of the page.
+examples/notebook has examples.
 """
 
 from __future__ import annotations
@@ -17,6 +18,6 @@ import os
 
 from kmtools.base.paths import ROOT
 
-# matplotlib keeps a list of fonts, which it would write into the home directory. It reads this
-# variable when it is imported, which all modules of this package do later.
+# Directory for matplotlib's list of fonts, which it would otherwise write into the home directory.
+# matplotlib reads the variable on import, which happens after this module was imported.
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "build" / "matplotlib"))

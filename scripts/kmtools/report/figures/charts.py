@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The data of figures of curves, and the curves of switching many sites."""
+"""Defines the data of charts with curves, and makes the charts of switching many sites."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from kmtools.analyse.switching import SCALING, WORDS, Point
 from kmtools.measure.samples import GAP
 
-# A chart has at most as many curves as there are colours and shapes; the tables have the others.
+# Maximum number of curves in a chart: the number of colours and shapes. The tables have all
+# methods.
 MOST_CURVES = 7
 DRAWN = tuple(WORDS)[:MOST_CURVES]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y, low, high) with a name; `look` is the number of its colour and shape."""
+    """A named curve of points (x, y, low, high); `look` is the number of its colour and shape."""
 
     name: str
     look: int
@@ -26,7 +27,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves on common logarithmic axes."""
+    """Curves on shared logarithmic axes."""
 
     title: str
     x_unit: str
@@ -34,8 +35,8 @@ class Chart:
     curves: Sequence[Curve]
 
 
-def curve_of(points: Sequence[Point], way: str) -> Curve | None:
-    """The medians of a method with their intervals."""
+def make_curve(points: Sequence[Point], way: str) -> Curve | None:
+    """Return the curve of a method: medians with their intervals over the number of sites."""
     own = sorted((p for p in points if p.way == way), key=lambda p: p.sites)
     if not own:
         return None
@@ -48,8 +49,9 @@ def curve_of(points: Sequence[Point], way: str) -> Curve | None:
     return Curve(WORDS[way], DRAWN.index(way), places)
 
 
-def switching(points: Sequence[Point]) -> list[Chart]:
-    """The time of a switch and the longest gap of another CPU, over the number of sites."""
+def make_switching_charts(points: Sequence[Point]) -> list[Chart]:
+    """Return the charts of the time of a switch and of the longest gap of another CPU, over the
+    number of sites."""
     scaling = [p for p in points if p.benchmark == SCALING]
     charts = []
     for title, own in (
@@ -57,7 +59,7 @@ def switching(points: Sequence[Point]) -> list[Chart]:
         ("Longest gap meanwhile of a CPU that executes no site",
          [p for p in scaling if p.measured == GAP]),
     ):  # fmt: skip
-        curves = [curve for way in DRAWN if (curve := curve_of(own, way))]
+        curves = [curve for way in DRAWN if (curve := make_curve(own, way))]
         if curves:
             charts.append(Chart(title, "sites", own[0].unit, curves))
     return charts

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Costs as rows: a name, a point with its interval on a common axis, and the number in words.
+"""Draws costs as rows: a name, a point with its interval on a shared axis, and the number as text.
 
-In a wide figure the name is on the left of the axis and the number on its right. In a narrow one
-both stand above the row, whose axis then has the whole width.
+In a wide figure the name is to the left of the axis and the number to its right. In a narrow figure
+both are above the row, whose axis then has the full width.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import NullLocator
 
-from kmtools.base.text import minus
+from kmtools.base.text import use_minus_signs
 from kmtools.report.figures import look
 from kmtools.report.figures.rows import Pair, Panel, Row
-from kmtools.report.figures.scales import plain
+from kmtools.report.figures.scales import format_tick
 
+# Heights of a row, of a row with a distribution, and of a label above a row, in units.
 ROW, TALL, LABEL = 24.0, 40.0, 18.0
-# Height of a distribution.
+# Height of the peak of a distribution.
 PEAK = 30.0
-# Space between an axis and the words beside it, and from the lowest row to the unit of the axis.
+# Distance from an axis to the text next to it, and from the lowest row to the unit of the axis.
 BESIDE, UNITS = 10.0, 23.0
-# Least and largest width of names and of numbers beside an axis, and least width of the axis.
+# (minimum, maximum) width of names and of numbers next to an axis, and minimum width of the axis.
 NAMES, WORDS, LEAST = (60.0, 290.0), (60.0, 240.0), 150.0
 MARK = 4.5
 
 
 @dataclass(frozen=True)
 class Place:
-    """The vertical places of a row, downwards from the top of its axes: the base lines of its name,
-    its number and the first line of its caveat; the top of its axis, the line of its point, and the
-    bottom of its axis. `lines` are those of the caveat."""
+    """The vertical positions of a row, measured downwards from the top of its axes: the baselines
+    of its name, its number and the first line of its caveat; the top of its axis, the line of its
+    point, and the bottom of its axis. `lines` are the lines of the caveat."""
 
     name: float
     words: float
@@ -46,16 +47,16 @@ class Place:
     lines: tuple[str, ...]
 
 
-def places(panel: Panel, above: bool, room: float, named: bool = True) -> list[Place]:
-    """The places of all rows. `above`: labels are above the axis, which has all of the `room`;
-    otherwise `room` is that of the names."""
+def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> list[Place]:
+    """Return the positions of all rows. If `above`, labels are above the axis and `room` is the
+    full width; otherwise `room` is the width of the names."""
     found, y = [], 0.0
     for row in panel.rows:
         caveat = row.caveat if named else row.caveat or row.blank
-        lines = tuple(look.lines_of(caveat, room)) if caveat else ()
+        lines = tuple(look.wrap_text(caveat, room)) if caveat else ()
         more, rise = look.LINE * len(lines), 12.0 if row.density else 0.0
         if above:
-            both = look.width_of(row.name, look.SIZE) + look.width_of(row.words) + 8
+            both = look.text_width(row.name, look.SIZE) + look.text_width(row.words) + 8
             words = y + LABEL * (1 if both <= room else 2)
             top = words + more
             bottom = top + (TALL if row.density else 22.0)
@@ -70,68 +71,69 @@ def places(panel: Panel, above: bool, room: float, named: bool = True) -> list[P
     return found
 
 
-def unit_lines(panel: Panel, room: float) -> list[str]:
-    """The unit of an axis, and where the axis is bent, in lines."""
+def wrap_unit(panel: Panel, room: float) -> list[str]:
+    """Return the unit of an axis as lines, with the value beyond which the axis is logarithmic."""
     words = panel.unit
     if panel.axis.linear:
-        words += f"; logarithmic beyond ±{plain(float(f'{panel.axis.linear:.2g}'))}"
-    return look.lines_of(words, room)
+        words += f"; logarithmic beyond ±{format_tick(float(f'{panel.axis.linear:.2g}'))}"
+    return look.wrap_text(words, room)
 
 
-def height(panel: Panel, above: bool, room: float, unit_room: float) -> tuple[float, float]:
-    """The height of the rows, and that of the axis below them, in units."""
-    rows = places(panel, above, room)
-    below = UNITS + look.LINE * len(unit_lines(panel, unit_room))
+def measure_panel(panel: Panel, above: bool, room: float, unit_room: float) -> tuple[float, float]:
+    """Return the height of the rows and the height of the axis below them, in units."""
+    rows = place_rows(panel, above, room)
+    below = UNITS + look.LINE * len(wrap_unit(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below
 
 
-def margins(panels: Sequence[Panel], width: float) -> tuple[float, float]:
-    """The widths of the names on the left and of the numbers on the right of a wide figure."""
-    names = [look.width_of(row.name) + 12 for panel in panels for row in panel.rows]
-    words = [look.width_of(row.words) + 12 for panel in panels for row in panel.rows]
-    # A caveat is wrapped where the names stand, and so needs some room.
+def measure_margins(panels: Sequence[Panel], width: float) -> tuple[float, float]:
+    """Return the widths of the names on the left and of the numbers on the right of a wide
+    figure."""
+    names = [look.text_width(row.name) + 12 for panel in panels for row in panel.rows]
+    words = [look.text_width(row.words) + 12 for panel in panels for row in panel.rows]
+    # Caveats are wrapped in the column of the names, so make that at least 200 units wide.
     names += [200.0 for panel in panels for row in panel.rows if row.caveat or row.blank]
     right = min(max(WORDS[0], *words, 0.0), WORDS[1])
     left = min(max(NAMES[0], *names, 0.0), NAMES[1], width - right - LEAST)
     return left, right
 
 
-def room_of(axes: Axes) -> float:
-    """The room of names on the left of axes, or that of all labels in a narrow figure."""
+def label_room(axes: Axes) -> float:
+    """Return the width for the names to the left of axes, or for all labels in a narrow figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    box, width = axes.get_position(), look.width(figure)
+    box, width = axes.get_position(), look.figure_width(figure)
     if look.is_narrow(figure):
-        return width - 2 * edge_of(axes)
+        return width - 2 * label_edge(axes)
     left = float(box.x0) * width - 12
     return left if left >= NAMES[0] else NAMES[1] - 12
 
 
-def frame(axes: Axes, panel: Panel, bottom: float) -> None:
-    """Set the range of both axes, and remove all lines of the frame but the lower one."""
+def set_frame(axes: Axes, panel: Panel, bottom: float) -> None:
+    """Set the range of both axes, and hide all lines of the frame except the lower one."""
     axes.set_ylim(bottom, 0)
     axes.yaxis.set_major_locator(NullLocator())
     for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
     if panel.axis.linear:
-        # The linear part from zero is as long as a factor of ten beyond it.
+        # linscale: the linear part from zero is drawn about as long as a decade.
         axes.set_xscale("symlog", linthresh=panel.axis.linear, linscale=0.9)
     axes.set_xlim(panel.axis.low, panel.axis.high)
 
 
 def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
-    """Draw ticks, leaving out labels too close to another or beyond the figure's edge, and the unit
-    below them, in lines that fit the room."""
+    """Draw ticks and the unit below them, wrapped to the room. Labels that are too close to another
+    one or beyond the figure's edge are omitted."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    whole, box = look.width(figure), axes.get_position()
+    whole, box = look.figure_width(figure), axes.get_position()
     left, wide = box.x0 * whole, (box.x1 - box.x0) * whole
     ticks = panel.axis.ticks(5 if wide < 350 else 7)
     to_axes = axes.transData + axes.transAxes.inverted()
     labels, end = [], -math.inf
     for tick in ticks:
-        text = minus(plain(tick))
-        x, half = float(to_axes.transform((tick, 0.0))[0]) * wide, look.width_of_label(text) / 2
+        text = use_minus_signs(format_tick(tick))
+        x, half = float(to_axes.transform((tick, 0.0))[0]) * wide, look.label_width(text) / 2
         fits = x - half > end + 6 and left + x - half >= 0 and left + x + half <= whole
         labels.append(text if fits else "")
         end = x + half if fits else end
@@ -142,15 +144,14 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
     axes.tick_params(axis="x", length=4 * unit, width=unit, pad=3 * unit, labelsize=size)
     axes.spines["bottom"].set_linewidth(unit)
     axes.spines["bottom"].set_clip_on(False)
-    for number, line in enumerate(unit_lines(panel, room)):
+    for number, line in enumerate(wrap_unit(panel, room)):
         down = UNITS + 11 + look.LINE * number
         bottom = axes.get_ylim()[0]
-        look.write(axes, look.beside(axes, 0, down), bottom, line, look="soft")
+        look.write_text(axes, look.offset_transform(axes, 0, down), bottom, line, look="soft")
 
 
-def spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
-    """The vertical ranges of the rows' axes; those of rows without words between them are
-    joined."""
+def merge_spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
+    """Return the vertical ranges of the rows' axes; ranges without text in between are merged."""
     found: list[tuple[float, float]] = []
     for one in rows:
         top = one.top
@@ -161,9 +162,9 @@ def spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
 
 
 def draw_reference(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
-    """Draw behind the rows: the shaded noise, zero, and the dotted margin."""
+    """Draw the background of the rows: the shaded noise, the zero line, and the dotted margin."""
     axis = panel.axis
-    for top, bottom in spans(rows):
+    for top, bottom in merge_spans(rows):
         if panel.noise is not None and not math.isnan(panel.noise):
             low, high = axis.inside(-panel.noise), axis.inside(panel.noise)
             box = Rectangle((low, top), high - low, bottom - top, lw=0)
@@ -177,7 +178,7 @@ def draw_reference(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
 
 
 def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
-    """Draw the point of a row, its interval, the inner interval thicker, and its distribution; an
+    """Draw the point of a row, its interval, its inner interval (thicker), and its distribution. An
     infinite end is drawn at the end of the axis."""
     axis, base, own = panel.axis, place.base, look.colour(row.look)
     if row.density:
@@ -204,55 +205,56 @@ def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
 def draw_labels(axes: Axes, row: Row, place: Place, above: bool, room: float, named: bool) -> None:
     """Draw the name, the number and the caveat of a row."""
     if above:
-        edge = look.beside(axes, -edge_of(axes), 0)
-        other = look.beside(axes, edge_of(axes), 0)
-        name = look.shortened(row.name, room, look.SIZE)
-        look.write(axes, edge, place.name, name, size=look.SIZE)
-        look.write(axes, other, place.words, row.words, x=1, look=row.look, end="right")
+        edge = look.offset_transform(axes, -label_edge(axes), 0)
+        other = look.offset_transform(axes, label_edge(axes), 0)
+        name = look.shorten(row.name, room, look.SIZE)
+        look.write_text(axes, edge, place.name, name, size=look.SIZE)
+        look.write_text(axes, other, place.words, row.words, x=1, look=row.look, end="right")
         at, end = edge, "left"
     else:
-        at, end = look.beside(axes, -BESIDE, 0), "right"
+        at, end = look.offset_transform(axes, -BESIDE, 0), "right"
         if row.name and named:
-            look.write(axes, at, place.name, look.shortened(row.name, room), end=end)
-        words = look.beside(axes, BESIDE, 0)
-        look.write(axes, words, place.words, row.words, x=1, look=row.look)
+            look.write_text(axes, at, place.name, look.shorten(row.name, room), end=end)
+        words = look.offset_transform(axes, BESIDE, 0)
+        look.write_text(axes, words, place.words, row.words, x=1, look=row.look)
     for number, line in enumerate(place.lines if row.caveat and named else ()):
-        look.write(axes, at, place.caveat + look.LINE * number, line, look="soft", end=end)
+        look.write_text(axes, at, place.caveat + look.LINE * number, line, look="soft", end=end)
 
 
-def edge_of(axes: Axes) -> float:
-    """The distance by which a narrow figure's labels begin on the left of its axis."""
+def label_edge(axes: Axes) -> float:
+    """Return the distance from the left end of a narrow figure's axis to the start of its
+    labels."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    return min(float(axes.get_position().x0) * look.width(figure), 12.0)
+    return min(float(axes.get_position().x0) * look.figure_width(figure), 12.0)
 
 
 def draw_costs(
     axes: Axes, panel: Panel, named: bool = True, unit_room: float | None = None
 ) -> None:
-    """Draw the rows of a panel, from the top down: costs with intervals, or exact counts as bars.
-    Names and numbers are outside the axes: on both sides, or above each row where the figure is
-    narrower than 500 units. `named` false: without names, beside axes that have them. `unit_room`:
-    the width for the unit below; by default up to the right edge of the figure."""
+    """Draw the rows of a panel from top to bottom: costs with intervals, or exact counts as bars.
+    Names and numbers are outside the axes: on both sides, or above each row if the figure is
+    narrower than 500 units. If `named` is false, the names are omitted. `unit_room` is the width
+    for the unit below the axis; by default it extends to the right edge of the figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    above, room = look.is_narrow(figure), room_of(axes)
-    rows = places(panel, above, room, named)
-    frame(axes, panel, rows[-1].bottom if rows else 1.0)
+    above, room = look.is_narrow(figure), label_room(axes)
+    rows = place_rows(panel, above, room, named)
+    set_frame(axes, panel, rows[-1].bottom if rows else 1.0)
     draw_reference(axes, panel, rows)
     for row, place in zip(panel.rows, rows, strict=True):
         draw_row(axes, panel, row, place)
         draw_labels(axes, row, place, above, room, named)
-    whole = look.width(figure)
+    whole = look.figure_width(figure)
     draw_ticks(axes, panel, unit_room or whole - axes.get_position().x0 * whole)
 
 
-def pair_places(pair: Pair, width: float) -> tuple[list[tuple[float, float, float]], float]:
-    """For each of the axes of a wide pair the left end, the right end, and the width for its unit;
-    and the width for names."""
-    names = margins([pair.then], width)[0]
+def place_pair(pair: Pair, width: float) -> tuple[list[tuple[float, float, float]], float]:
+    """Return for both axes of a wide pair the left end, the right end and the width for its unit;
+    then the width for names."""
+    names = measure_margins([pair.then], width)[0]
     words = [
-        min(max(60.0, *(look.width_of(row.words) + 22 for row in one.rows)), 150.0)
+        min(max(60.0, *(look.text_width(row.words) + 22 for row in one.rows)), 150.0)
         for one in (pair.then, pair.now)
     ]
     names = min(names, width - sum(words) - 2 * 90.0)
@@ -264,26 +266,26 @@ def pair_places(pair: Pair, width: float) -> tuple[list[tuple[float, float, floa
     ], names - 12
 
 
-def pair_height(pair: Pair, width: float) -> tuple[float, float]:
-    """The height of the rows of a wide pair, and that of the space below them."""
-    boxes, room = pair_places(pair, width)
+def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
+    """Return the height of the rows of a wide pair, and the height of the space below them."""
+    boxes, room = place_pair(pair, width)
     sizes = [
-        height(one, False, room, unit_room)
+        measure_panel(one, False, room, unit_room)
         for one, (*_, unit_room) in zip((pair.then, pair.now), boxes, strict=True)
     ]
     return sizes[0][0], max(below for _, below in sizes)
 
 
 def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
-    """Draw published costs and ours side by side, `top` units below the upper end of a figure that
-    is as high as it takes, and 500 units wide or wider."""
-    width, whole = look.width(figure), figure.get_figheight() * 72 / look.unit()
-    tall = pair_height(pair, width)[0]
-    boxes, _ = pair_places(pair, width)
+    """Draw published costs and the costs of this run side by side, `top` units below the upper end
+    of a figure that is at least 500 units wide and high enough for both."""
+    width, whole = look.figure_width(figure), figure.get_figheight() * 72 / look.unit()
+    tall = measure_pair(pair, width)[0]
+    boxes, _ = place_pair(pair, width)
     both = zip((pair.then, pair.now), boxes, (True, False), strict=True)
     for panel, (left, right, unit_room), named in both:
         box = (left / width, 1 - (top + 24 + tall) / whole, (right - left) / width, tall / whole)
         axes = figure.add_axes(box)
         draw_costs(axes, panel, named, unit_room)
-        title = look.beside(axes, 0, -10)
-        look.write(axes, title, 0, panel.title, size=look.SIZE, strong=True)
+        title = look.offset_transform(axes, 0, -10)
+        look.write_text(axes, title, 0, panel.title, size=look.SIZE, strong=True)

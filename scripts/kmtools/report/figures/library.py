@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether figures can be drawn: matplotlib may be missing, too old or broken."""
+"""Checks that figures can be drawn: matplotlib may be missing, too old or broken."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ PACKAGE, LEAST = "python3-matplotlib", (3, 6)
 
 
 @cache
-def fault() -> str:
-    """The reason why no figure can be drawn, naming the package; "" if figures can be drawn."""
+def find_fault() -> str:
+    """Return the reason why no figure can be drawn, with the name of the package; "" if figures can
+    be drawn."""
     try:
-        # matplotlib may have been installed since this program started, and may print as it fails.
+        # matplotlib may have been installed after this program started, and may print errors on
+        # import.
         importlib.invalidate_caches()
         with redirect_stderr(io.StringIO()):
             version = importlib.import_module("matplotlib").__version__
             found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
             if found < LEAST:
                 return f"{PACKAGE} is {version}, and must be 3.6 or later"
-            # matplotlib would warn of a missing font, such as system-ui, for each text.
+            # Suppress the warning about a missing font (system-ui) for each text.
             logging.getLogger("matplotlib").setLevel(logging.ERROR)
-            canvas().inline(trial(), 100, "")
+            import_canvas().render_inline(make_trial(), 100, "")
     except ModuleNotFoundError as error:
         if error.name == "matplotlib":
             return f"apt-get install {PACKAGE}"
@@ -38,13 +40,13 @@ def fault() -> str:
     return ""
 
 
-def canvas() -> ModuleType:
-    """The module that draws."""
+def import_canvas() -> ModuleType:
+    """Import and return the module canvas, which needs matplotlib."""
     return importlib.import_module("kmtools.report.figures.canvas")
 
 
-def trial() -> object:
-    """A figure that is drawn to see whether any can be."""
+def make_trial() -> object:
+    """Return a small figure that is drawn to test matplotlib."""
     scales = importlib.import_module("kmtools.report.figures.scales")
     rows = importlib.import_module("kmtools.report.figures.rows")
     row = rows.Row("a", 1.0, 0.5, 1.5, "slower", "b")

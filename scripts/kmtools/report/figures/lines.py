@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Curves on two logarithmic axes, each with its name at its end, or below if there is no room."""
+"""Draws curves on two logarithmic axes; the name of each curve is at its end, or below the axes if
+there is no room."""
 
 from __future__ import annotations
 
@@ -10,17 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from kmtools.base.text import clean, minus
+from kmtools.base.text import replace_forbidden, use_minus_signs
 from kmtools.report.figures import look
 from kmtools.report.figures.charts import Chart, Curve
-from kmtools.report.figures.scales import Scale, plain, positive
+from kmtools.report.figures.scales import Scale, format_tick, positive_scale
 
 HEIGHT, APART, MARK = 210.0, 15.0, 3.5
 LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
-def apart(places: Sequence[float], low: float, high: float) -> list[float]:
-    """Places for labels, near the given ones, inside the limits and without overlap."""
+def spread_labels(places: Sequence[float], low: float, high: float) -> list[float]:
+    """Return positions for labels close to the given ones, inside the limits and without
+    overlap."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     found, last = [0.0] * len(places), low - APART
     for index in order:
@@ -33,27 +35,27 @@ def apart(places: Sequence[float], low: float, high: float) -> list[float]:
 
 
 def names_room(chart: Chart) -> float:
-    """The width of the names of curves on the right of their ends."""
-    return max(look.width_of(curve.name) for curve in chart.curves) + 14
+    """Return the width of the curves' names to the right of the axes."""
+    return max(look.text_width(curve.name) for curve in chart.curves) + 14
 
 
-def height(chart: Chart, narrow: bool) -> float:
-    """The height of a chart with all that belongs to it, in units."""
+def chart_height(chart: Chart, narrow: bool) -> float:
+    """Return the height of a chart with its labels and its legend, in units."""
     return ABOVE + HEIGHT + BELOW + (LEGEND * len(chart.curves) if narrow else 0.0)
 
 
-def scales(chart: Chart) -> tuple[Scale, Scale]:
-    """The ranges of both axes."""
+def axis_scales(chart: Chart) -> tuple[Scale, Scale]:
+    """Return the ranges of both axes."""
     points = [point for curve in chart.curves for point in curve.points]
     return (
-        positive([point[0] for point in points]),
-        positive([end for point in points for end in point[1:]]),
+        positive_scale([point[0] for point in points]),
+        positive_scale([end for point in points for end in point[1:]]),
     )
 
 
-def frame(axes: Axes, chart: Chart, narrow: bool) -> None:
-    """Set the range of both axes, ticks with labels, and grid lines."""
-    x_scale, y_scale = scales(chart)
+def set_frame(axes: Axes, chart: Chart, narrow: bool) -> None:
+    """Set the range of both axes, and draw ticks with labels and grid lines."""
+    x_scale, y_scale = axis_scales(chart)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(x_scale.low, x_scale.high)
@@ -62,16 +64,16 @@ def frame(axes: Axes, chart: Chart, narrow: bool) -> None:
         axes.spines[side].set_visible(False)
     figure, unit = axes.get_figure(), look.unit()
     assert isinstance(figure, Figure)
-    wide = axes.get_position().width * look.width(figure)
+    wide = axes.get_position().width * look.figure_width(figure)
     ticks, labels, end = x_scale.ticks(4 if narrow else 6), [], -math.inf
     for tick in ticks:
         x = wide * math.log(tick / x_scale.low) / math.log(x_scale.high / x_scale.low)
-        half = look.width_of_label(plain(tick)) / 2
-        labels.append(plain(tick) if x - half > end + 6 else "")
+        half = look.label_width(format_tick(tick)) / 2
+        labels.append(format_tick(tick) if x - half > end + 6 else "")
         end = x + half if labels[-1] else end
     axes.set_xticks(ticks, labels)
     levels = y_scale.ticks(6)
-    axes.set_yticks(levels, [plain(level) for level in levels])
+    axes.set_yticks(levels, [format_tick(level) for level in levels])
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_locator(NullLocator())
         axis.grid(True, color=look.colour("noise"), lw=unit, ls="-", clip_on=False, zorder=1.0)
@@ -81,7 +83,7 @@ def frame(axes: Axes, chart: Chart, narrow: bool) -> None:
 
 
 def draw_curve(axes: Axes, curve: Curve) -> None:
-    """Draw the points of a curve, their intervals and the line through them."""
+    """Draw the points of a curve, their intervals and the line through the points."""
     xs = [point[0] for point in curve.points]
     look.draw_line(axes, xs, [point[1] for point in curve.points], curve.look, 1.8, 3.0)
     for x, middle, low, high in curve.points:
@@ -90,15 +92,16 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
 
 
 def draw_names(axes: Axes, chart: Chart) -> None:
-    """Draw the name of each curve on the right, beside its end or joined with it by dots."""
+    """Draw the name of each curve to the right of its end, joined by a dotted line if it is further
+    away."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     box, unit = axes.get_position(), look.unit()
-    wide = box.width * look.width(figure)
+    wide = box.width * look.figure_width(figure)
     tall = box.height * figure.get_figheight() * 72 / unit
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = [to_axes.transform(curve.points[-1][:2]) for curve in chart.curves]
-    at = apart([tall * (1 - float(y)) for _, y in ends], 0.0, tall)
+    at = spread_labels([tall * (1 - float(y)) for _, y in ends], 0.0, tall)
     for curve, (x, y), down in zip(chart.curves, ends, at, strict=True):
         if abs(down - tall * (1 - y)) > 3 or (1 - x) * wide > 20:
             axes.plot(
@@ -106,16 +109,18 @@ def draw_names(axes: Axes, chart: Chart) -> None:
                 color=look.colour(curve.look), lw=unit, ls=look.DOTS, clip_on=False, zorder=2.5,
             )  # fmt: skip
         where = axes.transAxes
-        label = axes.text(1 + 9 / wide, 1 - (down + 4) / tall, minus(clean(curve.name)))
+        label = axes.text(
+            1 + 9 / wide, 1 - (down + 4) / tall, use_minus_signs(replace_forbidden(curve.name))
+        )
         label.set(transform=where, color=look.colour(curve.look), parse_math=False, va="baseline")
         label.set(fontsize=look.SMALL * unit, clip_on=False)
 
 
 def draw_legend(axes: Axes, chart: Chart, tall: float) -> None:
-    """Draw the name of each curve below the axes, with its shape."""
+    """Draw the name and the shape of each curve below the axes."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    wide, left = axes.get_position().width * look.width(figure), LEFT
+    wide, left = axes.get_position().width * look.figure_width(figure), LEFT
     for number, curve in enumerate(chart.curves):
         y = 1 - (tall + BELOW + LEGEND * number + 6) / tall
         shape, own = look.MARKS[curve.look % len(look.MARKS)], look.colour(curve.look)
@@ -126,22 +131,24 @@ def draw_legend(axes: Axes, chart: Chart, tall: float) -> None:
             markerfacecolor=look.colour("paper") if ring else own,
             markeredgewidth=1.8 * look.unit() if ring else 0.0,
         )  # fmt: skip
-        label = axes.text((20 - left) / wide, y - 4 / tall, minus(clean(curve.name)))
+        label = axes.text(
+            (20 - left) / wide, y - 4 / tall, use_minus_signs(replace_forbidden(curve.name))
+        )
         label.set(transform=axes.transAxes, color=own, parse_math=False, va="baseline")
         label.set(fontsize=look.SMALL * look.unit(), clip_on=False)
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
-    """Draw the curves of a chart. The names stand on the right of the axes, or below them where the
-    figure is narrower than 500 units; the unit of the vertical axis stands above it."""
+    """Draw the curves of a chart. Their names are to the right of the axes, or below them if the
+    figure is narrower than 500 units; the unit of the vertical axis is above it."""
     figure, unit = axes.get_figure(), look.unit()
     assert isinstance(figure, Figure)
     narrow, box = look.is_narrow(figure), axes.get_position()
     tall = box.height * figure.get_figheight() * 72 / unit
-    frame(axes, chart, narrow)
+    set_frame(axes, chart, narrow)
     for curve in chart.curves:
         draw_curve(axes, curve)
-    wide = box.width * look.width(figure)
+    wide = box.width * look.figure_width(figure)
     for x, y, words in ((-LEFT / wide, 1 + 10 / tall, chart.y_unit), (0, -34 / tall, chart.x_unit)):
         label = axes.text(x, y, words, transform=axes.transAxes, color=look.colour("soft"))
         label.set(fontsize=look.SMALL * unit, va="baseline", parse_math=False, clip_on=False)

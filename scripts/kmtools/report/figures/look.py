@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sizes, colours and shapes of figures, by the parameters of matplotlib that are in force.
+"""Defines sizes, colours and shapes of figures, from the parameters of matplotlib in effect.
 
-Sizes are in units, of which thirteen are the size of the font: pixels of the page, as long as a
-style does not change font.size. The width of a text is estimated, because nobody knows the font of
-the browser that shows it.
+Sizes are in units: the font size is 13 units. As long as a style does not change font.size, a unit
+is a pixel of the page. The width of a text is estimated, because the font depends on the browser
+that shows the page.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
 
-from kmtools.base.text import clean, minus
-from kmtools.base.text import shortened as text_shortened
+from kmtools.base.text import replace_forbidden, use_minus_signs
+from kmtools.base.text import shorten_middle as text_shortened
 
-# The parameters of matplotlib in force.
+# matplotlib's current parameters.
 PARAMETERS: Any = matplotlib.rcParams
+# Font sizes of titles and labels, and the height of a line, in units.
 SIZE, SMALL = 13.0, 12.0
 LINE = 1.4 * SMALL
-# Below this width labels stand above their rows, not beside them.
+# In figures narrower than this, labels are above their rows, not next to them.
 NARROW_BELOW = 500.0
-# Widths of a letter and of a digit as shares of their height, in the widest of the usual fonts.
+# Widths of a letter and of a digit relative to the font size, in the widest of the usual fonts.
 LETTER, DIGIT = 0.58, 0.67
-# Letters that are wider, and by how much.
+# Wide letters, and their additional width relative to the font size.
 BROAD, MORE = "mMwW@%", 0.39
 DOTS = (0, (2.0, 3.0))
-# Places in the cycle of colours. Looks in neither table have the colour of secondary text.
+# Look: index in the colour cycle. A look in neither CYCLE nor NAMED gets the colour of secondary
+# text.
 CYCLE = {
     "faster": 0, "fewer": 0, "ours": 0, "slower": 1, "differs": 1, "more": 1,
     "equivalent": 2, "identical": 2,
@@ -39,7 +41,7 @@ CYCLE = {
 }  # fmt: skip
 NAMED = {"ink": "text.color", "noise": "grid.color", "paper": "figure.facecolor"}
 SOFT = "xtick.color"
-# Shapes carry the same information as the colours.
+# Look: shape of the point. Shapes repeat what colours show.
 SHAPES = {
     "slower": ">", "more": ">", "faster": "<", "fewer": "<", "differs": "o",
     "equivalent": "o", "identical": "o",
@@ -49,7 +51,7 @@ MARKS = ("o", "s", "^", "D", "ring", ">", "<")
 
 
 def colour(look: str | int) -> str:
-    """The colour of a verdict, of words, or of a curve by its number."""
+    """Return the colour for a verdict or a text, by name, or for a curve, by its number."""
     if isinstance(look, str) and look not in CYCLE:
         return str(PARAMETERS[NAMED.get(look, SOFT)])
     cycle = [one["color"] for one in PARAMETERS["axes.prop_cycle"] if "color" in one]
@@ -58,58 +60,58 @@ def colour(look: str | int) -> str:
 
 
 def unit() -> float:
-    """The size of a unit in points."""
+    """Return the size of a unit in points."""
     return float(PARAMETERS["font.size"]) / SIZE
 
 
-def width(figure: Figure) -> float:
-    """The width of a figure in units."""
+def figure_width(figure: Figure) -> float:
+    """Return the width of a figure in units."""
     return float(figure.get_figwidth()) * 72 / unit()
 
 
 def is_narrow(figure: Figure) -> bool:
-    """Whether labels stand above their rows."""
-    return width(figure) < NARROW_BELOW
+    """Return true if labels are above their rows."""
+    return figure_width(figure) < NARROW_BELOW
 
 
-def width_of(text: str, size: float = SMALL) -> float:
-    """The width of a text, not less than it is in the usual fonts."""
+def text_width(text: str, size: float = SMALL) -> float:
+    """Return an upper estimate of the width of a text in the usual fonts, in units."""
     return (len(text) * LETTER + sum(map(text.count, BROAD)) * MORE) * size
 
 
-def letters(room: float, size: float = SMALL) -> int:
-    """The number of letters that fit, with a tolerance for rounding of the room."""
+def fitting_letters(room: float, size: float = SMALL) -> int:
+    """Return the number of letters that fit into a width, with a tolerance for rounding."""
     return int(room / (size * LETTER) + 1e-6)
 
 
-def width_of_label(text: str) -> float:
-    """The width of a number at a tick; digits are wider than most letters."""
+def label_width(text: str) -> float:
+    """Return the width of a number at a tick; digits are wider than most letters."""
     return len(text) * SMALL * DIGIT
 
 
-def shortened(text: str, room: float, size: float = SMALL) -> str:
-    """A text that fits; its middle is left out where it is too long."""
-    if width_of(text, size) <= room + 1e-6:
+def shorten(text: str, room: float, size: float = SMALL) -> str:
+    """Return a text that fits into a width; if it is too long, its middle is cut out."""
+    if text_width(text, size) <= room + 1e-6:
         return text
-    fewer = (text_shortened(text, most) for most in range(letters(room, size), 4, -1))
-    return next((one for one in fewer if width_of(one, size) <= room), text_shortened(text, 5))
+    fewer = (text_shortened(text, most) for most in range(fitting_letters(room, size), 4, -1))
+    return next((one for one in fewer if text_width(one, size) <= room), text_shortened(text, 5))
 
 
-def lines_of(text: str, room: float) -> list[str]:
-    """A text in lines that fit."""
-    return textwrap.wrap(minus(text), max(10, letters(room)))
+def wrap_text(text: str, room: float) -> list[str]:
+    """Return a text as lines that fit into a width."""
+    return textwrap.wrap(use_minus_signs(text), max(10, fitting_letters(room)))
 
 
-def beside(axes: Axes, right: float, down: float) -> Transform:
-    """The transform of a share of an axes' width and a value of its vertical axis, moved by
-    units."""
+def offset_transform(axes: Axes, right: float, down: float) -> Transform:
+    """Return the transform for a point at a fraction of an axes' width and a value of its vertical
+    axis, offset by some units to the right and downwards."""
     figure, scale = axes.get_figure(), unit() / 72
     assert figure is not None
     moved = ScaledTranslation(right * scale, -down * scale, figure.dpi_scale_trans)
     return blended_transform_factory(axes.transAxes, axes.transData) + moved
 
 
-def write(
+def write_text(
     axes: Axes,
     transform: Transform,
     y: float,
@@ -121,9 +123,10 @@ def write(
     size: float = SMALL,
     strong: bool = False,
 ) -> None:
-    """Write a line of text whose base line is at y."""
+    """Write a line of text whose baseline is at y."""
     axes.text(
-        x, y, clean(minus(text)), transform=transform, color=colour(look), ha=end, va="baseline",
+        x, y, replace_forbidden(use_minus_signs(text)), transform=transform, color=colour(look),
+        ha=end, va="baseline",
         fontsize=size * unit(), fontweight="bold" if strong else "normal",
         parse_math=False,
         clip_on=False, zorder=6.0,
@@ -149,7 +152,7 @@ def draw_line(
 def draw_mark(
     axes: Axes, x: float, y: float, shape: str, look: str | int, size: float, layer: float = 4.0
 ) -> None:
-    """Draw a point: a shape of matplotlib, a ring or a cross; `size` is its radius in units."""
+    """Draw a point: a marker of matplotlib, a ring or a cross; `size` is its radius in units."""
     ring, cross = shape == "ring", shape == "x"
     thick = (1.8 if ring or cross else 0.0) * unit()
     axes.plot(

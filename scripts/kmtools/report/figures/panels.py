@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From results to panels: costs, sites, whole cold costs, exact counts.
+"""Makes panels from results: costs with intervals, costs of one more site, exact counts.
 
-Rows that are equivalent to their baseline are not drawn, but named in a sentence below.
+Rows that are equivalent to their baseline are not drawn; the remark below the panel names them.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from kmtools.analyse import result_kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, WITHHELD, Result
 from kmtools.report.figures.rows import Panel, Row
-from kmtools.report.figures.scales import Scale, signed
-from kmtools.report.table import amount, shown
+from kmtools.report.figures.scales import Scale, signed_scale
+from kmtools.report.table import amount, format_value
 
 NOTHING = (EQUIVALENT, IDENTICAL)
-# Letters of a caveat that stands beside its value.
+# Maximum length of a caveat that is drawn at its row, in characters.
 LONGEST_CAVEAT = 80
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence."""
+def join_names(names: Sequence[str]) -> str:
+    """Join names with commas and "and"."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def noise_words(rows: Sequence[Result]) -> str:
-    """The noise floor in a sentence, and the margin."""
+def describe_noise(rows: Sequence[Result]) -> str:
+    """Return a sentence with the noise floor and the margin."""
     first = rows[0]
     if first.noise_floor is None or first.margin is None:
         return ""
@@ -41,23 +41,24 @@ def noise_words(rows: Sequence[Result]) -> str:
     )
 
 
-def remark_of(rows: Sequence[Result]) -> str:
-    """A remark on the rows that are not drawn, with the noise floor and the margin."""
-    quiet = [r for r in result_kinds.judged(rows) if r.verdict in NOTHING]
+def make_remark(rows: Sequence[Result]) -> str:
+    """Return a remark that names the rows that are not drawn, with the noise floor and the
+    margin."""
+    quiet = [r for r in result_kinds.select_judged(rows) if r.verdict in NOTHING]
     words = []
     if quiet and quiet[0].verdict == IDENTICAL:
-        words.append(f"Not one instruction more: {listed([r.variant for r in quiet])}.")
+        words.append(f"Not one instruction more: {join_names([r.variant for r in quiet])}.")
     elif quiet:
         reach = max(r.delta_ci.reach for r in quiet if r.delta_ci is not None)
-        names = listed([r.variant for r in quiet])
+        names = join_names([r.variant for r in quiet])
         words.append(f"Equivalent to {quiet[0].baseline}, within ±{amount(reach)}: {names}.")
     if rows[0].unit != "instructions":
-        words.append(noise_words(rows))
+        words.append(describe_noise(rows))
     return " ".join(word for word in words if word)
 
 
-def row_of(result: Result) -> Row:
-    """A result as a row, with the distribution of its paired differences if that is known."""
+def make_row(result: Result) -> Row:
+    """Return a result as a row, with the distribution of its paired differences if it is known."""
     assert result.delta is not None and result.delta_ci is not None
     time = result.time_ci
     known = time is not None and (math.isfinite(time.lo) or math.isfinite(time.hi))
@@ -68,16 +69,16 @@ def row_of(result: Result) -> Row:
         result.delta_ci.lo,
         result.delta_ci.hi,
         result.verdict,
-        f"{shown(result, result.delta, True)} {result.verdict}",
+        f"{format_value(result, result.delta, True)} {result.verdict}",
         inner,
         result.distribution,
         result.note,
     )
 
 
-def with_notes(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """The rows, which keep only short caveats of a single row, and a text of the other caveats,
-    which are numbered unless all rows share one."""
+def number_caveats(drawn: Sequence[Row]) -> tuple[list[Row], str]:
+    """Return the rows, and a text of the caveats that are long or shared by several rows. In these
+    rows the caveat is replaced by its number, unless all rows share the same one."""
     told = Counter(row.caveat for row in drawn if row.caveat)
     apart = {note: 0 for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT}
     same = len(apart) == 1 and max(told.values()) == len(drawn)
@@ -92,30 +93,30 @@ def with_notes(drawn: Sequence[Row]) -> tuple[list[Row], str]:
     return rows, " ".join(words)
 
 
-def forest(results: Sequence[Result]) -> list[Panel]:
-    """A panel for each benchmark: the costs that are neither equivalent nor identical to the
+def make_cost_panels(results: Sequence[Result]) -> list[Panel]:
+    """Return a panel for each benchmark: the costs that are neither equivalent nor identical to the
     baseline."""
     panels = []
-    for rows in result_kinds.groups(results):
-        known = [r for r in result_kinds.judged(rows) if r.delta_ci is not None]
-        drawn = [row_of(r) for r in known if r.verdict not in NOTHING]
+    for rows in result_kinds.group_by_benchmark(results):
+        known = [r for r in result_kinds.select_judged(rows) if r.delta_ci is not None]
+        drawn = [make_row(r) for r in known if r.verdict not in NOTHING]
         if not known:
             continue
         first = rows[0]
         floor = max(first.noise_floor or 0.0, first.margin or 0.0)
         ends = [end for row in drawn for end in (row.value, row.lo, row.hi)]
         ends += [place for row in drawn for place, share in row.density if share > 0.02]
-        axis = signed(ends, floor if math.isfinite(floor) else first.margin or 1.0)
+        axis = signed_scale(ends, floor if math.isfinite(floor) else first.margin or 1.0)
         unit = f"added over {known[0].baseline}, {first.unit} per operation"
         margin, noise = first.margin or None, first.noise_floor or None
-        drawn, notes = with_notes(drawn)
-        remark = " ".join(filter(None, (notes, remark_of(rows))))
+        drawn, notes = number_caveats(drawn)
+        remark = " ".join(filter(None, (notes, make_remark(rows))))
         panels.append(Panel(first.benchmark, unit, axis, drawn, margin, noise, remark))
     return panels
 
 
-def sites(costs: Sequence[SiteCost]) -> list[Panel]:
-    """A panel for each benchmark: the cost of one more dormant site of each flavour."""
+def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
+    """Return a panel for each benchmark: the cost of one more dormant site of each flavour."""
     groups: dict[str, list[SiteCost]] = {}
     for cost in costs:
         groups.setdefault(cost.benchmark, []).append(cost)
@@ -124,28 +125,30 @@ def sites(costs: Sequence[SiteCost]) -> list[Panel]:
         core = group[0].core
         scale, unit = (core.per_tick, "core cycles") if core else (1.0, group[0].unit)
         floor = max((abs(c.cost) * scale for c in group if c.flavour == "none"), default=0.0)
-        shown = [site_row(cost, scale) for cost in group if cost.flavour != "none"]
-        rows, notes = with_notes(shown)
+        shown = [make_site_row(cost, scale) for cost in group if cost.flavour != "none"]
+        rows, notes = number_caveats(shown)
         none = next((c for c in group if c.flavour == "none"), None)
         remark = notes
         if none:
             remark += f" Without sites, under the same names: {amount(none.cost * scale, True)},"
-            remark += f" which is noise ({span_words(none.ci.lo * scale, none.ci.hi * scale)})."
+            remark += (
+                f" which is noise ({format_interval(none.ci.lo * scale, none.ci.hi * scale)})."
+            )
         ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
-        axis = signed(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
+        axis = signed_scale(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
         panels.append(
             Panel(name, f"{unit} for one more dormant site", axis, rows, remark=remark.strip())
         )
     return panels
 
 
-def span_words(lo: float, hi: float) -> str:
-    """An interval in words."""
+def format_interval(lo: float, hi: float) -> str:
+    """Return an interval as text."""
     return f"{amount(lo, True)} to {amount(hi, True)}"
 
 
-def site_row(cost: SiteCost, scale: float) -> Row:
-    """The cost of a site as a row."""
+def make_site_row(cost: SiteCost, scale: float) -> Row:
+    """Return the cost of a site as a row."""
     lo, hi = cost.ci.lo * scale, cost.ci.hi * scale
     words = f"{amount(cost.cost * scale, True)}"
     if cost.verdict == WITHHELD:
@@ -157,14 +160,15 @@ def site_row(cost: SiteCost, scale: float) -> Row:
     return Row(cost.flavour, cost.cost * scale, lo, hi, cost.verdict, words, caveat=cost.note)
 
 
-def counts(results: Sequence[Result]) -> list[Panel]:
-    """Exact instructions that a variant adds, as bars."""
+def make_count_panels(results: Sequence[Result]) -> list[Panel]:
+    """Return a panel for each benchmark: the exact number of instructions that each variant adds,
+    as bars."""
     panels = []
-    for rows in result_kinds.groups(results):
-        known = [r for r in result_kinds.judged(rows) if r.delta is not None]
+    for rows in result_kinds.group_by_benchmark(results):
+        known = [r for r in result_kinds.select_judged(rows) if r.delta is not None]
         drawn = [
             Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
-                f"{shown(r, r.delta, True)} ({shown(r, r.median)} in all)", bar=True)
+                f"{format_value(r, r.delta, True)} ({format_value(r, r.median)} in all)", bar=True)
             for r in known if r.verdict not in NOTHING
         ]  # fmt: skip
         if not known:
@@ -173,19 +177,19 @@ def counts(results: Sequence[Result]) -> list[Panel]:
         low = min((row.value for row in drawn), default=0.0)
         unit = f"instructions added over {known[0].baseline}"
         axis = Scale(min(0.0, 1.08 * low), max(1.0, 1.08 * high))
-        panels.append(Panel(rows[0].benchmark, unit, axis, drawn, remark=remark_of(rows)))
+        panels.append(Panel(rows[0].benchmark, unit, axis, drawn, remark=make_remark(rows)))
     return panels
 
 
-def lonely(results: Sequence[Result]) -> list[str]:
-    """Benchmarks without an A/A clone, which are not compared."""
+def list_without_clone(results: Sequence[Result]) -> list[str]:
+    """Return the benchmarks without an A/A clone, which are not compared."""
     return sorted({r.benchmark for r in results if r.verdict == NO_BASELINE})
 
 
-def total(results: Sequence[Result]) -> str:
-    """The number of results with each verdict, in words."""
+def describe_verdicts(results: Sequence[Result]) -> str:
+    """Return the number of results with each verdict, as text."""
     found: dict[str, int] = {}
-    for result in result_kinds.judged(results):
+    for result in result_kinds.select_judged(results):
         if result.verdict != BASELINE:
             found[result.verdict] = found.get(result.verdict, 0) + 1
     return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))

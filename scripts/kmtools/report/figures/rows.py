@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The data of figures of costs: rows, each a name, a point with its interval and the number in
-words, on the axis of a panel."""
+"""Defines the data of figures of costs: rows (a name, a point with its interval, the number as
+text) on the axis of a panel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kmtools.report.figures.scales import Scale
 
 @dataclass(frozen=True)
 class Row:
-    """A value with its interval; `inner` is a second one, drawn thicker. `look` selects its colour
-    and shape, `density` is the height of its distribution (0 to 1) at places of the axis. `caveat`
-    stands below the name; `blank` is a text whose place is kept empty; `odd` is a value that is
-    marked with a cross. A `bar` begins at zero and has no point."""
+    """A value with its interval; `inner` is a second interval, drawn thicker. `look` selects colour
+    and shape, `density` is the height of its distribution (0 to 1) at values on the axis. `caveat`
+    is a text below the name; `blank` is a text that only reserves space; `odd` is a value that is
+    marked with a cross. A `bar` starts at zero and has no point."""
 
     name: str
     value: float
@@ -33,8 +33,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows on one axis. `margin` is dotted and `noise` shaded, both to either side of zero;
-    `remark` stands below."""
+    """Rows on one axis. `margin` is drawn dotted and `noise` shaded, both on either side of zero;
+    `remark` is a text below."""
 
     title: str
     unit: str
@@ -47,7 +47,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Pair:
-    """Published costs and ours, row by row, each on an axis of its own."""
+    """Published costs and the costs of this run, row by row, on two axes."""
 
     title: str
     then: Panel

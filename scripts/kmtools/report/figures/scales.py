@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ranges of axes and their ticks: linear, logarithmic, and linear around zero with a logarithm
-beyond, which is matplotlib's symlog."""
+"""Computes ranges of axes and their ticks: linear, logarithmic, and linear around zero with a
+logarithm beyond (matplotlib's symlog)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# An axis is linear if its values are within this many times the part around zero.
+# An axis is linear if no value exceeds LINEAR_REACH times `floor`, the size of insignificant
+# values.
 LINEAR_REACH = 25.0
-# Leading digits of the distances between ticks of a linear axis.
+# Leading digits of the tick distance on a linear axis.
 STEPS = (1.0, 2.0, 5.0)
 
 
-def plain(value: float) -> str:
-    """A label without an exponent: 0.1, 20, 3 k, 2 M."""
+def format_tick(value: float) -> str:
+    """Return a label without an exponent: 0.1, 20, 3 k, 2 M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             scale = 1e3 if letter == "k" else size
@@ -25,34 +26,34 @@ def plain(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high`; linear within `linear` of zero and logarithmic beyond. None: linear
-    throughout; 0: logarithmic throughout, for values above zero."""
+    """An axis from `low` to `high`, linear up to ±`linear` and logarithmic beyond. `linear` None:
+    linear throughout; 0: logarithmic throughout, for values above zero."""
 
     low: float
     high: float
     linear: float | None = None
 
     def inside(self, value: float) -> float:
-        """The nearest value on the axis."""
+        """Return the nearest value that is on the axis."""
         if math.isnan(value):
             raise ValueError("a value that is no number has no place on an axis")
         return min(max(value, self.low), self.high)
 
     def ticks(self, most: int) -> list[float]:
-        """Places for about `most` labels or fewer."""
+        """Return the positions of at most about `most` labels."""
         if self.linear is None:
-            return even_steps(self.low, self.high, most)
+            return even_ticks(self.low, self.high, most)
         if not self.linear:
-            return powers(self.low, self.high, most)
+            return power_ticks(self.low, self.high, most)
         return [
-            *(-tick for tick in reversed(powers(self.linear, -self.low, most // 2))),
+            *(-tick for tick in reversed(power_ticks(self.linear, -self.low, most // 2))),
             0.0,
-            *powers(self.linear, self.high, most if self.low > -self.linear else most // 2),
+            *power_ticks(self.linear, self.high, most if self.low > -self.linear else most // 2),
         ]
 
 
-def even_steps(low: float, high: float, most: int) -> list[float]:
-    """Round numbers at even distances."""
+def even_ticks(low: float, high: float, most: int) -> list[float]:
+    """Return round numbers at equal distances."""
     if not high > low:
         return [low]
     for power in range(math.floor(math.log10(high - low)) - 2, 400):
@@ -64,8 +65,8 @@ def even_steps(low: float, high: float, most: int) -> list[float]:
     return []
 
 
-def powers(low: float, high: float, most: int) -> list[float]:
-    """Powers of ten between two values, evenly thinned out."""
+def power_ticks(low: float, high: float, most: int) -> list[float]:
+    """Return powers of ten between two values; if there are too many, evenly spaced ones."""
     if high <= 0 or high < low:
         return []
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
@@ -75,9 +76,9 @@ def powers(low: float, high: float, most: int) -> list[float]:
     return [10.0**power for power in range(last, first - 1, -step)][::-1]
 
 
-def signed(values: Sequence[float], floor: float) -> Scale:
-    """An axis that shows zero and all finite values; `floor` is the size below which values count
-    as nothing."""
+def signed_scale(values: Sequence[float], floor: float) -> Scale:
+    """Return an axis that includes zero and all finite values; values smaller than `floor` are
+    insignificant."""
     finite = [value for value in values if math.isfinite(value)]
     reach = max((abs(value) for value in finite), default=0.0)
     floor = floor if math.isfinite(floor) and floor > 0 else reach or 1.0
@@ -88,7 +89,7 @@ def signed(values: Sequence[float], floor: float) -> Scale:
     return Scale(min(1.3 * low, -linear), max(1.3 * high, linear), linear)
 
 
-def positive(values: Sequence[float]) -> Scale:
-    """A logarithmic axis around values above zero."""
+def positive_scale(values: Sequence[float]) -> Scale:
+    """Return a logarithmic axis that includes all values above zero."""
     finite = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
     return Scale(min(finite) / 1.3, max(finite) * 1.3, 0.0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Converts the SVG of matplotlib to a small one that follows light and dark colour schemes.
+"""Converts the SVG of matplotlib to a smaller one that follows light and dark colour schemes.
 
-Text stays text, and the default colours become classes, to which colours.css gives a colour for
-each scheme; a colour of the user's style stays as it is. Groups, metadata and definitions are
-removed: shapes are placed where they are used, and neighbours that look the same are joined to one
+Text stays text. The default colours become CSS classes, which colours.css defines for both schemes;
+other colours of a user's style are kept. Groups, metadata and definitions are removed: shapes are
+placed where they are used, and neighbouring shapes with the same attributes are merged into one
 element.
 """
 
@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kmtools.base.text import clean, minus
+from kmtools.base.text import replace_forbidden, use_minus_signs
 
 COLOURS = Path(__file__).resolve().parents[1] / "colours.css"
 FAMILY = "DejaVu Sans"
 FONT = f'font-family: system-ui, "{FAMILY}", sans-serif'
-# The default colours, as kmarkers.mplstyle has them, and their classes.
+# The default colours, as defined in kmarkers.mplstyle, and their CSS classes.
 CLASSES = {
     "#24292f": "ink", "#57606a": "soft", "#e2e6ea": "noise", "#ffffff": "paper",
     "#0065a3": "faster", "#a84300": "slower", "#00694a": "same", "#8f3d77": "then",
     "#7a5c00": "ochre",
 }  # fmt: skip
-# matplotlib's unit is a point, that of the page a pixel.
+# Pixels of the page per point of matplotlib.
 PIXELS = 4 / 3
 SIZE = 13.0
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -39,14 +39,15 @@ FONT_SIZE = re.compile(r"([\d.]+)px")
 
 @dataclass
 class Element:
-    """A part of a drawing: a path, whose steps can be joined with those of a neighbour, or text."""
+    """An element of a drawing: text, or a path, whose steps can be merged with those of a
+    neighbour."""
 
     attributes: str
     steps: str = ""
     text: str = ""
 
     def markup(self) -> str:
-        """The element in SVG."""
+        """Return the element as SVG."""
         if self.steps:
             return f'<path d="{self.steps}"{self.attributes}/>'
         return f"<text{self.attributes}>{html.escape(self.text)}</text>"
@@ -54,55 +55,57 @@ class Element:
 
 @dataclass
 class Drawing:
-    """A figure in SVG, in pixels, without the element around it."""
+    """The elements of a figure and its size in pixels, without the surrounding <svg>."""
 
     width: float
     height: float
     elements: list[Element] = field(default_factory=list)
 
     def box(self) -> str:
-        """The attributes of the drawing's size."""
-        size = f"{number(self.width)} {number(self.height)}"
-        return f'width="{number(self.width)}" height="{number(self.height)}" viewBox="0 0 {size}"'
+        """Return the width, height and viewBox attributes."""
+        width, height = format_coordinate(self.width), format_coordinate(self.height)
+        return f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
 
     def inline(self, words: str, look: str = "") -> str:
-        """The element for a page, with a short description."""
+        """Return the <svg> element for a page, with a short description."""
         classes = f' class="{look}"' if look else ""
-        label = f'role="img" aria-label="{html.escape(clean(minus(words)))}"'
+        label = f'role="img" aria-label="{html.escape(replace_forbidden(use_minus_signs(words)))}"'
         body = "".join(element.markup() for element in self.elements)
         return f"<svg {self.box()}{classes} {label}>{body}</svg>"
 
     def whole(self, words: str) -> str:
-        """A file of its own, with the colours of both schemes."""
+        """Return the text of an SVG file, with the colours of both schemes."""
         style = COLOURS.read_text(encoding="utf-8")
         body = "\n".join(element.markup() for element in self.elements)
+        label = html.escape(replace_forbidden(use_minus_signs(words)))
         return (
             '<?xml version="1.0" encoding="utf-8"?>\n'
             f'<svg xmlns="http://www.w3.org/2000/svg" {self.box()} role="img"'
-            f' aria-label="{html.escape(clean(minus(words)))}">\n<style>\n{style}</style>\n'
-            f'<g style="{html.escape(FONT)}" font-size="{number(SIZE)}">\n{body}\n</g>\n</svg>\n'
+            f' aria-label="{label}">\n<style>\n{style}</style>\n'
+            f'<g style="{html.escape(FONT)}" font-size="{format_coordinate(SIZE)}">\n{body}\n'
+            "</g>\n</svg>\n"
         )
 
 
-def number(value: float) -> str:
-    """A coordinate, with a tenth of a pixel."""
+def format_coordinate(value: float) -> str:
+    """Return a coordinate in pixels with one decimal."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
-def style_of(element: ElementTree.Element) -> dict[str, str]:
-    """The declarations of an element's style, which matplotlib gives it."""
+def parse_style(element: ElementTree.Element) -> dict[str, str]:
+    """Return the CSS declarations in the style attribute of an element."""
     parts = (part.partition(":") for part in element.get("style", "").split(";"))
     return {name.strip(): value.strip() for name, _, value in parts if value}
 
 
-def steps_of(path: str, x: float = 0.0, y: float = 0.0) -> str:
-    """The steps of a path, moved, in pixels."""
+def convert_path(path: str, x: float = 0.0, y: float = 0.0) -> str:
+    """Return the steps of a path, moved by (x, y) and converted to pixels."""
     found, at = [], ("", "")
     for letter, digits in STEP.findall(path):
         places = [float(digit) for digit in digits.split()]
         pairs = [
-            (number((a + x) * PIXELS), number((b + y) * PIXELS))
+            (format_coordinate((a + x) * PIXELS), format_coordinate((b + y) * PIXELS))
             for a, b in zip(places[::2], places[1::2], strict=True)
         ]
         if letter == "L" and at[1] == pairs[0][1]:
@@ -115,9 +118,9 @@ def steps_of(path: str, x: float = 0.0, y: float = 0.0) -> str:
     return "".join(found)
 
 
-def painted(style: Mapping[str, str]) -> str | None:
-    """The attributes of a shape: its class, and the properties that the class lacks; None if it is
-    invisible."""
+def shape_attributes(style: Mapping[str, str]) -> str | None:
+    """Return the attributes of a shape: its class, and the properties that no class defines; None
+    if it is invisible."""
     fill, stroke = style.get("fill", "#000000"), style.get("stroke", "none")
     lined = stroke != "none" and float(style.get("stroke-width", "1")) > 0
     if fill == "none" and not lined:
@@ -131,7 +134,7 @@ def painted(style: Mapping[str, str]) -> str | None:
     if see == "0.4":
         classes.append("pale")
     attributes = f' class="{" ".join(classes)}"'
-    thick = number(float(style.get("stroke-width", "1")) * PIXELS)
+    thick = format_coordinate(float(style.get("stroke-width", "1")) * PIXELS)
     if lined and thick != "1":
         attributes += f' stroke-width="{thick}"'
     if colour not in CLASSES:
@@ -139,9 +142,9 @@ def painted(style: Mapping[str, str]) -> str | None:
     return attributes + (f' opacity="{html.escape(see)}"' if see not in ("1", "0.4") else "")
 
 
-def text_of(element: ElementTree.Element) -> Element:
-    """A line of text."""
-    style = style_of(element)
+def convert_text(element: ElementTree.Element) -> Element:
+    """Convert a text element."""
+    style = parse_style(element)
     font = style.get("font", "")
     x, y = float(element.get("x", "0")), float(element.get("y", "0"))
     if moved := MOVED.search(element.get("transform", "")):
@@ -150,13 +153,13 @@ def text_of(element: ElementTree.Element) -> Element:
     classes = [CLASSES[fill]] if fill in CLASSES and CLASSES[fill] != "ink" else []
     if re.search(r"\b(?:bold|[6-9]00)\b", style.get("font-weight", font)):
         classes.append("strong")
-    attributes = f' x="{number(x * PIXELS)}" y="{number(y * PIXELS)}"'
+    attributes = f' x="{format_coordinate(x * PIXELS)}" y="{format_coordinate(y * PIXELS)}"'
     attributes += f' class="{" ".join(classes)}"' if classes else ""
     anchor = style.get("text-anchor", "start")
     attributes += f' text-anchor="{anchor}"' if anchor != "start" else ""
     sized = FONT_SIZE.search(style.get("font-size", font))
-    size = number(float(sized[1]) * PIXELS) if sized else number(SIZE)
-    attributes += f' font-size="{size}"' if size != number(SIZE) else ""
+    size = format_coordinate(float(sized[1]) * PIXELS) if sized else format_coordinate(SIZE)
+    attributes += f' font-size="{size}"' if size != format_coordinate(SIZE) else ""
     own = [] if fill in CLASSES else [f"fill:{fill}"]
     family = style.get("font-family") or font.partition("px ")[2]
     if family and FAMILY not in family:
@@ -166,32 +169,34 @@ def text_of(element: ElementTree.Element) -> Element:
     return Element(attributes, text="".join(element.itertext()).strip())
 
 
-def shapes(
+def list_shapes(
     parent: ElementTree.Element, kept: dict[str, ElementTree.Element], inside: bool = False
 ) -> Iterator[Element]:
-    """The shapes and texts of an element, in their order; definitions are kept."""
+    """Yield the shapes and texts of an element in document order; `kept` collects the
+    definitions."""
     for element in parent:
         tag = str(element.tag).removeprefix(NAMESPACE)
         if tag == "defs" or (inside and tag in ("g", "path")):
             if name := element.get("id"):
                 kept[name] = element
-            yield from shapes(element, kept, inside=True)
+            yield from list_shapes(element, kept, inside=True)
         elif tag == "g":
-            yield from shapes(element, kept)
+            yield from list_shapes(element, kept)
         elif tag == "text":
-            yield text_of(element)
+            yield convert_text(element)
         elif tag in ("path", "use"):
             source, x, y = element, 0.0, 0.0
             if tag == "use":
                 source = kept[element.get(LINK, element.get("href", ""))[1:]]
                 x, y = float(element.get("x", "0")), float(element.get("y", "0"))
-            attributes = painted(style_of(source) | style_of(element))
+            attributes = shape_attributes(parse_style(source) | parse_style(element))
             if attributes is not None:
-                yield Element(attributes, steps_of(source.get("d", ""), x, y))
+                yield Element(attributes, convert_path(source.get("d", ""), x, y))
 
 
-def joined(elements: Sequence[Element]) -> list[Element]:
-    """The elements; shapes that look the same are joined where only text is between them."""
+def join_shapes(elements: Sequence[Element]) -> list[Element]:
+    """Return the elements, merging shapes with equal attributes if there is only text in
+    between."""
     found: list[Element] = []
     last: Element | None = None
     for one in elements:
@@ -203,8 +208,8 @@ def joined(elements: Sequence[Element]) -> list[Element]:
     return found
 
 
-def read(text: str) -> Drawing:
-    """The drawing in an SVG of matplotlib."""
+def read_drawing(text: str) -> Drawing:
+    """Convert an SVG text of matplotlib to a drawing."""
     root = ElementTree.fromstring(text)
     _, _, width, height = (float(part) * PIXELS for part in root.get("viewBox", "").split())
-    return Drawing(width, height, joined(list(shapes(root, {}))))
+    return Drawing(width, height, join_shapes(list(list_shapes(root, {}))))

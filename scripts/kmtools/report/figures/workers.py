@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws figures in several processes at once: each takes a twentieth of a second, and a page has a
-hundred.
+"""Draws figures in several processes in parallel: a figure takes about 50 ms, and a page has about
+a hundred.
 
-Workers are forked after matplotlib was imported, so that they begin at once. With one processor
-there are none, and figures are drawn where they are asked for. The result is the same to the byte.
+The workers are forked after matplotlib was imported, so that they can start drawing at once. On a
+single CPU there are no workers, and this process draws. The output is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from contextlib import contextmanager
 from typing import Any
 
 MOST = 4
-# Placeholder of a drawing in a text. No name of a run holds such a character.
+# Placeholder for a drawing in a text. Names in a run cannot contain the NUL character.
 TOKEN, TOKENS = "\x00{}\x00", re.compile("\x00([0-9]+)\x00")
 
 
 def _begin() -> None:
-    """Ignore Ctrl-C, which the process that waits handles."""
+    """Ignore SIGINT in a worker; the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Workers:
-    """The worker processes, and the drawings that they make."""
+    """The worker processes and their pending drawings."""
 
     def __init__(self, pool: ProcessPoolExecutor | None) -> None:
         self._pool = pool
         self._parts: list[Future[str]] = []
 
     def begin(self, draw: Callable[..., Any], *args: object) -> Future[Any]:
-        """Begin a drawing."""
+        """Start drawing in a worker; returns a future of the result."""
         if self._pool:
             return self._pool.submit(draw, *args)
         done: Future[Any] = Future()
@@ -43,7 +43,8 @@ class Workers:
         return done
 
     def later(self, draw: Callable[..., str]) -> Callable[..., str]:
-        """The same function, but it returns a placeholder of its result at once; see filled()."""
+        """Return a function that starts `draw` in a worker and returns a placeholder, which
+        filled() replaces by the result."""
 
         def begin(*args: object) -> str:
             self._parts.append(self.begin(draw, *args))
@@ -52,13 +53,13 @@ class Workers:
         return begin
 
     def filled(self, text: str) -> str:
-        """A text with its placeholders replaced by the drawings."""
+        """Return a text with its placeholders replaced by the drawings."""
         return TOKENS.sub(lambda found: self._parts[int(found[1])].result(), text)
 
 
 @contextmanager
-def workers() -> Iterator[Workers]:
-    """One worker for each processor, at most MOST; none with a single processor."""
+def start_workers() -> Iterator[Workers]:
+    """Start a worker for each CPU, at most MOST; none on a single CPU."""
     count = min(MOST, len(os.sched_getaffinity(0)))
     if count == 1:
         yield Workers(None)
