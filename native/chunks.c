@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Implementation of bench_modules/chunks.h in user space: an anonymous mapping, with madvise() for
- * the size of its pages.
- */
+/* bench_modules/chunks.h in user space: an anonymous mapping; madvise() sets its page size. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,9 +51,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 
 	if (!all)
 		return -ENOMEM;
-	/*
-	 * Without transparent huge pages in the kernel, both calls fail, and all pages are small.
-	 */
+	/* Without transparent huge pages, both calls fail, and all pages are small. */
 	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	memset(all, 0, bytes);
 	at = (unsigned long)all;

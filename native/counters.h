@@ -12,9 +12,7 @@ struct native_counter {
 	u64 config;
 };
 
-/*
- * A reading of a counter: number of events, and the times in ns while it was enabled and running.
- */
+/* A reading of a counter: number of events, and the ns while it was enabled and running. */
 struct native_count {
 	u64 value, enabled, running;
 };
@@ -23,9 +21,8 @@ struct native_count {
 int native_counter_open(const struct native_counter *counter);
 
 /*
- * Return the number of events per loop iteration: the slope between two loop counts, as a mean
- * over all layouts; or NAN.  Set @share to the smallest share of a window's time in which the
- * counter ran.
+ * Return the events per loop iteration: the slope between two loop counts, as a mean over all
+ * layouts; or NAN.  Set @share to the smallest share of a window's time in which the counter ran.
  */
 double native_count_per_pass(int fd, const struct bench_variant *variant, const u32 *loops,
 			     double *share);

@@ -23,10 +23,7 @@
 
 #define PLACE		"packets-live"
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
-/*
- * Loop counts, so small that all windows of a variant end before the next tick of the coarse
- * clock.
- */
+/* Loop counts so small that all windows of a variant end before the coarse clock ticks again. */
 #define LOOPS		{ 2, 4, 8 }
 #define PROOF		64
 #define SECOND_NS	1000000000ULL
@@ -43,9 +40,7 @@ static struct {
 
 static u8 message[100];
 
-/*
- * Send a packet and receive the answer.  Exit on failure, which would invalidate the measurement.
- */
+/* Send a packet and receive the answer.  Exit on failure, which would invalidate the results. */
 static void exchange_packet(const void *packet, size_t size)
 {
 	u8 answer[256];

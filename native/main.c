@@ -98,10 +98,7 @@ static int pin_process(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/*
- * Report missing features of the machine.  Return false if it has no live patching, and so no
- * benchmark can run.
- */
+/* Report missing features.  Return false without live patching: then no benchmark can run. */
 static bool check_machine(void)
 {
 	if (!native_machine_has_invariant_tsc())
@@ -184,19 +181,13 @@ static bool has_group(u64 groups, const char *name)
 	return false;
 }
 
-/*
- * Measure the groups in a bit mask.  Skip a group that cannot be measured here, unless it is the
- * only one.
- */
+/* Measure the groups in a bit mask.  Skip any that cannot be measured unless it is the only one. */
 static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
 	int err = 0;
 
-	/*
-	 * Write env now, to fail early.  It is written again at the end, with the reasons for
-	 * missing rows.
-	 */
+	/* Write env now, to fail early, and again at the end, with the reasons for missing rows. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_begin(dir);

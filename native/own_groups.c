@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Groups of kmbench: the built-in benchmarks.  Replaces registered.c, which is for users'
- * programs.
- */
+/* Groups of kmbench: the built-in benchmarks.  Users' programs have registered.c instead. */
 #include "../bench_modules/groups.h"
 #include "registered.h"
 

@@ -39,10 +39,7 @@
 		for (reader = (chunk)->readers;				\
 		     reader < (chunk)->readers + ARRAY_SIZE((chunk)->readers); reader++)
 
-/*
- * A reader: period and nesting depth of a thread, on a cache line of its own, and a flag for a
- * reader in use.
- */
+/* A reader: period and nesting depth of a thread, on its own cache line, and a flag if in use. */
 struct reader {
 	unsigned long inside;
 	bool taken;
@@ -137,10 +134,7 @@ unsigned long *kmarkers_rcu_join(void)
 	return kmarkers_rcu_reader;
 }
 
-/*
- * Release the reader of an ending thread.  If the thread enters a section after this, it gets
- * another reader.
- */
+/* Release the reader of an ending thread, which gets another one if it enters a section later. */
 static void release_reader(void *reader)
 {
 	kmarkers_rcu_reader = NULL;
@@ -183,10 +177,7 @@ unsigned long native_rcu_begin_period(void)
 	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
 }
 
-/*
- * Return the oldest period with a reader in it, or ~0UL without readers.  Call order_readers()
- * first.
- */
+/* Return the oldest period with a reader in it, or ~0UL.  Call order_readers() first. */
 static unsigned long oldest_period(void)
 {
 	unsigned long inside, oldest = ~0UL;

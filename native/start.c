@@ -35,10 +35,7 @@ DECLARE_SECTION(imv);
 
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
-/*
- * Tables in the order of registration, as for modules: the states of markers are set before the
- * sites that depend on them are registered.
- */
+/* Tables in the order of registration, as for modules: markers get their states before sites. */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 
 static const struct {
@@ -65,7 +62,7 @@ static int join_chunks(struct kmarkers_span *span, unsigned int table)
 	return err;
 }
 
-static int register_table(unsigned int table)
+static int register_program_table(unsigned int table)
 {
 	struct kmarkers_span span, targets;
 	int err = join_chunks(&span, table);
@@ -81,10 +78,7 @@ static int register_table(unsigned int table)
 	return join_chunks(&targets, TARGETS) ?: sdt_add_table(NULL, &span, &targets);
 }
 
-/*
- * Register all tables.  A table that is refused does not affect the others.  Return the first
- * error.
- */
+/* Register all tables: one that is refused does not affect others.  Return the first error. */
 static int register_tables(void)
 {
 	static bool taken[TABLES];
@@ -94,7 +88,7 @@ static int register_tables(void)
 	for (table = 0; table < TABLES; table++) {
 		if (taken[table])
 			continue;
-		err = register_table(table);
+		err = register_program_table(table);
 		taken[table] = !err;
 		if (err)
 			native_report_failure(tables[table].refused, err);
@@ -117,9 +111,7 @@ static int start_once(void)
 	return err;
 }
 
-/*
- * The mutex prevents fork() meanwhile: a child has either the original text or a copy of its own.
- */
+/* The mutex delays fork(), so that a child has either the original text or its own copy. */
 int kmarkers_start(void)
 {
 	static struct mutex starting = __MUTEX_INITIALIZER(starting);

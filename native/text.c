@@ -92,10 +92,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	alias->base = map_writable((void *)first, alias->nr_pages * PAGE_BYTES);
 	if (!alias->base)
 		return -ENOMEM;
-	/*
-	 * If there are as many pokes as pages or more, populate all pages by one call, not by page
-	 * faults.
-	 */
+	/* With at least as many pokes as pages, populate all pages by one call, not by faults. */
 	if (alias->nr_pages <= nr)
 		madvise(alias->base, alias->nr_pages * PAGE_BYTES, MADV_POPULATE_READ);
 	for (i = 0; i < nr; i++)
@@ -246,9 +243,7 @@ int native_text_start(void)
 	return native_report_failure("cannot map shared memory over the text", err);
 }
 
-/*
- * Copy the text for the child now, while no batch runs: after the fork, the parent may begin one.
- */
+/* Copy the text for the child while no batch runs: after the fork, the parent may begin one. */
 void native_text_before_fork(void)
 {
 	text.copy = text.owner ? copy_text(NULL) : NULL;

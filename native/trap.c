@@ -28,10 +28,7 @@ static bool handle_registers(greg_t *gregs)
 #define LOAD(name, index)	regs.name = gregs[index];
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
-	/*
-	 * An RCU read-side section, since interrupts cannot be disabled: patcher_unregister()
-	 * waits for it.
-	 */
+	/* Interrupts cannot be disabled: patcher_unregister() waits for this section. */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
 	rcu_read_unlock();

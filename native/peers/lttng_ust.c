@@ -31,9 +31,8 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 static pid_t daemon_pid;
 
 /*
- * Start lttng-sessiond.  One daemon serves all processes; a second one exits at once, which does
- * no harm.  The daemon gets its own process group: otherwise a signal that interrupts the run at a
- * terminal would end the daemon, too, while the last blocks are still measured.
+ * Start lttng-sessiond.  One daemon serves all processes; a second one exits at once.  The daemon
+ * has its own process group, so that Ctrl-C does not end it while the last blocks are measured.
  */
 static void start_daemon(void)
 {
@@ -56,9 +55,7 @@ static void stop_daemon(void)
 	daemon_pid = 0;
 }
 
-/*
- * Run an lttng command.  @format has a %d for the process id, which is part of the session's name.
- */
+/* Run an lttng command.  The %d in @format becomes the process id, a part of the session name. */
 static bool run_lttng(const char *format)
 {
 	char command[128], line[256];
@@ -91,10 +88,7 @@ static void set_unpacked_paths(void)
 		setenv(settings[i].name, settings[i].value, 1);
 }
 
-/*
- * Return true if the tracepoint is enabled.  The daemon enables it through a thread of LTTng in
- * this process.
- */
+/* Return true if the tracepoint is enabled: a thread of LTTng in this process enables it. */
 static bool is_enabled(void)
 {
 	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);

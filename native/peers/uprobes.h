@@ -14,9 +14,8 @@
 #include <kmarkers/bench.h>
 
 /*
- * BENCH_OPS() with only four functions, and so four uprobes, each for a quarter of the layouts:
- * the cost of a uprobe depends little on its address, and the kernel takes a tenth of a second to
- * remove one.  The file env records the number of functions.
+ * BENCH_OPS() with only four uprobes, each for a quarter of the layouts: the cost depends little on
+ * the address, and the kernel takes a tenth of a second to remove one.  env records the number.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\

@@ -142,7 +142,7 @@ def test_a_resumed_run_keeps_what_was_chosen(
     assert machine.bench("--resume", run.name, "--blocks", "8") == 2
     assert "its amounts is" in capsys.readouterr().err
     assert machine.bench("--resume", run.name, "--benchmarks", "other") == 2
-    assert "its benchmarks is ['loop'], and what was asked" in capsys.readouterr().err
+    assert "its benchmarks is ['loop'], but ['other'] was requested" in capsys.readouterr().err
     assert machine.bench("--resume", run.name) == 0
     assert read_tiers(run) == ["native", "icount"] and "vm" not in machine.done
 

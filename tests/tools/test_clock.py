@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of clock_step(), which estimates the resolution of a clock from measured windows."""
+"""Tests of find_clock_step(), which estimates the resolution of a clock from measured windows."""
 
 from __future__ import annotations
 

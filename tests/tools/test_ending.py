@@ -209,7 +209,7 @@ def test_closed_pipe_keeps_the_exit_code_of_a_failure(
 def test_child_process_survives_a_closed_pipe() -> None:
     """A child process, such as a build, must not be killed by SIGPIPE."""
     program = (
-        "import subprocess, sys; from kmtools.base import streams; streams.prepare();"
+        "import subprocess, sys; from kmtools.base import streams; streams.prepare_streams();"
         "sys.stdin.readline(); print('x', flush=True); print('y', flush=True);"
         "sys.exit(subprocess.call(['sh', '-c', 'echo z && exit 7']))"
     )
@@ -243,7 +243,7 @@ def test_closed_stderr_descriptor_is_not_reused_by_files(tmp_path: Path) -> None
     """If file descriptor 2 were free, the next opened file would get it, and with it error
     messages."""
     program = (
-        "import os; from kmtools.base import streams; streams.prepare();"
+        "import os; from kmtools.base import streams; streams.prepare_streams();"
         "print(os.open(os.devnull, os.O_RDONLY))"
     )
     done = subprocess.run(

@@ -86,9 +86,9 @@ def find_wrong_settings(tmp_path: Path, settings: dict[str, object], loses: str 
     request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
     places = {where: str(path) for path, where in machine.write_guest_files(request, tmp_path)}
     text = (ROOT / "scripts" / "guest" / "init").read_text()
-    function = re.search(r"^unsettled\(\) \{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
+    function = re.search(r"^print_lost_settings\(\) \{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     assert function
-    look = f". /etc/settings\n{loses}\n{function[0]}\nunsettled || true\n"
+    look = f". /etc/settings\n{loses}\n{function[0]}\nprint_lost_settings || true\n"
     for where, path in places.items():
         look = look.replace(where, path)
     words = ["busybox", "sh", "-ec", look]
@@ -121,4 +121,5 @@ def test_changed_setting_is_reported(tmp_path: Path, loses: str) -> None:
 
 def test_init_runs_no_job_with_changed_settings() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
-    assert re.search(r"if lost=\$\(unsettled\); then\n.*not ok.*\n.*code=1\nelse\n\tsh /job ", text)
+    branch = r"if lost=\$\(print_lost_settings\); then\n.*not ok.*\n.*code=1\nelse\n\tsh /job "
+    assert re.search(branch, text)

@@ -51,8 +51,8 @@ def test_no_warning_without_lkrg(tmp_path: Path) -> None:
 
 
 REASONS = {
-    "sys/kernel/livepatch/fix_of_today/enabled": ("1", "patched live (fix_of_today)"),
-    "sys/module/kpatch_fix/refcnt": ("0", "kpatch changes text of this kernel"),
+    "sys/kernel/livepatch/fix_of_today/enabled": ("1", "livepatch is active (fix_of_today)"),
+    "sys/module/kpatch_fix/refcnt": ("0", "kpatch patches this kernel"),
     "proc/cpuinfo": ("flags : fpu ibt sse", "boot with ibt=off"),
 }
 NOISE = {

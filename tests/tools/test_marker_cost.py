@@ -96,7 +96,7 @@ def test_emulated_ticks_and_counts_give_no_answer() -> None:
         make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
     ]
     assert find_answers(ticks, []) == []
-    assert "no answer" in make_sentence([])
+    assert make_sentence([]).endswith("no tier has cycles of a real CPU.")
 
 
 def test_metal_tier_has_priority_over_native() -> None:
@@ -123,7 +123,7 @@ def test_poor_numbers_are_withheld_in_the_sentence() -> None:
 
 def test_run_without_marker_benchmarks_has_a_reason() -> None:
     found = find_answers([make_result("mine", "none", None), make_result("mine", "more", 3.0)], [])
-    assert "none of the benchmarks" in make_sentence(found)
+    assert "no benchmark that measures it was run" in make_sentence(found)
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -220,7 +220,7 @@ def list_shared_sources() -> Iterator[str]:
 
 
 def test_inline_functions_and_macros_are_parsed() -> None:
-    """functions() finds inline functions and macros in headers."""
+    """parse_definitions() finds inline functions and macros in headers."""
     assert {"kstrtou64", "ARRAY_SIZE"} <= parse_definitions("native/include/linux/kernel.h")
     assert "__marker_check_format" in parse_definitions("include/kmarkers/marker.h")
 

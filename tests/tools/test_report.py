@@ -290,8 +290,8 @@ def test_tables_of_some_benchmarks_are_shown(run: Path, capsys: pytest.CaptureFi
         assert main(["table", str(run), *words]) == 0
         return capsys.readouterr().out
 
-    assert "vm, kernel" not in said() and "--all, or by --tier" in said()
-    assert "vm, kernel" in said("--all") and "--all, or by" not in said("--all")
+    assert "vm, kernel" not in said() and "Use --all or --tier" in said()
+    assert "vm, kernel" in said("--all") and "Use --all or" not in said("--all")
     assert "vm, kernel" in said("cold-*") and "empty-loop:" not in said("cold-*")
     assert main(["table", str(run), "cold"]) == 2
     assert "no such benchmark; the run has cold-branch, " in capsys.readouterr().err

@@ -27,13 +27,13 @@ SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from kmtools.base.processes import interruptible, run
+from kmtools.base.processes import interruptible, run_program
 
 out = Path(sys.argv[1])
 beat = f"while sleep 0.1; do echo >>{out}/beats.$1; done"
 try:
     with interruptible():
-        run(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log")
+        run_program(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log")
 except KeyboardInterrupt as interrupt:
     sys.exit(128 + interrupt.args[0])
 """
@@ -191,7 +191,7 @@ LANES = """
 import sys, time
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from kmtools.base.processes import interruptible, run
+from kmtools.base.processes import interruptible, run_program
 from kmtools.runner import suite as suites
 from kmtools.runner.ask import Ask
 from kmtools.runner.suite import Suite
@@ -201,7 +201,7 @@ suites.LOGS = Path(sys.argv[1])
 beat = "echo $$ >{0}/pid.{1}; while sleep 0.1; do echo >>{0}/beats.{1}; done"
 
 def beats(number):
-    return lambda log: run(["sh", "-c", beat.format(sys.argv[1], number)], log)
+    return lambda log: run_program(["sh", "-c", beat.format(sys.argv[1], number)], log)
 
 try:
     with interruptible():

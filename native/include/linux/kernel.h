@@ -16,10 +16,7 @@
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
-/*
- * Parse a number as the kernel does.  strtoull() alone would accept leading space and another
- * sign.
- */
+/* Parse a number as the kernel does: strtoull() also accepts leading space and another sign. */
 static inline int kstrtou64(const char *text, unsigned int base, u64 *value)
 {
 	const char *digits = text + (*text == '+');

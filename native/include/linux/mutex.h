@@ -8,10 +8,9 @@ struct mutex {
 };
 
 /*
- * The gate serialises mutexes and fork().  A thread that holds any mutex is inside the gate.
- * There it must not wait for RCU readers, and it cannot be cancelled.  fork() waits until no
- * thread is inside, and closes the gate, so that no mutex is locked in the child.  The child
- * initialises the gate again, because the threads that wait at it exist only in the parent.
+ * A thread that holds any mutex is inside the gate, where it must not wait for RCU readers and
+ * cannot be cancelled.  fork() closes the gate when no thread is inside, so that no mutex is locked
+ * in the child, which initialises the gate again: threads that wait at it do not exist there.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);

@@ -8,10 +8,7 @@
 #include <stdbool.h>
 #include <linux/compiler.h>
 
-/*
- * Member of an object that is freed after a grace period: link in the queue of such objects,
- * address of the object, and the period before which all readers must have ended.
- */
+/* Member of an object to free: link in a queue, its address, and the period to wait for. */
 struct rcu_head {
 	struct rcu_head *next;
 	void *object;
@@ -47,10 +44,7 @@ extern unsigned long native_rcu_order;
 /* RCU is always watching in a program, so there is nothing to warn of. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
-/*
- * Enter a read-side section.  Signal handlers may do so at any point of this function, since they
- * restore the nesting depth.
- */
+/* Enter a section.  Signal handlers may do so at any point here: they restore the depth. */
 static __always_inline void rcu_read_lock(void)
 {
 	unsigned long *reader = kmarkers_rcu_reader, inside;
