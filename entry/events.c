@@ -6,7 +6,7 @@
  * A function with the action "event" is enabled only while its trace event is. An enabled event
  * holds a reference to this module, because hits run its code.
  *
- * kmarkers_markers creates the events. This module needs it only from the first command on that
+ * kmarkers_events creates the events. This module needs it only from the first command on that
  * requests an event.
  */
 #include <linux/errno.h>
@@ -31,7 +31,7 @@
 static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 
 /* The functions of kmarkers_markers; set once, by the first command that requests events. */
-static const struct marker_event_calls *calls;
+static const struct kmarkers_event_calls *calls;
 
 /*
  * True once this module is being unloaded: no more events are offered. Guarded by the registry's
@@ -45,33 +45,33 @@ static bool entry_table_is_live(const struct entry_table *table)
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool set_entry_events_ready(struct module *module, bool on)
+static bool set_entry_events_ready(struct module *module)
 {
 	struct entry_table *table;
-	bool news = false;
+	bool found = false;
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		if (table->sites.module != module || table->ready == on)
+		if (table->sites.module != module)
 			continue;
-		table->ready = on;
-		news = true;
+		table->ready = true;
+		found = true;
 	}
 	mutex_unlock(&entry_registry.lock);
-	return news;
+	return found;
 }
 
-static bool is_entry_event_wanted(const struct marker_event_offer *wanted, unsigned int kind)
+static bool is_entry_event_wanted(const struct kmarkers_event_offer *wanted, unsigned int kind)
 {
 	return !wanted || (!strcmp(wanted->system, SYSTEM) && !strcmp(wanted->name, names[kind]) &&
 			   (!wanted->format || !strcmp(wanted->format, FORMAT)));
 }
 
 static int offer_table_events(const struct entry_table *table,
-			      const struct marker_event_offer *wanted,
-			      marker_event_visitor *visit, void *data)
+			      const struct kmarkers_event_offer *wanted,
+			      kmarkers_event_visitor *visit, void *data)
 {
-	struct marker_event_offer offer = {
+	struct kmarkers_event_offer offer = {
 		.system = SYSTEM, .format = FORMAT,
 		.place = module_name(table->sites.module), .module = table->sites.module,
 	};
@@ -86,8 +86,8 @@ static int offer_table_events(const struct entry_table *table,
 	return err;
 }
 
-static int offer_all_events(struct module *module, const struct marker_event_offer *wanted,
-			    marker_event_visitor *visit, void *data)
+static int offer_all_events(struct module *module, const struct kmarkers_event_offer *wanted,
+			    kmarkers_event_visitor *visit, void *data)
 {
 	struct entry_table *table;
 	int err = 0;
@@ -105,18 +105,18 @@ static int offer_all_events(struct module *module, const struct marker_event_off
 	return err;
 }
 
-static int visit_events(struct module *module, marker_event_visitor *visit, void *data)
+static int visit_events(struct module *module, kmarkers_event_visitor *visit, void *data)
 {
 	return offer_all_events(module, NULL, visit, data);
 }
 
-static int find_event(const struct marker_event_offer *wanted, marker_event_visitor *visit,
+static int find_event(const struct kmarkers_event_offer *wanted, kmarkers_event_visitor *visit,
 		      void *data)
 {
 	return offer_all_events(NULL, wanted, visit, data);
 }
 
-static struct list_head *find_event_users(const struct marker_event_offer *event)
+static struct list_head *find_event_users(const struct kmarkers_event_offer *event)
 {
 	return &entry_registry.users[!strcmp(event->name, names[ENTRY_KINDS - 1])];
 }
@@ -134,7 +134,7 @@ static int add_entry_user(struct entry_user *user, struct list_head *users)
 	return err;
 }
 
-static int connect_event(const struct marker_event_offer *event, void *to)
+static int connect_event(const struct kmarkers_event_offer *event, void *to)
 {
 	struct entry_user *user;
 	int err = -ENOMEM;
@@ -155,7 +155,7 @@ static int connect_event(const struct marker_event_offer *event, void *to)
 }
 
 /* A function that a kprobe keeps enabled has no user afterwards, so its hits are dropped. */
-static int disconnect_event(const struct marker_event_offer *event, void *to)
+static int disconnect_event(const struct kmarkers_event_offer *event, void *to)
 {
 	struct list_head *users = find_event_users(event);
 	struct entry_user *user;
@@ -179,7 +179,7 @@ static int disconnect_event(const struct marker_event_offer *event, void *to)
 	return 0;
 }
 
-static struct marker_event_source source = {
+static struct kmarkers_event_source source = {
 	.ready = set_entry_events_ready,
 	.visit = visit_events,
 	.find = find_event,
@@ -191,25 +191,25 @@ static struct marker_event_source source = {
  * entry_events_register() - register the trace events of entries and exits
  *
  * Context: may sleep; one call at a time.
- * Return: 0; -ENODEV if kmarkers_markers is not loaded; -ENOENT if this kernel has no trace
- * events for modules; or an error of the update() of struct marker_event_calls.
+ * Return: 0; -ENODEV if kmarkers_events is not loaded; -ENOENT if this kernel has no trace
+ * events for modules; or an error of the update() of struct kmarkers_event_calls.
  */
 int entry_events_register(void)
 {
-	const struct marker_event_calls *found;
+	const struct kmarkers_event_calls *found;
 	int err;
 
 	if (calls)
 		return 0;
-	found = symbol_get(marker_event_calls);
+	found = kmarkers_events_get();
 	if (!found) {
-		pr_info("trace events of functions need kmarkers_markers: load it first\n");
+		pr_info("trace events of functions need kmarkers_events: load it first\n");
 		return -ENODEV;
 	}
 	entry_registry.write = found->write;
 	err = found->join(&source);
 	if (err) {
-		symbol_put(marker_event_calls);
+		kmarkers_events_put();
 		return err;
 	}
 	calls = found;
@@ -230,5 +230,5 @@ void entry_events_exit(void)
 	/* Withdraw the events that the loaded modules offered. */
 	calls->update(&source);
 	calls->leave(&source);
-	symbol_put(marker_event_calls);
+	kmarkers_events_put();
 }

@@ -14,8 +14,8 @@
 /**
  * struct control_command - a command for the markers of a name
  * @word: the command as written, such as "trace" or "-count"
- * @add: bit of the built-in probe to connect, or 0
- * @del: bits of the built-in probes to disconnect
+ * @add: bit of what to enable, CONTROL_TRACE or CONTROL_COUNT, or 0
+ * @del: bits of what to disable
  */
 struct control_command {
 	const char *word;

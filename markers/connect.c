@@ -298,7 +298,8 @@ int marker_connect_many(struct marker_link *links, unsigned int nr)
 
 /**
  * marker_disconnect_many() - disconnect probes of many names
- * @links: the links that were connected; probes that are not connected are skipped
+ * @links: the links that were connected; the error of each is set: 0, -ENOENT for a probe that is
+ *	not connected, or an error of patcher_apply() with the probe still connected
  * @nr: number of links
  *
  * The probes may run until marker_synchronize_unregister().
@@ -312,8 +313,7 @@ void marker_disconnect_many(struct marker_link *links, unsigned int nr)
 	mutex_lock(&marker_registry.lock);
 	find_link_entries(links, nr);
 	for (i = 0; i < nr; i++)
-		if (links[i].entry)
-			withdraw_link(&links[i]);
+		links[i].err = links[i].entry ? withdraw_link(&links[i]) : -ENOENT;
 	switch_off_unused(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)

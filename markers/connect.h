@@ -17,6 +17,7 @@ struct probe_array;
  * @entry: the entry of @name; this and the fields below are private to connect.c
  * @array: new array of probes to publish, if the name had no probes
  * @joined: true if the probe was added to a name that had probes
+ * @err: set by marker_disconnect_many(): 0, or the reason why the probe is still connected
  * @switches: true if the probe is the first of its name or was the last, so that the sites of the
  *	name must be switched
  */
@@ -28,6 +29,7 @@ struct marker_link {
 	struct marker_entry *entry;
 	struct probe_array *array;
 	bool joined;
+	int err;
 	bool switches;
 };
 

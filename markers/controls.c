@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Controls of names with markers, and the built-in probes that they connect. */
+/* Controls of names with markers: their trace events, and the probes that count. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/hashtable.h>
@@ -15,8 +15,7 @@
 
 #include "connect.h"
 #include "controls.h"
-#include "event_probe.h"
-#include "format.h"
+#include "events.h"
 #include "look.h"
 
 #define NAME_BITS	10
@@ -44,22 +43,11 @@ static struct marker_control *find_control(const char *name)
 	return NULL;
 }
 
-static int check_format(void *unused, const struct marker *marker)
-{
-	if (!marker_format_check(marker->format))
-		return 0;
-	pr_info("%s in %s(): format cannot be printed, not traced\n", marker->name,
-		marker->func);
-	return -EINVAL;
-}
-
-/* Prepare a built-in probe before it is connected: check formats, reset counters. */
-static int prepare_builtin(struct marker_control *control, unsigned int builtin)
+/* Reset the counters of the count probe before it is connected; allocate them the first time. */
+static int prepare_count(struct marker_control *control)
 {
 	int cpu;
 
-	if (builtin == CONTROL_TRACE)
-		return marker_visit(control->name, NULL, check_format, NULL);
 	if (!control->hits)
 		control->hits = alloc_percpu(unsigned long);
 	if (!control->hits)
@@ -77,81 +65,90 @@ static void probe_count(void *private, void *call_private, const char *fmt, va_l
 	this_cpu_inc(*control->hits);
 }
 
-static void fill_link(struct marker_link *link, struct marker_control *control,
-		      unsigned int builtin)
+static void fill_link(struct marker_link *link, struct marker_control *control)
 {
 	*link = (struct marker_link) {
-		.name = control->name,
-		.func = builtin == CONTROL_TRACE ? marker_event_probe : probe_count,
-		.private = control,
+		.name = control->name, .func = probe_count, .private = control,
 	};
 }
 
-/* Add a link for each built-in probe in @which.  Return the number of links. */
-static unsigned int add_links(struct marker_link *links, struct marker_control *control,
-			      unsigned int which)
-{
-	unsigned int bit, nr = 0;
-
-	for (bit = CONTROL_TRACE; bit <= CONTROL_COUNT; bit <<= 1)
-		if (which & bit)
-			fill_link(&links[nr++], control, bit);
-	return nr;
-}
-
-static int connect_builtin(struct marker_control **names, unsigned int nr,
-			   struct marker_link *links, unsigned int builtin)
+/* Connect the count probe to all of the names or, with an error, to none. */
+static int connect_counts(struct marker_control **names, unsigned int nr, struct marker_link *links)
 {
 	unsigned int i, count = 0;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++) {
-		if (names[i]->builtins & builtin)
+		if (names[i]->counts)
 			continue;
-		err = prepare_builtin(names[i], builtin);
-		fill_link(&links[count++], names[i], builtin);
+		err = prepare_count(names[i]);
+		fill_link(&links[count++], names[i]);
 	}
-	if (!err && builtin == CONTROL_TRACE)
-		err = marker_event_enable();
 	if (!err && count)
 		err = marker_connect_many(links, count);
 	for (i = 0; i < nr && !err; i++)
-		names[i]->builtins |= builtin;
+		names[i]->counts = true;
 	return err;
 }
 
-/* Disconnect built-in probes from a number of names.  On return none of these probes still runs. */
-static void disconnect_builtins(struct marker_control **names, unsigned int nr,
-				struct marker_link *links, unsigned int builtins)
+/* Disconnect the count probe from a number of names.  On return none of these probes still runs. */
+static void disconnect_counts(struct marker_control **names, unsigned int nr,
+			      struct marker_link *links)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < nr; i++)
-		count += add_links(&links[count], names[i], names[i]->builtins & builtins);
+		if (names[i]->counts)
+			fill_link(&links[count++], names[i]);
 	if (!count)
 		return;
 	marker_disconnect_many(links, count);
 	marker_synchronize_unregister();
 	for (i = 0; i < nr; i++)
-		names[i]->builtins &= ~builtins;
+		names[i]->counts = false;
+}
+
+static int switch_counts(struct marker_control **names, unsigned int nr, bool on)
+{
+	struct marker_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
+	int err = 0;
+
+	if (!links)
+		return -ENOMEM;
+	if (on)
+		err = connect_counts(names, nr, links);
+	else
+		disconnect_counts(names, nr, links);
+	kvfree(links);
+	return err;
+}
+
+static int switch_events(struct marker_control **names, unsigned int nr, bool on)
+{
+	const char **texts = kvcalloc(nr, sizeof(*texts), GFP_KERNEL);
+	unsigned int i;
+	int err;
+
+	if (!texts)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		texts[i] = names[i]->name;
+	err = marker_events_enable(texts, nr, on);
+	kvfree(texts);
+	return err;
 }
 
 /* Run a command for all of the names or, with an error, for none. */
 static int apply_to_controls(struct marker_control **names, unsigned int nr,
 			     const struct control_command *command)
 {
-	struct marker_link *links;
 	int err = 0;
 
 	lockdep_assert_held(&controls.lock);
-	links = kvcalloc(nr, 2 * sizeof(*links), GFP_KERNEL);
-	if (!links)
-		return -ENOMEM;
-	if (command->add)
-		err = connect_builtin(names, nr, links, command->add);
-	else
-		disconnect_builtins(names, nr, links, command->del);
-	kvfree(links);
+	if ((command->add | command->del) & CONTROL_TRACE)
+		err = switch_events(names, nr, command->add & CONTROL_TRACE);
+	if (!err && (command->add | command->del) & CONTROL_COUNT)
+		err = switch_counts(names, nr, command->add & CONTROL_COUNT);
 	return err;
 }
 
@@ -165,11 +162,6 @@ int marker_control_apply(struct marker_control *control, const struct control_co
 		err = apply_to_controls(&control, 1, command);
 	mutex_unlock(&controls.lock);
 	return err;
-}
-
-bool marker_control_is_connected(struct marker_control *control, unsigned int builtin)
-{
-	return READ_ONCE(control->builtins) & builtin;
 }
 
 static int apply_to_matching(const char *pattern, const struct control_command *command)
@@ -263,15 +255,17 @@ static void collect_gone(struct list_head *gone)
 static void disconnect_gone_names(struct list_head *gone)
 {
 	struct marker_control *control;
-	struct marker_link links[2];
-	unsigned int nr, sum = 0;
+	struct marker_link link;
+	bool any = false;
 
 	list_for_each_entry(control, gone, list) {
-		nr = add_links(links, control, control->builtins);
-		marker_disconnect_many(links, nr);
-		sum += nr;
+		if (!control->counts)
+			continue;
+		fill_link(&link, control);
+		marker_disconnect_many(&link, 1);
+		any = true;
 	}
-	if (sum)
+	if (any)
 		marker_synchronize_unregister();
 }
 

@@ -17,7 +17,7 @@ struct module;
  * @node: link in the hash table of names; unhashed once the name has no marker
  * @list: link in a list of controls that are being added or removed
  * @dir: the name's directory, used by files.c; NULL if the name cannot be a directory
- * @builtins: bits of the connected built-in probes, CONTROL_TRACE and CONTROL_COUNT
+ * @counts: true while the probe "count" is connected
  * @hits: per-CPU hit counters of the probe "count"; NULL until it is first connected
  * @name: the name
  *
@@ -27,13 +27,12 @@ struct marker_control {
 	struct hlist_node node;
 	struct list_head list;
 	struct dentry *dir;
-	unsigned int builtins;
+	bool counts;
 	unsigned long __percpu *hits;
 	char name[];
 };
 
 int marker_control_apply(struct marker_control *control, const struct control_command *command);
-bool marker_control_is_connected(struct marker_control *control, unsigned int builtin);
 int marker_controls_apply(const char *pattern, const struct control_command *command);
 int marker_controls_add(struct module *module, struct list_head *new);
 void marker_controls_remove(struct list_head *gone);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registry of event sources; in the kernel only. */
+/* Trace events of markers; in the kernel only. */
 #ifndef MARKERS_EVENTS_H
 #define MARKERS_EVENTS_H
 
-struct function_marker;
-struct module;
+#include <linux/types.h>
 
-int marker_events_init(void);
+struct function_marker;
+
+void marker_events_init(void);
 void marker_events_exit(void);
-void marker_events_module_live(struct module *module);
-void marker_events_module_going(struct module *module);
-void marker_events_module_gone(struct module *module);
+void marker_events_flush(void);
+int marker_events_enable(const char *const *names, unsigned int nr, bool on);
+bool marker_event_is_enabled(const char *name);
 void marker_events_attach(struct function_marker *function);
 int marker_events_detach(struct function_marker *function);
-void marker_events_flush(void);
 
 #endif /* MARKERS_EVENTS_H */

@@ -26,6 +26,7 @@
 #include "array.h"
 #include "command.h"
 #include "controls.h"
+#include "events.h"
 #include "files.h"
 #include "forward.h"
 #include "names.h"
@@ -117,7 +118,9 @@ static ssize_t enable_write(struct file *file, const char __user *buf, size_t co
 
 static int enable_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "%d\n", marker_control_is_connected(m->private, CONTROL_TRACE));
+	const struct marker_control *control = m->private;
+
+	seq_printf(m, "%d\n", marker_event_is_enabled(control->name));
 	return 0;
 }
 
@@ -150,7 +153,7 @@ DEFINE_SHOW_ATTRIBUTE(control_stats);
  */
 static bool can_be_directory(const char *name)
 {
-	static const char *const taken[] = { "list", "control", "stats" };
+	static const char *const taken[] = { "list", "control" };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(taken); i++)

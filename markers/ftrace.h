@@ -25,7 +25,7 @@
  * @function: the function's name in kallsyms
  * @module: the module that contains the function, or "kernel"
  * @owner: that module; for a function of the kernel, kmarkers_markers
- * @ready: true while the marker may be a trace event; guarded by event_mutex
+ * @ready: true while the marker may be a trace event
  */
 struct function_marker {
 	struct list_head node;
@@ -51,7 +51,7 @@ static inline struct module *marker_ftrace_owner(const struct marker *marker)
 	if (marker->flavour != MARKER_FUNCTION)
 		return NULL;
 	function = container_of(marker, struct function_marker, marker);
-	return function->ready ? function->owner : NULL;
+	return READ_ONCE(function->ready) ? function->owner : NULL;
 }
 #else
 static inline int marker_ftrace_switch(struct marker *marker, bool on)

@@ -12,7 +12,6 @@
 #include <kmarkers/words.h>
 
 #include "control_file.h"
-#include "event_probe.h"
 #include "events.h"
 #include "files.h"
 #include "functions.h"
@@ -121,17 +120,10 @@ static void drop_marker_module(struct module *module)
 
 static void drop_going_module(struct module *module)
 {
-	/*
-	 * Hold a reference to this module: marker_functions_drop() may put the last one before
-	 * marker_events_module_going() gets one for an orphaned event.
-	 */
-	__module_get(THIS_MODULE);
 	marker_functions_drop(module);
 	marker_raw_flush();
 	marker_tables_disconnect(is_probe_in_module, module);
 	drop_marker_module(module);
-	marker_events_module_going(module);
-	module_put(THIS_MODULE);
 }
 
 /*
@@ -156,7 +148,10 @@ static int handle_marker_module(struct notifier_block *nb, unsigned long event, 
 	return notifier_from_errno(err);
 }
 
-/* Runs before the notifier of immediate values, which writes the states of markers into sites. */
+/*
+ * Runs before the notifier of immediate values, which writes the states of markers into sites; and,
+ * as <kmarkers/event.h> requires, before that of kmarkers_events.
+ */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_marker_module,
 	.priority = 4,
@@ -168,7 +163,7 @@ static struct notifier_block module_notifier = {
  * does not run yet, and after the kernel's notifiers of priority 1 and 0: before these, enabling a
  * static key of the module would not patch its jumps, and disabling the key would then crash the
  * kernel.
- * Trace events are added in MODULE_STATE_LIVE, when the module's init can no longer fail.
+ * In MODULE_STATE_LIVE markers become ready to be trace events: the module's init can no longer fail.
  */
 static int handle_module_late(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -177,9 +172,7 @@ static int handle_module_late(struct notifier_block *nb, unsigned long event, vo
 	if (event == MODULE_STATE_COMING)
 		err = marker_tracepoints_connect(data);
 	else if (event == MODULE_STATE_LIVE)
-		marker_events_module_live(data);
-	else if (event == MODULE_STATE_GOING)
-		marker_events_module_gone(data);
+		marker_tables_set_ready(data);
 	return notifier_from_errno(err);
 }
 
@@ -200,43 +193,25 @@ static int register_notifiers(void)
 	return err;
 }
 
-/* Print the debugfs file markers/stats. */
-static int nested_show(struct seq_file *m, void *unused)
-{
-	seq_printf(m, "nested %lu\n", marker_event_nested());
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(nested);
-
 static int __init markers_init(void)
 {
 	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
 
 	if (err)
 		return err;
-	err = marker_event_init();
-	if (err)
-		return err;
-	err = marker_events_init();
-	if (err)
-		goto err_event;
+	marker_events_init();
 	dir = debugfs_create_dir("markers", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
-	debugfs_create_file("stats", 0400, dir, NULL, &nested_fops);
 	marker_files_init(dir);
 	marker_control_file_init(dir);
 	err = register_notifiers();
-	if (err)
-		goto err_files;
+	if (err) {
+		marker_control_file_exit();
+		debugfs_remove_recursive(dir);
+		marker_events_exit();
+		return err;
+	}
 	return 0;
-
-err_files:
-	marker_control_file_exit();
-	debugfs_remove_recursive(dir);
-	marker_events_exit();
-err_event:
-	marker_event_exit();
-	return err;
 }
 
 /*
@@ -252,7 +227,6 @@ static void __exit markers_exit(void)
 	marker_raw_flush();
 	marker_events_exit();
 	marker_names_free();
-	marker_event_exit();
 }
 
 module_init(markers_init);

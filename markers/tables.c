@@ -220,22 +220,63 @@ void marker_tables_drop_records(const s32 *records)
  * @module: the module, whose init has succeeded
  *
  * Context: may sleep.
- * Return: true if the module has markers that were not ready before.
+ * Return: true if the module has markers.
  */
 bool marker_tables_set_ready(struct module *module)
 {
 	struct marker_table *table;
-	bool news = false;
+	bool found = false;
 
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node) {
-		if (table->module != module || table->ready)
+		if (table->module != module)
 			continue;
 		table->ready = true;
-		news = true;
+		found = true;
 	}
 	mutex_unlock(&marker_registry.lock);
-	return news;
+	return found;
+}
+
+/* The module of a marker that is ready to be an event; else NULL. */
+static struct module *ready_owner(const struct marker_table *table, const struct marker *marker)
+{
+	if (!table->module)
+		return marker_ftrace_owner(marker);
+	return table->ready ? table->module : NULL;
+}
+
+/**
+ * marker_ready_visit() - call a function for the markers that are ready to be events
+ * @module: the module of the markers; NULL for any, and for markers attached to functions
+ * @visit: called for each marker, with the module that is to be the owner of its event; a return
+ *	value other than 0 ends the walk
+ * @data: passed to it
+ *
+ * Context: may sleep; @visit must not call the registry.
+ * Return: 0, or the value other than 0 that @visit returned.
+ */
+int marker_ready_visit(struct module *module, marker_ready_visitor *visit, void *data)
+{
+	struct marker_table *table;
+	struct module *owner;
+	unsigned int i;
+	int err = 0;
+
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node) {
+		if (module && table->module != module)
+			continue;
+		for (i = 0; i < table->nr && !err; i++) {
+			const struct marker *marker = record_marker(&table->records[i]);
+
+			owner = ready_owner(table, marker);
+			if (owner)
+				err = visit(data, marker, owner);
+		}
+	}
+	mutex_unlock(&marker_registry.lock);
+	return err;
 }
 
 static const struct marker *find_in_table(const struct marker_table *table, const char *name,
@@ -252,14 +293,6 @@ static const struct marker *find_in_table(const struct marker_table *table, cons
 	return NULL;
 }
 
-/* Return the module that is to own a marker's trace event; NULL if the marker is not ready. */
-static struct module *event_owner(const struct marker_table *table, const struct marker *marker)
-{
-	if (!table->module)
-		return marker_ftrace_owner(marker);
-	return table->ready ? table->module : NULL;
-}
-
 static const struct marker *find_ready_marker(const char *name, const char *format,
 					      struct module **module)
 {
@@ -271,7 +304,7 @@ static const struct marker *find_ready_marker(const char *name, const char *form
 		return NULL;
 	list_for_each_entry(table, &marker_registry.tables, node) {
 		marker = find_in_table(table, name, format);
-		*module = marker ? event_owner(table, marker) : NULL;
+		*module = marker ? ready_owner(table, marker) : NULL;
 		if (*module)
 			return marker;
 	}

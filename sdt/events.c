@@ -6,7 +6,7 @@
  * probe's definition names a function.  While the event is enabled, all sites are armed whose
  * probe has this provider, event name and fields, including sites of modules loaded later.
  *
- * kmarkers_markers creates the events.  This module needs it only from the first command on that
+ * kmarkers_events creates the events.  This module needs it only from the first command on that
  * requests an event.
  */
 #include <linux/errno.h>
@@ -57,7 +57,7 @@ static struct {
 } current_request;
 
 /* The functions of kmarkers_markers; set once, by the first command that requests an event. */
-static const struct marker_event_calls *calls;
+static const struct kmarkers_event_calls *calls;
 
 /* True if any request matches the site. */
 static bool is_requested(const struct sdt_table *table, unsigned int i)
@@ -76,20 +76,20 @@ static bool sdt_table_is_live(const struct sdt_table *table)
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool set_sdt_events_ready(struct module *module, bool on)
+static bool set_sdt_events_ready(struct module *module)
 {
 	struct sdt_table *table;
-	bool news = false;
+	bool found = false;
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node) {
-		if (table->sites.module != module || table->ready == on)
+		if (table->sites.module != module)
 			continue;
-		table->ready = on;
-		news = true;
+		table->ready = true;
+		found = true;
 	}
 	mutex_unlock(&sdt_registry.lock);
-	return news;
+	return found;
 }
 
 /* True if the current command requests this site's probe. */
@@ -101,11 +101,11 @@ static bool is_newly_requested(const struct sdt_table *table, unsigned int i)
 }
 
 static int offer_site(const struct sdt_table *table, const struct patcher_site *site,
-		      bool is_new, marker_event_visitor *visit, void *data)
+		      bool is_new, kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
 	char system[SYSTEM_BYTES], format[SDT_FORMAT], name[SDT_MAX_EVENT], place[SDT_MAX_NAME];
-	struct marker_event_offer offer = {
+	struct kmarkers_event_offer offer = {
 		.system = system, .name = name, .format = format, .place = place,
 		.module = table->sites.module, .made = is_new ? &current_request.made : NULL,
 	};
@@ -119,7 +119,7 @@ static int offer_site(const struct sdt_table *table, const struct patcher_site *
 
 /* True if the site's probe has the name and format of an event; a NULL format matches any. */
 static bool is_site_of_event(const struct patcher_site *site,
-			     const struct marker_event_offer *event)
+			     const struct kmarkers_event_offer *event)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
 	char format[SDT_FORMAT], name[SDT_MAX_EVENT];
@@ -134,8 +134,8 @@ static bool is_site_of_event(const struct patcher_site *site,
 	return !strcmp(format, event->format);
 }
 
-static int visit_table_probes(const struct sdt_table *table, const struct marker_event_offer *only,
-			      marker_event_visitor *visit, void *data)
+static int visit_table_probes(const struct sdt_table *table, const struct kmarkers_event_offer *only,
+			      kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *offered = NULL;
 	unsigned int i;
@@ -157,8 +157,8 @@ static int visit_table_probes(const struct sdt_table *table, const struct marker
 	return err;
 }
 
-static int visit_sdt_tables(struct module *module, const struct marker_event_offer *only,
-			    marker_event_visitor *visit, void *data)
+static int visit_sdt_tables(struct module *module, const struct kmarkers_event_offer *only,
+			    kmarkers_event_visitor *visit, void *data)
 {
 	struct sdt_table *table;
 	int err = 0;
@@ -175,12 +175,12 @@ static int visit_sdt_tables(struct module *module, const struct marker_event_off
 	return err;
 }
 
-static int visit_probes(struct module *module, marker_event_visitor *visit, void *data)
+static int visit_probes(struct module *module, kmarkers_event_visitor *visit, void *data)
 {
 	return visit_sdt_tables(module, NULL, visit, data);
 }
 
-static int find_probe(const struct marker_event_offer *wanted, marker_event_visitor *visit,
+static int find_probe(const struct kmarkers_event_offer *wanted, kmarkers_event_visitor *visit,
 		      void *data)
 {
 	return visit_sdt_tables(NULL, wanted, visit, data);
@@ -199,13 +199,13 @@ static void write_event_record(void *user, const struct sdt_hit *hit)
 	calls->write(user, args);
 }
 
-static void make_provider_pattern(char *text, const struct marker_event_offer *event)
+static void make_provider_pattern(char *text, const struct kmarkers_event_offer *event)
 {
 	snprintf(text, SDT_MAX_PATTERN, "%s:::", event->system + strlen(SYSTEM));
 }
 
 /* Attach the handler to all sites whose probe has this event. */
-static int connect_sdt_event(const struct marker_event_offer *event, void *user)
+static int connect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
@@ -214,7 +214,7 @@ static int connect_sdt_event(const struct marker_event_offer *event, void *user)
 }
 
 /* Always succeeds: once detached, the handler is not called, even if disabling a site failed. */
-static int disconnect_sdt_event(const struct marker_event_offer *event, void *user)
+static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
@@ -223,7 +223,7 @@ static int disconnect_sdt_event(const struct marker_event_offer *event, void *us
 	return 0;
 }
 
-static struct marker_event_source source = {
+static struct kmarkers_event_source source = {
 	.ready = set_sdt_events_ready,
 	.visit = visit_probes,
 	.find = find_probe,
@@ -233,19 +233,19 @@ static struct marker_event_source source = {
 
 static int get_event_calls(void)
 {
-	const struct marker_event_calls *found;
+	const struct kmarkers_event_calls *found;
 	int err;
 
 	if (calls)
 		return 0;
-	found = symbol_get(marker_event_calls);
+	found = kmarkers_events_get();
 	if (!found) {
-		pr_info("trace events of SDT probes need kmarkers_markers: load it first\n");
+		pr_info("trace events of SDT probes need kmarkers_events: load it first\n");
 		return -ENODEV;
 	}
 	err = found->join(&source);
 	if (err)
-		symbol_put(marker_event_calls);
+		kmarkers_events_put();
 	else
 		calls = found;
 	return err;
@@ -352,7 +352,7 @@ int sdt_events_show(struct seq_file *m)
  * Return: 0; -EINVAL if @pattern is not valid; -EOPNOTSUPP if no matching probe can be an event,
  * with the reason in the log; -EBUSY if @pattern was requested already, or if an event to be
  * removed is enabled or has references; -ENOENT if @pattern to be removed was not requested, or if
- * this kernel has no trace events for modules; -ENODEV if kmarkers_markers is not loaded; -ENOMEM.
+ * this kernel has no trace events for modules; -ENODEV if kmarkers_events is not loaded; -ENOMEM.
  * With an error nothing is changed.
  */
 int sdt_switch_event(const char *pattern, bool on)
@@ -372,5 +372,5 @@ void sdt_events_exit(void)
 	if (!calls)
 		return;
 	calls->leave(&source);
-	symbol_put(marker_event_calls);
+	kmarkers_events_put();
 }

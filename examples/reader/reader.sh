@@ -17,21 +17,17 @@ marker=/sys/kernel/debug/kmarkers/markers/$1
 	exit 1
 }
 instance=/sys/kernel/tracing/instances/reader.$$
-event=$instance/events/kmarkers/marker
+event=$instance/events/kmarkers/$1
 
 clean_up() {
-	[ "$before" = 1 ] || echo -trace >"$marker/probe"
 	echo 0 >"$event/enable"
 	rmdir "$instance"
 }
 
-before=$(cat "$marker/enable")
 mkdir "$instance"
 trap clean_up EXIT
 trap 'exit 130' INT TERM
-echo "name == \"$1\"" >"$event/filter"
 echo 1 >"$event/enable"
-echo trace >"$marker/probe"
-awk -v count="${2:-0}" '
-	sub(/.*: marker: /, "") { print; fflush(); if (++seen == count) exit }
+awk -v name="$1: " -v count="${2:-0}" '
+	at = index($0, ": " name) { print substr($0, at + 2); fflush(); if (++seen == count) exit }
 ' "$instance/trace_pipe"

@@ -12,7 +12,7 @@ results=${RESULTS-/results}
 bench=/sys/kernel/debug/kmarkers/bench
 control=/sys/module/kmarkers_bench/parameters/control
 
-for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt \
+for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt \
 	kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
@@ -140,4 +140,5 @@ for module in $owned; do
 	said=$(rmmod "$module" 2>&1) || refuse_to_measure "$module does not unload: $said"
 done
 rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_sdt &&
-	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_patcher
+	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_events &&
+	rmmod kmarkers_patcher

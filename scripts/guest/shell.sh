@@ -3,7 +3,7 @@
 # Job for a test kernel: loads the modules except the benchmarks, then the modules in OWN, and runs
 # a shell on the terminal ttyS3. SIZE is its number of rows and of columns.
 
-for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
+for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
 	insmod "/modules/$module.ko" || exit 1
 done
 # Enlarge the ring buffer of ftrace, which initially holds only a few dozen events of each CPU.

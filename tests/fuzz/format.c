@@ -2,7 +2,7 @@
 /* Fuzz target: the check and the printing of formats of markers, with any format and arguments. */
 #include <stdarg.h>
 
-#include "../../markers/format.h"
+#include "../../events/format.h"
 #include "fuzz.h"
 
 #define MAX_FORMAT	128
@@ -16,7 +16,7 @@ static unsigned int print_args(char *text, unsigned int size, const char *format
 	unsigned int length;
 
 	va_start(call.args, format);
-	length = marker_format_print(text, size, format, &call.args);
+	length = kmarkers_format_print(text, size, format, &call.args);
 	va_end(call.args);
 	return length;
 }
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < MAX_FORMAT && input.left; i++)
 		format[i] = take(&input, 1);
 	format[i] = '\0';
-	marker_format_check(format);
+	kmarkers_format_check(format);
 	memset(text, GUARD, sizeof(text));
 	/* Pass as many arguments as a format can use: numbers, whatever types the format has. */
 #define FOUR	args[0], args[1], args[2], args[3]

@@ -2,7 +2,7 @@
 /*
  * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to kmarkers_test_events/hit
  * in debugfs hits the markers of this name.  Some are hit in interrupts, in handlers of kprobes,
- * and while the trace probe of another marker runs.
+ * and while the hit of another marker is recorded.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -153,18 +153,18 @@ static int add_breakpoint(void)
 }
 
 /*
- * Hit a marker when the trace probe of ev_outer calls marker_format_print().  This kprobe uses
- * ftrace, so its handler runs in the context of the caller.
+ * Hit a marker when a hit of ev_outer calls kmarkers_layout_measure(), before it reserves its record.
+ * This kprobe uses ftrace, so its handler runs in the context of the caller.
  */
-static int on_format_print(struct kprobe *probe, struct pt_regs *regs)
+static int on_measure(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nested, "nested %d", 1);
 	return 0;
 }
 
 static struct kprobe inside = {
-	.symbol_name = "marker_format_print",
-	.pre_handler = on_format_print,
+	.symbol_name = "kmarkers_layout_measure",
+	.pre_handler = on_measure,
 };
 
 static void hit_nested(void)

@@ -10,7 +10,7 @@
 
 #include <linux/kernel.h>
 
-#include "../../markers/format.h"
+#include "../../events/format.h"
 #include "format.h"
 
 #define GUARD	0x5a
@@ -25,7 +25,7 @@ static unsigned int print_into(char *to, unsigned int size, const char *format, 
 	unsigned int length;
 
 	va_start(call.args, format);
-	length = marker_format_print(to, size, format, &call.args);
+	length = kmarkers_format_print(to, size, format, &call.args);
 	va_end(call.args);
 	return length;
 }
@@ -36,7 +36,7 @@ do {										\
 	snprintf(wanted, sizeof(wanted), format, ## args);			\
 	EXPECT(print_into(text, sizeof(text), format, ## args) == strlen(wanted)); \
 	EXPECT(!strcmp(text, wanted));						\
-	EXPECT(!marker_format_check(format));						\
+	EXPECT(!kmarkers_format_check(format));						\
 } while (0)
 
 static const char *check_numbers(void)
@@ -94,12 +94,12 @@ static const char *check_refused_formats(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT(marker_format_check(bad[i]) == -EINVAL);
+		EXPECT(kmarkers_format_check(bad[i]) == -EINVAL);
 	/* Printing such a format ends at the refused conversion. */
 	EXPECT(print_into(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
 	EXPECT(!strcmp(text, "1 "));
 	EXPECT(print_into(text, sizeof(text), "%") == 0);
-	EXPECT(!marker_format_check("%pISpfsc %pV"));
+	EXPECT(!kmarkers_format_check("%pISpfsc %pV"));
 	return NULL;
 }
 

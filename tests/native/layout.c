@@ -9,8 +9,8 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 
-#include "../../markers/format.h"
-#include "../../markers/layout.h"
+#include "../../events/format.h"
+#include "../../events/layout.h"
 #include "layout.h"
 
 #define HEAD	8
@@ -23,7 +23,7 @@ static u16 lengths[MARKER_MAX_ARGS];
 /* Return the fields of a format as text: "name type offset bytes signed, ...". */
 static const char *describe_fields(const char *format)
 {
-	struct record_layout *layout = marker_layout_make(format, HEAD);
+	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	unsigned int i, at = 0;
 
 	text[0] = '\0';
@@ -38,7 +38,7 @@ static const char *describe_fields(const char *format)
 			       field->name, field->type, field->offset, field->bytes,
 			       field->is_signed);
 	}
-	marker_layout_free(layout);
+	kmarkers_layout_free(layout);
 	return text;
 }
 
@@ -114,11 +114,11 @@ static const char *check_refused_formats(void)
 
 static bool prints(const char *format, const char *wanted)
 {
-	struct record_layout *layout = marker_layout_make(format, HEAD);
+	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	bool same = !IS_ERR(layout) && !strcmp(layout->print_fmt, wanted);
 
 	if (!IS_ERR(layout))
-		marker_layout_free(layout);
+		kmarkers_layout_free(layout);
 	return same;
 }
 
@@ -215,7 +215,7 @@ static int count_given(const char *at)
 /* Return true if the print fmt takes as many arguments as it has. */
 static bool takes_all_arguments(const char *format)
 {
-	struct record_layout *layout = marker_layout_make(format, HEAD);
+	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	const char *end;
 	bool same;
 
@@ -225,7 +225,7 @@ static bool takes_all_arguments(const char *format)
 	same = end && count_taken(layout->print_fmt + 1, end) == count_given(end + 1);
 	if (!same)
 		printf("# %s: %s\n", format, layout->print_fmt);
-	marker_layout_free(layout);
+	kmarkers_layout_free(layout);
 	return same;
 }
 
@@ -271,7 +271,7 @@ static const char *check_all_combinations(void)
  */
 static const char *print_record(const char *format, ...)
 {
-	struct record_layout *layout = marker_layout_make(format, HEAD);
+	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	unsigned long slots[MARKER_MAX_ARGS];
 	unsigned int i, bytes;
 	va_list args;
@@ -283,14 +283,14 @@ static const char *print_record(const char *format, ...)
 		slots[i] = va_arg(args, unsigned long);
 	va_end(args);
 	memset(record, GUARD, sizeof(record));
-	bytes = marker_layout_measure(layout, slots, lengths);
-	marker_layout_fill(layout, record, slots, lengths);
+	bytes = kmarkers_layout_measure(layout, slots, lengths);
+	kmarkers_layout_fill(layout, record, slots, lengths);
 	memset(slots, 0, sizeof(slots));
-	if (marker_layout_read(layout, record, bytes, slots))
-		marker_format_print_slots(text, sizeof(text), format, slots);
+	if (kmarkers_layout_read(layout, record, bytes, slots))
+		kmarkers_format_print_slots(text, sizeof(text), format, slots);
 	else
 		bytes = LAYOUT_RECORD + 1;
-	marker_layout_free(layout);
+	kmarkers_layout_free(layout);
 	for (i = 0; i < sizeof(record); i++)
 		if ((i < HEAD || i >= bytes) && record[i] != GUARD)
 			return NULL;
@@ -371,64 +371,64 @@ static const char *check_long_strings(void)
 /* Check that a precision limits the bytes of a string in the record. */
 static const char *check_precisions(void)
 {
-	struct record_layout *layout = marker_layout_make("%.2s %.*s", HEAD);
+	struct record_layout *layout = kmarkers_layout_make("%.2s %.*s", HEAD);
 	unsigned long slots[] = { (unsigned long)"abcd", 3, (unsigned long)"abcd" };
 
 	EXPECT(!IS_ERR(layout) && layout->nr == 3);
-	EXPECT(marker_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 4);
+	EXPECT(kmarkers_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 4);
 	EXPECT(lengths[0] == 3 && lengths[2] == 4);
 	slots[1] = -1;
-	EXPECT(marker_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 5);
-	marker_layout_free(layout);
+	EXPECT(kmarkers_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 5);
+	kmarkers_layout_free(layout);
 	return NULL;
 }
 
 /* Check a string that becomes longer, shorter or unreadable between measuring and copying. */
 static const char *check_changing_string(void)
 {
-	struct record_layout *layout = marker_layout_make("%s", HEAD);
+	struct record_layout *layout = kmarkers_layout_make("%s", HEAD);
 	char string[] = "four";
 	unsigned long slots[] = { (unsigned long)string };
 	unsigned int bytes;
 
 	EXPECT(!IS_ERR(layout));
 	memset(record, GUARD, sizeof(record));
-	bytes = marker_layout_measure(layout, slots, lengths);
+	bytes = kmarkers_layout_measure(layout, slots, lengths);
 	EXPECT(bytes == HEAD + 4 + 5);
 	memset(string, 'l', sizeof(string));
-	marker_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_fill(layout, record, slots, lengths);
 	EXPECT(!strcmp((char *)record + HEAD + 4, "llll") && record[bytes] == GUARD);
 	strcpy(string, "s");
-	marker_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_fill(layout, record, slots, lengths);
 	EXPECT(!memcmp(record + HEAD + 4, "s\0\0\0", 5) && record[bytes] == GUARD);
 	slots[0] = 0x10;
-	marker_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_fill(layout, record, slots, lengths);
 	EXPECT(!strcmp((char *)record + HEAD + 4, "(fau") && record[bytes] == GUARD);
-	marker_layout_free(layout);
+	kmarkers_layout_free(layout);
 	return NULL;
 }
 
 /* Check that a record is refused that is too short, or whose string is not inside the record. */
 static const char *check_refused_records(void)
 {
-	struct record_layout *layout = marker_layout_make("%s", HEAD);
+	struct record_layout *layout = kmarkers_layout_make("%s", HEAD);
 	unsigned long slots[] = { (unsigned long)"four" };
 	u32 *word = (u32 *)(record + HEAD);
 	unsigned int bytes;
 
 	EXPECT(!IS_ERR(layout));
-	bytes = marker_layout_measure(layout, slots, lengths);
-	marker_layout_fill(layout, record, slots, lengths);
-	EXPECT(marker_layout_read(layout, record, bytes, slots));
-	EXPECT(!marker_layout_read(layout, record, bytes - 1, slots));
-	EXPECT(!marker_layout_read(layout, record, HEAD + 3, slots));
+	bytes = kmarkers_layout_measure(layout, slots, lengths);
+	kmarkers_layout_fill(layout, record, slots, lengths);
+	EXPECT(kmarkers_layout_read(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read(layout, record, bytes - 1, slots));
+	EXPECT(!kmarkers_layout_read(layout, record, HEAD + 3, slots));
 	*word -= 1 << 16;
-	EXPECT(!marker_layout_read(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read(layout, record, bytes, slots));
 	*word = HEAD;
-	EXPECT(!marker_layout_read(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read(layout, record, bytes, slots));
 	*word = 0xffffffff;
-	EXPECT(!marker_layout_read(layout, record, bytes, slots));
-	marker_layout_free(layout);
+	EXPECT(!kmarkers_layout_read(layout, record, bytes, slots));
+	kmarkers_layout_free(layout);
 	return NULL;
 }
 

@@ -11,7 +11,7 @@ import pytest
 from kmtools.runner import registry
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules")
+MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
 PUBLIC = ROOT / "include" / "kmarkers"
 
 # Suffixes of files without comments, or generated from data.

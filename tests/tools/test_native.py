@@ -13,7 +13,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.suites import native
 
-SHARED_DIRS = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules")
+SHARED_DIRS = ("base", "patcher", "events", "immediate", "markers", "sdt", "bench_modules")
 
 # The maximum number of lines of each file in native/. A new file must be added here.
 BUDGETS = {
@@ -88,14 +88,15 @@ NOT_SHARED = {
     "markers/main.c",
     "markers/control_file.c",
     "markers/controls.c",
-    "markers/event_probe.c",
-    "markers/event_registers.c",
-    "markers/event_write.c",
-    "markers/event_users.c",
-    "markers/event_call.c",
-    "markers/event_names.c",
-    "markers/event_orphans.c",
-    "markers/event_markers.c",
+    "events/call.c",
+    "events/enable.c",
+    "events/main.c",
+    "events/names.c",
+    "events/orphans.c",
+    "events/registers.c",
+    "events/sources.c",
+    "events/users.c",
+    "events/write.c",
     "markers/events.c",
     "markers/files.c",
     "markers/ftrace.c",

@@ -24,7 +24,7 @@ from kmtools.suites import target
 from test_ansible import Fleet, server  # noqa: F401  a fixture
 
 WAIT_SECONDS = 300.0
-LOAD = "patcher immediate markers sdt bench_sites bench"
+LOAD = "patcher events immediate markers sdt bench_sites bench"
 
 
 @dataclass

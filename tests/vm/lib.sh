@@ -11,7 +11,7 @@ debugfs=/sys/kernel/debug/kmarkers
 tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
-core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
+core="kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
 # kmarkers_bench has thousands of sites, each of which is a line in the lists. On a slow emulator,
 # where reading long lists takes minutes, the host sets KMARKERS_BENCH=0 to leave it out.
 [ "${KMARKERS_BENCH:-1}" = 0 ] || core="$core kmarkers_bench"
@@ -222,7 +222,7 @@ load_core() {
 }
 
 unload_core() {
-	for module in kmarkers_bench kmarkers_entry kmarkers_sdt kmarkers_markers kmarkers_immediate kmarkers_patcher; do
+	for module in kmarkers_bench kmarkers_entry kmarkers_sdt kmarkers_markers kmarkers_immediate kmarkers_events kmarkers_patcher; do
 		case " $core " in
 		*" $module "*) rmmod "$module" || return 1 ;;
 		esac

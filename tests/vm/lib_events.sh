@@ -18,7 +18,7 @@ clear_trace() {
 
 # traced: print the text of each record of the trace event, one line each
 traced() {
-	sed -n 's/.*: marker: //p' "$tracing"/trace
+	sed -n 's/^.* [0-9]*\.[0-9]*: //p' "$tracing"/trace
 }
 
 # trace_on NAME: connect the built-in probe "trace" to a marker

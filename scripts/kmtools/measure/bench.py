@@ -328,7 +328,7 @@ def gather_modules(target: Path) -> Path:
     """Copy the modules that `make modules` built to one directory."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for directory in ("patcher", "immediate", "markers", "sdt", "bench_modules"):
+    for directory in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):
         built = list((ROOT / directory).glob("*.ko"))
         if not built:
             raise FailedError(f"{directory} holds no module; run make modules first")

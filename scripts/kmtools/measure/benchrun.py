@@ -28,7 +28,10 @@ from kmtools.measure import hostenv
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
 # The sources of the measured programs and modules.
-MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher", "sdt")
+MEASURED = (
+    *("base", "bench_modules", "events", "immediate", "include", "markers", "native", "patcher"),
+    "sdt",
+)
 # A property that does not identify the machine, because it changes all the time.
 UNSTEADY = "cpu_MHz"
 CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program", "module")

@@ -63,6 +63,7 @@ DEBUG_SETTINGS = {
     "KMARKERS_CYCLES": 10,
     "KMARKERS_SAMPLE": "many_*[05]0",
     "KMARKERS_ORDERS": "example_client example_probe",
+    "KMARKERS_PATIENCE": 60,
     "KMARKERS_SAMPLES": 4,
     "KMARKERS_STEP": 6,
 }

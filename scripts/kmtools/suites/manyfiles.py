@@ -32,7 +32,7 @@ from kmtools.suites.kernelsuite import JOBS, TESTS
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
 # The modules that the generated module needs, and the kinds and symbols of its tables.
-SERVERS = ("patcher", "immediate", "markers")
+SERVERS = ("patcher", "events", "immediate", "markers")
 KINDS = ("imv", "settable", "markers")
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
 MEASURED = re.compile(r"# (load|unload|events) (with|without): ([0-9.]+) ms")

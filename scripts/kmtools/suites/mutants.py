@@ -48,7 +48,8 @@ HEAD = re.compile(
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
-    *("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules", "native"),
+    *("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules"),
+    "native",
     *("include", "tests", "Kbuild", "kmarkers.mk", "entry.mk", "examples"),
     # Files that tests/tools reads.
     *("scripts", "results", "pyproject.toml", "kernels.txt"),

@@ -6,21 +6,21 @@
 . /tests/lib.sh
 
 first_suites="orders cases modules examples tables typed sdt sdt_events notes notes_many entry entry_many entry_events"
-second_suites="history settable events fields going references many functions hundred nomem core handler_path kprobes landing bench bench_groups packets cycles lockdown"
+second_suites="history settable events fields going references many functions hundred nomem core handler_path kprobes landing bench bench_groups packets sources cycles lockdown"
 chosen=" ${KMARKERS_SUITES:-$first_suites $second_suites} "
 
-# The suites orders, cycles and lockdown run while the modules of kmarkers are not loaded. lockdown
-# is the last one, since the kernel may be locked down after it.
+# The suites orders, sources, cycles and lockdown run while the modules of kmarkers are not loaded.
+# lockdown is the last one, since the kernel may be locked down after it.
 case $chosen in *" orders "*) run_suite orders ;; esac
 load_core || exit 1
 for suite in $chosen; do
 	case $suite in
-	orders | cycles | lockdown) ;;
+	orders | sources | cycles | lockdown) ;;
 	*) run_suite "$suite" ;;
 	esac
 done
 unload_core || exit 1
-for suite in cycles lockdown; do
+for suite in sources cycles lockdown; do
 	case $chosen in *" $suite "*) run_suite $suite ;; esac
 done
 finish

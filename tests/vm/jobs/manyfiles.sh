@@ -21,7 +21,7 @@ settle_events() {
 	cat "$debugfs"/markers/list >/dev/null
 }
 
-for core in kmarkers_patcher kmarkers_immediate kmarkers_markers; do
+for core in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers; do
 	insmod "/modules/$core.ko" || exit 1
 done
 for _ in $(seq "${KMARKERS_TURNS:-7}"); do

@@ -11,7 +11,7 @@ test_module_names() {
 		[ -s "/sys/module/$module/version" ] && [ -s "/sys/module/$module/srcversion" ]
 		result $? "$module has a version and a hash of its sources"
 	done
-	for module in patcher immediate markers sdt entry; do
+	for module in patcher events immediate markers sdt entry; do
 		grep -qa "alias=$module" "/modules/kmarkers_$module.ko"
 		result $? "kmarkers_$module has its short name as an alias"
 	done

@@ -108,9 +108,9 @@ user_event_probe() {
 
 user_trigger() {
 	one_of fd_request fd_typed mk_1
-	put "enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
+	put "enable_event:kmarkers:$word" "$tracing"/events/sched/sched_process_fork/trigger
 	pick 3
-	[ "$picked" = 0 ] || put "!enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
+	[ "$picked" = 0 ] || put "!enable_event:kmarkers:$word" "$tracing"/events/sched/sched_process_fork/trigger
 }
 
 user_perf() {
@@ -155,7 +155,7 @@ all_turns() {
 # clean_up: remove all events, triggers and markers that the users have left, and unload the modules
 clean_up() {
 	for word in fd_request fd_typed mk_1; do
-		put "!enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
+		put "!enable_event:kmarkers:$word" "$tracing"/events/sched/sched_process_fork/trigger
 	done
 	put 0 "$parameters"/kmarkers_test_going/parameters/perf
 	put "" "$tracing"/set_event
@@ -175,19 +175,19 @@ clean_up() {
 } >/dev/null 2>&1
 
 used_as_before() {
-	[ "$(uses_of kmarkers_markers)" = "$before" ]
+	[ "$(uses_of kmarkers_events)" = "$before" ]
 }
 
 test_monkey() {
 	must insmod /modules/kmarkers_test_going.ko || return
 	echo "# seed: $seed ($users users, $monkey_seconds s)"
 	# Create events once, after which kmarkers_sdt and kmarkers_entry hold references to
-	# kmarkers_markers: these references must not be mistaken for leaked ones.
+	# kmarkers_events: these references must not be mistaken for leaked ones.
 	put "tsdt:::none event" "$parameters"/kmarkers_sdt/parameters/control
 	put "tsdt:::none -event" "$parameters"/kmarkers_sdt/parameters/control
 	put "te_none event" "$parameters"/kmarkers_entry/parameters/control
 	put "te_none -event" "$parameters"/kmarkers_entry/parameters/control
-	before=$(uses_of kmarkers_markers)
+	before=$(uses_of kmarkers_events)
 	read -r now _ </proc/uptime
 	end=$((${now%.*} + monkey_seconds))
 	cat "$tracing"/trace_pipe >/dev/null &
@@ -205,7 +205,7 @@ test_monkey() {
 	clean_up
 	lacks "^kmarkers_test_[fse]" /proc/modules
 	result $? "all test modules with markers, probes and functions unload"
-	try "no event holds a reference to kmarkers_markers any more" within 20 used_as_before
+	try "no event holds a reference to kmarkers_events any more" within 20 used_as_before
 	same "the patcher has no site of a test module any more" \
 		"$(grep -c "\[kmarkers_test" "$debugfs"/patcher/sites)" 0
 	rmmod kmarkers_test_going

@@ -105,12 +105,11 @@ test_nomem() {
 	fi
 	stop_failing
 	expedite 1
-	# The event is enabled before: the kernel warns if an allocation fails when it enables an
-	# event.
-	put 1 /sys/kernel/tracing/events/kmarkers/marker/enable
 	list=$markers/list
 	undo=$markers/control
 	all=$(cat "$list")
+	# The kernel warns if an allocation fails when it enables the first event: enable another one.
+	put 1 /sys/kernel/tracing/events/kmarkers/ev_noargs/enable
 	without_memory trace "$markers"/ev_plain/probe "ev_plain none"
 	without_memory count "$markers"/ev_plain/probe "ev_plain none"
 	without_memory "ev_* count" "$markers"/control "ev_* none"
@@ -118,7 +117,7 @@ test_nomem() {
 	put "attach do_sys_openat2 opened" "$markers"/control
 	without_memory "opened count" "$markers"/control "opened none"
 	put "detach opened" "$markers"/control
-	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
+	put 0 /sys/kernel/tracing/events/kmarkers/ev_noargs/enable
 	same "the list of markers is the same as before all refusals" "$(cat "$list")" "$all"
 	test_core_without_memory
 	test_entry_without_memory

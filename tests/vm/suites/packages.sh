@@ -106,7 +106,7 @@ test_packages() {
 	try "modprobe loads a client and its dependencies" run_modprobe example_client
 	loading=$(echo "$(seconds_up) $began" | awk '{ print $1 - $2 }')
 	try "modprobe loads SDT probes" run_modprobe kmarkers_sdt
-	for module in kmarkers_patcher kmarkers_immediate kmarkers_markers example_client; do
+	for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers example_client; do
 		loaded "$module"
 		result $? "$module is loaded"
 	done

@@ -61,7 +61,7 @@ test_held_function() {
 
 # The module of an event unloads and is loaded again while an event probe on it is enabled.
 test_held_module() {
-	before=$(uses_of kmarkers_markers)
+	before=$(uses_of kmarkers_events)
 	must insmod /modules/kmarkers_test_fields.ko || return
 	hold_event kmarkers.fd_request "\$sector"
 	put 1 "$probe"/enable
@@ -71,7 +71,7 @@ test_held_module() {
 	result $? "the event that is held exists without its module"
 	put 0 "$probe"/enable
 	refused "the event cannot be enabled without its module" "No such device" put 1 "$own"/fd_request/enable
-	same "the event that is held holds a reference to kmarkers_markers" $(($(uses_of kmarkers_markers) - before)) 1
+	same "the event that is held holds a reference to kmarkers_events" $(($(uses_of kmarkers_events) - before)) 1
 	try "the module of the event loads again" insmod /modules/kmarkers_test_fields.ko
 	put 1 "$probe"/enable
 	probe_records "the event probe records each hit after the module is loaded again" "request 10" $((10 * cpus))
@@ -87,7 +87,7 @@ test_held_module() {
 	result $? "the event exists without its module while the event probe is disabled"
 	try "the event probe is removed" release_event
 	try "the event is removed within 10 s after the event probe" within 10 is_gone "$own"/fd_request
-	same "the removed event holds no reference to kmarkers_markers" "$(uses_of kmarkers_markers)" "$before"
+	same "the removed event holds no reference to kmarkers_events" "$(uses_of kmarkers_events)" "$before"
 }
 
 test_held_by_two() {
@@ -135,13 +135,13 @@ test_held_source() {
 	put 1 "$probe"/enable
 	refused "kmarkers_entry cannot be unloaded while an event probe is enabled" "temporarily unavailable" rmmod kmarkers_entry
 	put 0 "$probe"/enable
-	# Other modules hold references to kmarkers_markers, too; kmarkers_entry holds one.
-	before=$(($(uses_of kmarkers_markers) - 1))
+	# Other modules hold references to kmarkers_events, too; kmarkers_entry holds one.
+	before=$(($(uses_of kmarkers_events) - 1))
 	try "kmarkers_entry unloads while the event probe is disabled" rmmod kmarkers_entry
 	[ -e "$functions"/entry/enable ] && is_gone "$functions"/exit
 	result $? "only the event that is held exists without kmarkers_entry"
 	refused "the event cannot be enabled without kmarkers_entry" "No such device" put 1 "$functions"/entry/enable
-	same "the event that is held holds a reference to kmarkers_markers" $(($(uses_of kmarkers_markers) - before)) 1
+	same "the event that is held holds a reference to kmarkers_events" $(($(uses_of kmarkers_events) - before)) 1
 	insmod /modules/kmarkers_entry.ko
 	put "te_leaf event" "$entry_control"
 	try "the event probe is enabled after kmarkers_entry is loaded again" put 1 "$probe"/enable
@@ -183,17 +183,17 @@ test_held_by_perf() {
 test_held_trigger() {
 	put "attach vfs_open held_open" "$control_outside"
 	try "a trigger that enables the event of a function is added" \
-		put "enable_event:kmarkers:held_open" "$tracing"/events/kmarkers/marker/trigger
+		put "enable_event:kmarkers:held_open" "$tracing"/events/sched/sched_kthread_stop/trigger
 	refused "detach is refused while a trigger holds the event" "busy" \
 		put "detach held_open" "$control_outside"
-	put "!enable_event:kmarkers:held_open" "$tracing"/events/kmarkers/marker/trigger
+	put "!enable_event:kmarkers:held_open" "$tracing"/events/sched/sched_kthread_stop/trigger
 	# Newer kernels free a trigger and drop its reference with a delay.
 	try "detach succeeds after the trigger is removed" within 10 put "detach held_open" "$control_outside" 2>/dev/null
 }
 
 test_references() {
 	must insmod /modules/kmarkers_test_going.ko || return
-	if ! hold_event kmarkers.marker "\$name" 2>/dev/null; then
+	if ! hold_event sched.sched_process_fork "\$parent_pid" 2>/dev/null; then
 		skip "event probes hold references to events" "this kernel has none"
 	else
 		release_event
@@ -203,7 +203,7 @@ test_references() {
 		test_held_sdt
 		test_held_source
 	fi
-	if [ -e "$tracing"/events/kmarkers/marker/trigger ]; then
+	if [ -e "$tracing"/events/sched/sched_kthread_stop/trigger ]; then
 		test_held_trigger
 	else
 		skip "triggers hold references to events" "this kernel has none"

@@ -44,8 +44,8 @@ test_sdt_event_requests() {
 	refused "a second request of the same pattern is refused" "busy" put "tsdt:::io-start event" "$sdt_files/control"
 	try "the parameter control accepts a request for a single site of the probe" \
 		put "tsdt_read:io-start event" /sys/module/kmarkers_sdt/parameters/control
-	refused "kmarkers_markers cannot be unloaded while SDT probes are events" "temporarily unavailable" \
-		rmmod kmarkers_markers
+	refused "kmarkers_events cannot be unloaded while SDT probes are events" "temporarily unavailable" \
+		rmmod kmarkers_events
 	try "the first request is withdrawn" put "tsdt:::io-start -event" "$sdt_files/control"
 	group_is "io__start "
 	result $? "the probe stays an event because of the second request"
@@ -137,6 +137,21 @@ test_sdt_event_peers() {
 	try "the last module unloads while events are enabled" rmmod kmarkers_test_sdt_more
 	group_is ""
 	result $? "the events are removed with the last module"
+}
+
+# Two modules offer an event, and the request of the one that owns it is withdrawn.
+test_sdt_event_owner() {
+	insmod /modules/kmarkers_test_sdt_more.ko
+	for module in kmarkers_test_sdt kmarkers_test_sdt_more; do
+		try "a probe of $module is requested as an event" put "tsdt:$module::io-start event" "$sdt_files/control"
+	done
+	try "the request of the event's first module is withdrawn" put "tsdt:kmarkers_test_sdt::io-start -event" "$sdt_files/control"
+	[ -e "$sdt_group/io__start/enable" ]
+	result $? "the event stays because the second module offers it"
+	try "the module that alone offers the event unloads" rmmod kmarkers_test_sdt_more
+	[ ! -e "$sdt_group/io__start" ]
+	result $? "the event is removed with the module that alone offers it"
+	put "tsdt:kmarkers_test_sdt_more::io-start -event" "$sdt_files/control"
 }
 
 test_sdt_event_waits() {
@@ -243,6 +258,9 @@ test_sdt_events() {
 	test_sdt_event_records
 	test_sdt_event_uses
 	test_sdt_event_breakpoints
+	put "tsdt:::io-start -event" "$sdt_files/control"
+	test_sdt_event_owner
+	put "tsdt:::io-start event" "$sdt_files/control"
 	test_sdt_event_peers
 	test_sdt_event_waits
 	test_sdt_event_many

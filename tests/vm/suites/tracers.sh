@@ -7,7 +7,7 @@
 export PATH=$PATH:/usr/bin
 hits=$debugfs/markers/ev_plain
 pass="echo plain 10 >/sys/kernel/debug/kmarkers_test_events/hit"
-line="ev_plain: number 42 text abc (kmarkers_test_events hit_plain events.c:"
+line="number 42 text abc"
 
 # tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its test
 tracer() {
@@ -25,14 +25,14 @@ shown() {
 
 test_trace_cmd() {
 	tracer trace-cmd || return
-	try "trace-cmd records the common trace event" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$begun$pass"
+	try "trace-cmd records the common trace event" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:ev_plain sh -c "$begun$pass"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	shown trace-cmd /tmp/report
 }
 
 test_perf() {
 	tracer perf || return
-	try "perf records the common trace event" perf record -q -a -o /tmp/perf.data -e kmarkers:marker sh -c "$pass"
+	try "perf records the common trace event" perf record -q -a -o /tmp/perf.data -e kmarkers:ev_plain sh -c "$pass"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
 	shown perf /tmp/report
 }
@@ -56,9 +56,7 @@ test_bpftrace() {
 	bpftrace_reads_events "bpftrace shows every hit" || return
 	bpftrace_reads_strings || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }
-		tracepoint:kmarkers:marker {
-			printf("%s: %s (%s)\n", str(args->name), str(args->text), str(args->site));
-		}' >/tmp/report 2>&1 &
+		tracepoint:kmarkers:ev_plain { printf("number %d text %s\n", args->number, str(args->text)); }' >/tmp/report 2>&1 &
 	tracer=$!
 	within 300 lines 1 ready
 	result $? "bpftrace attaches to the common trace event"

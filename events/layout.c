@@ -189,7 +189,7 @@ static void set_type(struct layout_field *field, const struct format_conversion 
 }
 
 /* Return the alignment of a field. */
-unsigned int marker_field_align(const struct layout_field *field)
+unsigned int kmarkers_field_align(const struct layout_field *field)
 {
 	return field->is_array ? 1 : field->bytes;
 }
@@ -201,7 +201,7 @@ static int place_field(struct record_layout *layout)
 
 	if (layout->nr == MARKER_MAX_ARGS)
 		return -E2BIG;
-	layout->bytes = ALIGN(layout->bytes, marker_field_align(field));
+	layout->bytes = ALIGN(layout->bytes, kmarkers_field_align(field));
 	field->offset = layout->bytes;
 	layout->bytes += field->bytes;
 	layout->nr++;
@@ -242,7 +242,7 @@ static int add_fields(struct record_layout *layout, const char *format)
 	int err = 0;
 
 	while (!err && (percent = strchr(format, '%'))) {
-		const char *next = marker_format_read(percent + 1, &how);
+		const char *next = kmarkers_format_read(percent + 1, &how);
 
 		if (!next)
 			return -EINVAL;
@@ -264,15 +264,15 @@ static unsigned int bound_field_count(const char *format)
 }
 
 /**
- * marker_layout_make() - lay out the records of a marker
+ * kmarkers_layout_make() - lay out the records of a marker
  * @format: the marker's format
  * @head: number of bytes in front of the first field
  *
  * Context: may sleep.
- * Return: the layout; or ERR_PTR(): -EINVAL for a format that marker_format_check() refuses,
+ * Return: the layout; or ERR_PTR(): -EINVAL for a format that kmarkers_format_check() refuses,
  * -E2BIG for more than MARKER_MAX_ARGS arguments or LAYOUT_RECORD bytes, -ENOMEM.
  */
-struct record_layout *marker_layout_make(const char *format, unsigned int head)
+struct record_layout *kmarkers_layout_make(const char *format, unsigned int head)
 {
 	struct record_layout *layout;
 	int err;
@@ -287,7 +287,7 @@ struct record_layout *marker_layout_make(const char *format, unsigned int head)
 	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)
 		err = -E2BIG;
 	if (!err)
-		layout->print_fmt = marker_print_fmt(layout, format);
+		layout->print_fmt = kmarkers_print_fmt(layout, format);
 	if (!err && !layout->print_fmt)
 		err = -ENOMEM;
 	if (!err)
@@ -296,7 +296,7 @@ struct record_layout *marker_layout_make(const char *format, unsigned int head)
 	return ERR_PTR(err);
 }
 
-void marker_layout_free(struct record_layout *layout)
+void kmarkers_layout_free(struct record_layout *layout)
 {
 	kfree(layout->print_fmt);
 	kfree(layout);

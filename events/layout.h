@@ -7,8 +7,8 @@
  * zero.  A string is copied behind all fields.  Its field is a word of four bytes: bits 0 to 15
  * are the offset of the string in the record, bits 16 to 31 its size in bytes with its NUL.
  */
-#ifndef MARKERS_LAYOUT_H
-#define MARKERS_LAYOUT_H
+#ifndef EVENTS_LAYOUT_H
+#define EVENTS_LAYOUT_H
 
 #include <linux/types.h>
 
@@ -59,15 +59,15 @@ struct record_layout {
 	struct layout_field field[];
 };
 
-struct record_layout *marker_layout_make(const char *format, unsigned int head);
-void marker_layout_free(struct record_layout *layout);
+struct record_layout *kmarkers_layout_make(const char *format, unsigned int head);
+void kmarkers_layout_free(struct record_layout *layout);
 
-unsigned int marker_layout_measure(const struct record_layout *layout, const unsigned long *slots,
+unsigned int kmarkers_layout_measure(const struct record_layout *layout, const unsigned long *slots,
 				   u16 *lengths);
-void marker_layout_fill(const struct record_layout *layout, void *record,
+void kmarkers_layout_fill(const struct record_layout *layout, void *record,
 			const unsigned long *slots, const u16 *lengths);
-unsigned int marker_field_align(const struct layout_field *field);
-bool marker_layout_read(const struct record_layout *layout, const void *record,
+unsigned int kmarkers_field_align(const struct layout_field *field);
+bool kmarkers_layout_read(const struct record_layout *layout, const void *record,
 			unsigned int bytes, unsigned long *slots);
 
-#endif /* MARKERS_LAYOUT_H */
+#endif /* EVENTS_LAYOUT_H */

@@ -22,8 +22,8 @@
 #include <kmarkers/redirect.h>
 #include <kmarkers/words.h>
 
-#include "event_call.h"
-#include "event_users.h"
+#include "call.h"
+#include "users.h"
 #include "format.h"
 #include "layout.h"
 
@@ -44,7 +44,7 @@ static struct module departed = { .state = MODULE_STATE_GOING };
  * Print the whole text of a record, or nothing, so that the trace core retries with more room. A
  * text longer than TEXT_MOST is cut, and ends in dots.
  */
-static void print_slots(struct trace_seq *to, const struct marker_event *event,
+static void print_slots(struct trace_seq *to, const struct kmarkers_event *event,
 			const unsigned long *slots)
 {
 	static const char dots[] = "...";
@@ -55,7 +55,7 @@ static void print_slots(struct trace_seq *to, const struct marker_event *event,
 	if (to->full)
 		return;
 	room = min_t(size_t, seq_buf_get_buf(&to->seq, &text), TEXT_MOST);
-	nr = room ? marker_format_print_slots(text, room, event->format, slots) : 0;
+	nr = room ? kmarkers_format_print_slots(text, room, event->format, slots) : 0;
 	if (nr + 1 >= room && room < TEXT_MOST) {
 		to->full = 1;
 		return;
@@ -72,12 +72,12 @@ static void print_slots(struct trace_seq *to, const struct marker_event *event,
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *known)
 {
-	struct marker_event *event = container_of(known, struct marker_event, call.event);
+	struct kmarkers_event *event = container_of(known, struct kmarkers_event, call.event);
 	unsigned long slots[MARKER_MAX_ARGS];
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
 	/* For a record that is printed to the kernel's log, too (tp_printk), ent_size is 0. */
-	if (marker_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
+	if (kmarkers_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
 		print_slots(&iter->seq, event, slots);
 	else
 		trace_seq_puts(&iter->seq, "(record of another event)");
@@ -88,7 +88,7 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 static struct trace_event_functions functions = { .trace = print_record };
 
 /* Make the array of fields for the trace core, which computes the same offsets as layout.c. */
-static int make_fields(struct marker_event *event)
+static int make_fields(struct kmarkers_event *event)
 {
 	const struct record_layout *layout = event->layout;
 	unsigned int i;
@@ -100,7 +100,7 @@ static int make_fields(struct marker_event *event)
 		const struct layout_field *field = &layout->field[i];
 		struct trace_event_fields known = {
 			.type = field->type, .name = field->name, .size = field->bytes,
-			.align = marker_field_align(field), .is_signed = field->is_signed,
+			.align = kmarkers_field_align(field), .is_signed = field->is_signed,
 			.filter_type = FILTER_OTHER,
 			COMPAT_ARRAY_LENGTH(field->is_array ? field->bytes : 0)
 		};
@@ -110,12 +110,12 @@ static int make_fields(struct marker_event *event)
 	return 0;
 }
 
-static void fill_call(struct marker_event *event)
+static void fill_call(struct kmarkers_event *event)
 {
 	memset(&event->call, 0, sizeof(event->call));
 	event->tracepoint.name = event->name;
 	event->class = (struct trace_event_class) {
-		.system = event->system, .reg = marker_event_reg, .raw_init = trace_event_raw_init,
+		.system = event->system, .reg = kmarkers_event_reg, .raw_init = trace_event_raw_init,
 		.fields_array = event->fields, .fields = LIST_HEAD_INIT(event->class.fields),
 	};
 	event->call.class = &event->class;
@@ -125,7 +125,7 @@ static void fill_call(struct marker_event *event)
 	event->call.print_fmt = event->layout->print_fmt;
 }
 
-static int fill_event(struct marker_event *event)
+static int fill_event(struct kmarkers_event *event)
 {
 	struct record_layout *layout;
 
@@ -133,7 +133,7 @@ static int fill_event(struct marker_event *event)
 		fill_call(event);
 		return 0;
 	}
-	layout = marker_layout_make(event->format, sizeof(struct trace_entry));
+	layout = kmarkers_layout_make(event->format, sizeof(struct trace_entry));
 	if (IS_ERR(layout))
 		return PTR_ERR(layout);
 	event->layout = layout;
@@ -150,13 +150,11 @@ static bool is_event_name(const char *name)
 
 /*
  * Return true if the system and the name of an offer are valid. The name must not be that of
- * another entry of the event's parent directory: the files enable and filter, and the event marker.
+ * another entry of the event's parent directory: the files enable and filter.
  */
-bool marker_event_is_valid_offer(const struct marker_event_offer *offer)
+bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer)
 {
 	if (!strcmp(offer->name, "enable") || !strcmp(offer->name, "filter"))
-		return false;
-	if (!strcmp(offer->name, "marker") && !strcmp(offer->system, EVENT_SYSTEM))
 		return false;
 	return is_event_name(offer->system) && is_event_name(offer->name);
 }
@@ -166,9 +164,9 @@ static u32 key_of(const char *name)
 	return jhash(name, strlen(name), 0);
 }
 
-static struct marker_event *take_kept_event(const struct marker_event_offer *offer)
+static struct kmarkers_event *take_kept_event(const struct kmarkers_event_offer *offer)
 {
-	struct marker_event *event;
+	struct kmarkers_event *event;
 
 	hash_for_each_possible(kept, event, node, key_of(offer->name)) {
 		if (strcmp(event->name, offer->name) || strcmp(event->system, offer->system) ||
@@ -185,10 +183,10 @@ static struct marker_event *take_kept_event(const struct marker_event_offer *off
 	return NULL;
 }
 
-static struct marker_event *alloc_event(const struct marker_event_offer *offer)
+static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *offer)
 {
 	size_t name = strlen(offer->name) + 1, format = strlen(offer->format) + 1;
-	struct marker_event *event;
+	struct kmarkers_event *event;
 
 	event = kzalloc(sizeof(*event) + name + format + strlen(offer->system) + 1, GFP_KERNEL);
 	if (!event)
@@ -207,9 +205,9 @@ static struct marker_event *alloc_event(const struct marker_event_offer *offer)
  * Take a kept event for an offer, or allocate one, without its layout: insmod waits for this.
  * Return NULL if there is no memory.
  */
-struct marker_event *marker_event_make(const struct marker_event_offer *offer)
+struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
 {
-	struct marker_event *event = take_kept_event(offer) ?: alloc_event(offer);
+	struct kmarkers_event *event = take_kept_event(offer) ?: alloc_event(offer);
 
 	if (event)
 		event->owner = offer->module;
@@ -217,13 +215,13 @@ struct marker_event *marker_event_make(const struct marker_event_offer *offer)
 }
 
 /**
- * marker_event_add() - add an event to the trace core
+ * kmarkers_event_add() - add an event to the trace core
  * @event: the event, with its owner
  *
  * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long
  * arguments; -ENOMEM; or an error of the trace core.
  */
-int marker_event_add(struct marker_event *event)
+int kmarkers_event_add(struct kmarkers_event *event)
 {
 	int err = fill_event(event) ?: trace_add_event_call(&event->call);
 
@@ -232,12 +230,12 @@ int marker_event_add(struct marker_event *event)
 	event->added = true;
 	event->known = true;
 	/* Without reference counts in events, trace_add_event_call() has cleared the module. */
-	marker_event_set_owner(event, event->owner);
+	kmarkers_event_set_owner(event, event->owner);
 	return 0;
 }
 
 /* Remove an event from the trace core. Return 0; or -EBUSY if a buffer or perf has it enabled. */
-int marker_event_remove(struct marker_event *event)
+int kmarkers_event_remove(struct kmarkers_event *event)
 {
 	int err = trace_remove_event_call(&event->call);
 
@@ -247,7 +245,7 @@ int marker_event_remove(struct marker_event *event)
 }
 
 /* Change the module that owns an event. References to the event are kept. */
-void marker_event_set_owner(struct marker_event *event, struct module *module)
+void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *module)
 {
 	event->owner = module;
 	if (!event->added)
@@ -260,7 +258,7 @@ void marker_event_set_owner(struct marker_event *event, struct module *module)
  * Detach an event without references from its module, before it is removed. From then on no
  * reference to it can be taken, and a write to the file enable of its system skips it.
  */
-void marker_event_close(struct marker_event *event)
+void kmarkers_event_close(struct kmarkers_event *event)
 {
 	event->owner = NULL;
 	compat_event_uncount(&event->call, &departed);
@@ -271,35 +269,35 @@ void marker_event_close(struct marker_event *event)
  * Let the trace core remove an event without references, in its own module notifier for the event's
  * owner.
  */
-void marker_event_leave_to_core(struct marker_event *event)
+void kmarkers_event_leave_to_core(struct kmarkers_event *event)
 {
 	compat_event_uncount(&event->call, event->owner);
 }
 
-/* Return true if the event is referenced, for instance by an event probe: see event_orphans.c. */
-bool marker_event_is_held(struct marker_event *event)
+/* Return true if the event is referenced, for instance by an event probe: see orphans.c. */
+bool kmarkers_event_is_held(struct kmarkers_event *event)
 {
 	return event->added && compat_event_is_held(&event->call);
 }
 
 /* Look up trace_add_event_call() and trace_remove_event_call(). Return 0 or -ENOENT. */
-int __init marker_event_find_calls(void)
+int __init kmarkers_event_find_calls(void)
 {
 	return compat_find_event_calls(patcher_find_symbol);
 }
 
-static void free_event(struct marker_event *event)
+static void free_event(struct kmarkers_event *event)
 {
 	if (event->layout)
-		marker_layout_free(event->layout);
+		kmarkers_layout_free(event->layout);
 	kfree(event->fields);
 	kfree(event);
 }
 
 /* Free an event that was never added to the trace core; keep any other for reuse. */
-void marker_event_free(struct marker_event *event)
+void kmarkers_event_free(struct kmarkers_event *event)
 {
-	marker_event_drop_users(event);
+	kmarkers_event_drop_users(event);
 	if (event->known)
 		hash_add(kept, &event->node, key_of(event->name));
 	else
@@ -307,9 +305,9 @@ void marker_event_free(struct marker_event *event)
 }
 
 /* Free the kept events. */
-void marker_event_free_kept(void)
+void kmarkers_event_free_kept(void)
 {
-	struct marker_event *event;
+	struct kmarkers_event *event;
 	struct hlist_node *next;
 	int bucket;
 

@@ -83,14 +83,14 @@ static const char *read_pointer(const char *at, struct format_conversion *conver
 }
 
 /**
- * marker_format_read() - parse a conversion
+ * kmarkers_format_read() - parse a conversion
  * @at: the character behind its %
  * @conversion: filled in
  *
  * Context: any.
- * Return: the end of the conversion, or NULL if marker_format_check() refuses it.
+ * Return: the end of the conversion, or NULL if kmarkers_format_check() refuses it.
  */
-const char *marker_format_read(const char *at, struct format_conversion *conversion)
+const char *kmarkers_format_read(const char *at, struct format_conversion *conversion)
 {
 	memset(conversion, 0, sizeof(*conversion));
 	conversion->width = FORMAT_NONE;
@@ -114,7 +114,7 @@ const char *marker_format_read(const char *at, struct format_conversion *convers
 }
 
 /**
- * marker_format_check() - check whether a format can be used to print arguments
+ * kmarkers_format_check() - check whether a format can be used to print arguments
  * @format: a marker's format
  *
  * Conversions are those of the kernel's printf: d i u x X o c s p with flags,
@@ -126,12 +126,12 @@ const char *marker_format_read(const char *at, struct format_conversion *convers
  * Context: any.
  * Return: 0 or -EINVAL.
  */
-int marker_format_check(const char *format)
+int kmarkers_format_check(const char *format)
 {
 	struct format_conversion conversion;
 
 	while ((format = strchr(format, '%'))) {
-		format = marker_format_read(format + 1, &conversion);
+		format = kmarkers_format_read(format + 1, &conversion);
 		if (!format)
 			return -EINVAL;
 	}
@@ -333,7 +333,7 @@ static unsigned int print_format(struct output *out, const char *format, struct 
 			put_char(out, *format++);
 			continue;
 		}
-		format = marker_format_read(format + 1, &conversion);
+		format = kmarkers_format_read(format + 1, &conversion);
 		if (!format)
 			break;
 		put_argument(out, &conversion, from);
@@ -343,19 +343,19 @@ static unsigned int print_format(struct output *out, const char *format, struct 
 }
 
 /**
- * marker_format_print() - print arguments by a marker's format
+ * kmarkers_format_print() - print arguments by a marker's format
  * @text: buffer for the text
  * @size: size of the buffer, at least 1
  * @format: the marker's format
  * @args: the arguments that the probe was called with
  *
  * A string that cannot be read is printed as "(fault)".  A conversion that
- * marker_format_check() refuses ends the text, because its argument cannot be known.
+ * kmarkers_format_check() refuses ends the text, because its argument cannot be known.
  *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.
  */
-unsigned int marker_format_print(char *text, unsigned int size, const char *format, va_list *args)
+unsigned int kmarkers_format_print(char *text, unsigned int size, const char *format, va_list *args)
 {
 	struct output out = { text, size, 0 };
 	struct source from = { .args = args };
@@ -364,7 +364,7 @@ unsigned int marker_format_print(char *text, unsigned int size, const char *form
 }
 
 /**
- * marker_format_print_slots() - print arguments that were stored in slots, by a marker's format
+ * kmarkers_format_print_slots() - print arguments that were stored in slots, by a marker's format
  * @text: buffer for the text
  * @size: size of the buffer, at least 1
  * @format: the marker's format
@@ -373,7 +373,7 @@ unsigned int marker_format_print(char *text, unsigned int size, const char *form
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.
  */
-unsigned int marker_format_print_slots(char *text, unsigned int size, const char *format,
+unsigned int kmarkers_format_print_slots(char *text, unsigned int size, const char *format,
 				       const unsigned long *slots)
 {
 	struct output out = { text, size, 0 };

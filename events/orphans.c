@@ -17,9 +17,8 @@
  *   becomes the owner, and nothing else changes.  If not, the event becomes an *orphan*: it cannot
  *   be enabled, and is removed when it is neither referenced nor enabled in a buffer.  If it is
  *   offered again, it becomes an ordinary event again;
- * - kmarkers_markers stays loaded.  Each module with markers, each source that uses
- *   marker_event_calls, each marker attached to a function, and each orphan has a reference to it;
- * - the module of an event that perf uses stays loaded, because event_users.c takes a reference.
+ * - this module stays loaded.  Each source that has joined and each orphan has a reference to it;
+ * - the module of an event that perf uses stays loaded, because users.c takes a reference.
  *
  * The trace core does not report when a reference is put, so a work item checks all orphans once a
  * second.
@@ -35,29 +34,29 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
-#include "event_call.h"
-#include "event_names.h"
-#include "event_orphans.h"
-#include "event_users.h"
+#include "call.h"
+#include "names.h"
+#include "orphans.h"
+#include "users.h"
 
 static void remove_unused_orphans(struct work_struct *work);
 static DECLARE_DELAYED_WORK(orphans_work, remove_unused_orphans);
 
 static void queue_orphans_check(void)
 {
-	queue_delayed_work(marker_event_names.queue, &orphans_work, HZ);
+	queue_delayed_work(kmarkers_event_names.queue, &orphans_work, HZ);
 }
 
 /**
- * marker_event_orphan() - make an orphan of a referenced event that is no longer offered
+ * kmarkers_event_orphan() - make an orphan of a referenced event that is no longer offered
  * @event: the event; buffers that have it enabled get records again after adopt_event()
  *
  * Enabling an orphan fails, also through the file enable of its system.
  * TRACE_EVENT_FL_IGNORE_ENABLE is not set: with it, the trace core could not disable it either.
  */
-void marker_event_orphan(struct marker_event *event)
+void kmarkers_event_orphan(struct kmarkers_event *event)
 {
-	lockdep_assert_held(marker_event_names.lock);
+	lockdep_assert_held(kmarkers_event_names.lock);
 	__module_get(THIS_MODULE);
 	event->orphan = true;
 	event->owner = NULL;
@@ -65,13 +64,13 @@ void marker_event_orphan(struct marker_event *event)
 }
 
 /* Remove an orphan that is neither referenced nor enabled.  Return true if it was removed. */
-static bool remove_orphan(struct marker_event *event)
+static bool remove_orphan(struct kmarkers_event *event)
 {
-	/* marker_event_remove() fails while the event is enabled in a buffer. */
-	if (marker_event_is_held(event) || marker_event_remove(event))
+	/* kmarkers_event_remove() fails while the event is enabled in a buffer. */
+	if (kmarkers_event_is_held(event) || kmarkers_event_remove(event))
 		return false;
 	event->orphan = false;
-	marker_event_forget(event);
+	kmarkers_event_forget(event);
 	/* The module is not freed before this returns: its exit waits for this work item. */
 	module_put(THIS_MODULE);
 	return true;
@@ -79,44 +78,44 @@ static bool remove_orphan(struct marker_event *event)
 
 static void remove_unused_orphans(struct work_struct *work)
 {
-	struct marker_event *event;
+	struct kmarkers_event *event;
 	struct hlist_node *next;
 	bool more = false;
 	int bucket;
 
-	mutex_lock(marker_event_names.lock);
+	mutex_lock(kmarkers_event_names.lock);
 	for_each_event_safe(event, next, bucket)
 		if (event->orphan && !remove_orphan(event))
 			more = true;
 	if (more)
 		queue_orphans_check();
-	mutex_unlock(marker_event_names.lock);
+	mutex_unlock(kmarkers_event_names.lock);
 }
 
 /**
- * marker_events_drop_source() - make orphans of the referenced events of a source
+ * kmarkers_events_drop_source() - make orphans of the referenced events of a source
  * @source: the source that is being unregistered
  */
-void marker_events_drop_source(struct marker_event_source *source)
+void kmarkers_events_drop_source(struct kmarkers_event_source *source)
 {
-	struct marker_event *event;
+	struct kmarkers_event *event;
 	struct hlist_node *next;
 	int bucket;
 
 	for_each_event_safe(event, next, bucket) {
 		if (event->source != source)
 			continue;
-		if (!event->orphan && marker_event_is_held(event))
-			marker_event_orphan(event);
+		if (!event->orphan && kmarkers_event_is_held(event))
+			kmarkers_event_orphan(event);
 		if (!event->orphan)
 			continue;
-		marker_event_drop_users(event);
+		kmarkers_event_drop_users(event);
 		event->source = NULL;
 	}
 }
 
 /* Cancel the work item.  No orphan exists, because each has a reference to this module. */
-void marker_event_orphans_exit(void)
+void kmarkers_event_orphans_exit(void)
 {
 	cancel_delayed_work_sync(&orphans_work);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A trace event that is created at run time; in the kernel only. */
-#ifndef MARKERS_EVENT_CALL_H
-#define MARKERS_EVENT_CALL_H
+#ifndef EVENTS_CALL_H
+#define EVENTS_CALL_H
 
 #include <linux/list.h>
 #include <linux/trace_events.h>
@@ -9,10 +9,6 @@
 #include <linux/types.h>
 
 #include <kmarkers/event.h>
-#include <kmarkers/typed.h>
-
-/* The trace system of markers: the directory of their events, below events/ in tracefs. */
-#define EVENT_SYSTEM	"kmarkers"
 
 /* Number of arguments that a probe can get in registers, besides its private data. */
 #define EVENT_REGISTERS	5
@@ -21,7 +17,7 @@ struct module;
 struct record_layout;
 
 /**
- * struct marker_event - a trace event
+ * struct kmarkers_event - a trace event
  * @node: link in the hash table of events
  * @source: source that offers the event; NULL for an orphan whose source was unregistered
  * @list: link in a list of events to add to the trace core or to remove from it, else empty
@@ -37,15 +33,17 @@ struct record_layout;
  * @known: the event is or was registered with the trace core
  * @used: the event is or was enabled, so a buffer may hold records of it
  * @leaves: the event is no longer offered and is to be removed; it cannot be enabled any more
- * @orphan: the event is no longer offered but was still referenced: see event_orphans.c
+ * @orphan: the event is no longer offered but was still referenced: see orphans.c
  * @offered: the event is still offered; valid only while the offers of a source are updated
+ * @failed: a user of the event could not be connected: enable() disables the event again
+ * @heir: a module that offers the event, the owner if it does; valid if @offered is
  * @system: name of the directory of its system in tracefs
  * @format: format of the first offer
  * @name: name of the event
  */
-struct marker_event {
+struct kmarkers_event {
 	struct hlist_node node;
-	struct marker_event_source *source;
+	struct kmarkers_event_source *source;
 	struct list_head list;
 	struct trace_event_call call;
 	struct trace_event_class class;
@@ -60,6 +58,8 @@ struct marker_event {
 	bool leaves;
 	bool orphan;
 	bool offered;
+	bool failed;
+	struct module *heir;
 	char *system;
 	char *format;
 	char name[];
@@ -68,42 +68,46 @@ struct marker_event {
 /**
  * struct event_user - a trace buffer that records an event, or perf
  * @node: link in the event's list of users
+ * @batch: link in the batch of kmarkers_event_batch_begin(), or empty
  * @event: the event
  * @file: the event in a trace buffer; NULL for perf
  * @owner: the module that perf keeps loaded; NULL for a buffer
  * @register_writer: function that writes a record from arguments in registers, or NULL
  * @bytes: size of a record of @register_writer, in bytes
  * @offsets: offsets of the fields of such a record, in bytes
+ * @connected: the source calls write() or probe() for the user
  */
 struct event_user {
 	struct list_head node;
-	struct marker_event *event;
+	struct list_head batch;
+	struct kmarkers_event *event;
 	struct trace_event_file *file;
 	struct module *owner;
-	marker_typed_func *register_writer;
+	void *register_writer;
 	u16 bytes;
 	u16 offsets[EVENT_REGISTERS];
+	bool connected;
 };
 
 /* Return the offer by which a source finds the object of an event. */
-static inline struct marker_event_offer marker_event_offer(const struct marker_event *event)
+static inline struct kmarkers_event_offer kmarkers_event_offer(const struct kmarkers_event *event)
 {
-	return (struct marker_event_offer) {
+	return (struct kmarkers_event_offer) {
 		.system = event->system, .name = event->name, .format = event->format,
 		.place = "", .module = event->owner,
 	};
 }
 
-bool marker_event_is_valid_offer(const struct marker_event_offer *offer);
-struct marker_event *marker_event_make(const struct marker_event_offer *offer);
-int marker_event_find_calls(void);
-int marker_event_add(struct marker_event *event);
-int marker_event_remove(struct marker_event *event);
-void marker_event_set_owner(struct marker_event *event, struct module *module);
-void marker_event_close(struct marker_event *event);
-void marker_event_leave_to_core(struct marker_event *event);
-bool marker_event_is_held(struct marker_event *event);
-void marker_event_free(struct marker_event *event);
-void marker_event_free_kept(void);
+bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer);
+struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer);
+int kmarkers_event_find_calls(void);
+int kmarkers_event_add(struct kmarkers_event *event);
+int kmarkers_event_remove(struct kmarkers_event *event);
+void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *module);
+void kmarkers_event_close(struct kmarkers_event *event);
+void kmarkers_event_leave_to_core(struct kmarkers_event *event);
+bool kmarkers_event_is_held(struct kmarkers_event *event);
+void kmarkers_event_free(struct kmarkers_event *event);
+void kmarkers_event_free_kept(void);
 
-#endif /* MARKERS_EVENT_CALL_H */
+#endif /* EVENTS_CALL_H */

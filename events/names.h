@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Hash table of all trace events, and lists of events to add or remove; in the kernel only. */
-#ifndef MARKERS_EVENT_NAMES_H
-#define MARKERS_EVENT_NAMES_H
+#ifndef EVENTS_NAMES_H
+#define EVENTS_NAMES_H
 
 #include <linux/hashtable.h>
 #include <linux/list.h>
@@ -12,7 +12,7 @@
 
 #define EVENT_NAME_BITS	10
 
-struct marker_event;
+struct kmarkers_event;
 
 /**
  * struct event_names - all trace events
@@ -28,11 +28,11 @@ struct event_names {
 	struct workqueue_struct *queue;
 };
 
-extern struct event_names marker_event_names;
+extern struct event_names kmarkers_event_names;
 
-/* Walk over all events; marker_event_forget() may be called for @event. */
+/* Walk over all events; kmarkers_event_forget() may be called for @event. */
 #define for_each_event_safe(event, next, bucket)			\
-	hash_for_each_safe(marker_event_names.names, bucket, next, event, node)
+	hash_for_each_safe(kmarkers_event_names.names, bucket, next, event, node)
 
 /**
  * struct newcomers - events to be added and removed because of new offers
@@ -41,16 +41,16 @@ extern struct event_names marker_event_names;
  * @stale: events with the name of an offer but another format, to be removed
  */
 struct newcomers {
-	struct marker_event_source *source;
+	struct kmarkers_event_source *source;
 	struct list_head fresh;
 	struct list_head stale;
 };
 
-void marker_newcomers_init(struct newcomers *newcomers, struct marker_event_source *source);
-int marker_event_accept(void *newcomers, const struct marker_event_offer *offer);
-struct marker_event *marker_event_find(const char *system, const char *name);
-void marker_event_forget(struct marker_event *event);
-void marker_events_apply(struct list_head *list);
-void marker_events_apply_first(struct list_head *list);
+void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source);
+int kmarkers_event_accept(void *newcomers, const struct kmarkers_event_offer *offer);
+struct kmarkers_event *kmarkers_event_find(const char *system, const char *name);
+void kmarkers_event_forget(struct kmarkers_event *event);
+void kmarkers_events_apply(struct list_head *list);
+void kmarkers_events_apply_first(struct list_head *list);
 
-#endif /* MARKERS_EVENT_NAMES_H */
+#endif /* EVENTS_NAMES_H */

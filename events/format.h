@@ -7,8 +7,8 @@
  * printed with a new format for this one; strings are copied with copy_from_kernel_nofault().
  * A conversion that cannot be parsed ends the text.
  */
-#ifndef MARKERS_FORMAT_H
-#define MARKERS_FORMAT_H
+#ifndef EVENTS_FORMAT_H
+#define EVENTS_FORMAT_H
 
 #include <linux/kernel.h>
 #include <linux/types.h>
@@ -39,10 +39,10 @@ struct format_conversion {
 	char separator;
 };
 
-const char *marker_format_read(const char *at, struct format_conversion *conversion);
-int marker_format_check(const char *format);
-unsigned int marker_format_print(char *text, unsigned int size, const char *format, va_list *args);
-unsigned int marker_format_print_slots(char *text, unsigned int size, const char *format,
+const char *kmarkers_format_read(const char *at, struct format_conversion *conversion);
+int kmarkers_format_check(const char *format);
+unsigned int kmarkers_format_print(char *text, unsigned int size, const char *format, va_list *args);
+unsigned int kmarkers_format_print_slots(char *text, unsigned int size, const char *format,
 				       const unsigned long *slots);
 
-#endif /* MARKERS_FORMAT_H */
+#endif /* EVENTS_FORMAT_H */

@@ -300,7 +300,7 @@ static void write_parts(struct writer *to, const struct record_layout *layout, c
 			format++;
 			continue;
 		}
-		format = marker_format_read(format + 1, &conv.how);
+		format = kmarkers_format_read(format + 1, &conv.how);
 		if (!format)
 			return;
 		if (conv.how.type != '%') {
@@ -323,7 +323,7 @@ static void write_all_fields(struct writer *to, const struct record_layout *layo
 }
 
 /* Return a print_fmt, which the caller frees by kfree(), or NULL if there is no memory. */
-char *marker_print_fmt(const struct record_layout *layout, const char *format)
+char *kmarkers_print_fmt(const struct record_layout *layout, const char *format)
 {
 	struct writer to = { NULL, 0, 0 };
 

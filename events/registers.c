@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write records of typed markers directly from registers: variants of marker_event_to_buffer(),
+ * Write records of typed markers directly from registers: variants of kmarkers_event_probe(),
  * which stubs call with the arguments in registers. The stub of a marker calls one of them if a
  * single trace buffer records the marker, and no other probe is connected.
  *
@@ -13,11 +13,10 @@
 #include <linux/kernel.h>
 #include <linux/trace_events.h>
 
-#include "event_call.h"
-#include "event_registers.h"
-#include "event_write.h"
+#include "call.h"
+#include "registers.h"
+#include "write.h"
 #include "layout.h"
-#include "stubs.h"
 
 static __always_inline void *reserve_record(struct trace_event_buffer *buffer,
 					    const struct event_user *user)
@@ -74,14 +73,14 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 };
 
 /**
- * marker_event_find_register_writer() - choose the writer for arguments in registers
+ * kmarkers_event_choose_writer() - choose the writer for arguments in registers
  * @user: a user of an event; its file is set
  *
  * There is none for perf, and none for more than EVENT_REGISTERS arguments, strings or arrays.
  *
  * Context: any.
  */
-void marker_event_find_register_writer(struct event_user *user)
+void kmarkers_event_choose_writer(struct event_user *user)
 {
 	const struct record_layout *layout = user->event->layout;
 	unsigned int i;
@@ -95,18 +94,11 @@ void marker_event_find_register_writer(struct event_user *user)
 		user->offsets[i] = layout->field[i].offset;
 		user->bytes = user->offsets[i] + sizeof(unsigned long);
 	}
-	user->register_writer = (marker_typed_func *)register_writers[layout->nr];
+	user->register_writer = register_writers[layout->nr];
 }
 
-static marker_typed_func *register_writer_of(const struct marker_probe *probe)
+/* Return the writer that was chosen for a user, or NULL. */
+void *kmarkers_event_register_writer(const void *user)
 {
-	const struct event_user *user = probe->private;
-
-	return probe->func == marker_event_to_buffer ? user->register_writer : NULL;
-}
-
-/* Let stubs call register writers. Must be called before any event source is registered. */
-void marker_event_use_register_writers(void)
-{
-	marker_stub_register_probe = register_writer_of;
+	return ((const struct event_user *)user)->register_writer;
 }

@@ -12,19 +12,19 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "event_call.h"
-#include "event_names.h"
+#include "call.h"
+#include "names.h"
 
 #define AT_ONCE		32	/* maximum number of events that insmod or rmmod waits for */
 
-struct event_names marker_event_names = {
-	.pending = LIST_HEAD_INIT(marker_event_names.pending),
+struct event_names kmarkers_event_names = {
+	.pending = LIST_HEAD_INIT(kmarkers_event_names.pending),
 };
 
 static void apply_pending(struct work_struct *work);
 static DECLARE_WORK(pending_work, apply_pending);
 
-void marker_newcomers_init(struct newcomers *newcomers, struct marker_event_source *source)
+void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source)
 {
 	newcomers->source = source;
 	INIT_LIST_HEAD(&newcomers->fresh);
@@ -36,28 +36,28 @@ static u32 hash_of(const char *name)
 	return jhash(name, strlen(name), 0);
 }
 
-struct marker_event *marker_event_find(const char *system, const char *name)
+struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
 {
-	struct marker_event *event;
+	struct kmarkers_event *event;
 
-	lockdep_assert_held(marker_event_names.lock);
-	hash_for_each_possible(marker_event_names.names, event, node, hash_of(name))
+	lockdep_assert_held(kmarkers_event_names.lock);
+	hash_for_each_possible(kmarkers_event_names.names, event, node, hash_of(name))
 		if (!strcmp(event->name, name) && !strcmp(event->system, system))
 			return event;
 	return NULL;
 }
 
 /* Make an orphan the event of an offer again, and put its reference to this module. */
-static void adopt_event(struct marker_event *event, struct marker_event_source *source,
+static void adopt_event(struct kmarkers_event *event, struct kmarkers_event_source *source,
 			struct module *module)
 {
 	event->orphan = false;
 	event->source = source;
-	marker_event_set_owner(event, module);
+	kmarkers_event_set_owner(event, module);
 	module_put(THIS_MODULE);
 }
 
-static void mark_offer_made(const struct marker_event_offer *offer)
+static void mark_offer_made(const struct kmarkers_event_offer *offer)
 {
 	if (offer->made)
 		*offer->made = true;
@@ -66,10 +66,10 @@ static void mark_offer_made(const struct marker_event_offer *offer)
 /*
  * Use @event, which has the name of an offer, for this offer if their formats are equal.  Return
  * false if a new event must be created: @event waited for its removal and has another format.
- * While the trace core removes @event, none is created: marker_events_module_gone() does that.
+ * While the trace core removes @event, none is created: kmarkers_events_module_gone() does that.
  */
-static bool decide_offer(struct newcomers *newcomers, struct marker_event *event,
-			 const struct marker_event_offer *offer)
+static bool decide_offer(struct newcomers *newcomers, struct kmarkers_event *event,
+			 const struct kmarkers_event_offer *offer)
 {
 	bool same = !strcmp(event->format, offer->format);
 
@@ -82,7 +82,7 @@ static bool decide_offer(struct newcomers *newcomers, struct marker_event *event
 	if (!list_empty(&event->list) && event->leaves && same) {
 		event->leaves = false;
 		list_del_init(&event->list);
-		marker_event_set_owner(event, offer->module);
+		kmarkers_event_set_owner(event, offer->module);
 	} else if (!list_empty(&event->list) && event->leaves) {
 		hash_del(&event->node);
 		list_move_tail(&event->list, &newcomers->stale);
@@ -95,39 +95,39 @@ static bool decide_offer(struct newcomers *newcomers, struct marker_event *event
 }
 
 /**
- * marker_event_accept() - create or reuse the event of an offer
+ * kmarkers_event_accept() - create or reuse the event of an offer
  * @data: struct newcomers, to which a new event is added
  * @offer: the offer
  *
  * Return: 0, also for an offer that gets no event, which is logged.
  */
-int marker_event_accept(void *data, const struct marker_event_offer *offer)
+int kmarkers_event_accept(void *data, const struct kmarkers_event_offer *offer)
 {
-	struct marker_event *event = marker_event_find(offer->system, offer->name);
+	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
 	struct newcomers *newcomers = data;
 
 	if (event && decide_offer(newcomers, event, offer))
 		return 0;
-	if (!marker_event_is_valid_offer(offer)) {
+	if (!kmarkers_event_is_valid_offer(offer)) {
 		pr_warn("%.64s in %s: no trace event: not a valid event name\n", offer->name,
 			offer->place);
 		return 0;
 	}
-	event = marker_event_make(offer);
+	event = kmarkers_event_make(offer);
 	if (!event) {
 		pr_warn("%s: no trace event: no memory\n", offer->name);
 		return 0;
 	}
 	event->source = newcomers->source;
-	hash_add(marker_event_names.names, &event->node, hash_of(event->name));
+	hash_add(kmarkers_event_names.names, &event->node, hash_of(event->name));
 	list_add_tail(&event->list, &newcomers->fresh);
 	mark_offer_made(offer);
 	return 0;
 }
 
-static void add_event(struct marker_event *event)
+static void add_event(struct kmarkers_event *event)
 {
-	int err = marker_event_add(event);
+	int err = kmarkers_event_add(event);
 
 	if (!err)
 		return;
@@ -135,48 +135,48 @@ static void add_event(struct marker_event *event)
 		err == -EINVAL ? "format cannot be printed" :
 		err == -E2BIG ? "too many or too long arguments" : "cannot be added", err);
 	hash_del(&event->node);
-	marker_event_free(event);
+	kmarkers_event_free(event);
 }
 
 /**
- * marker_event_forget() - remove an event from the hash table and free it
+ * kmarkers_event_forget() - remove an event from the hash table and free it
  * @event: the event, not registered with the trace core
  *
  * If its source still offers this name, with another format, an event is created for that offer.
  */
-void marker_event_forget(struct marker_event *event)
+void kmarkers_event_forget(struct kmarkers_event *event)
 {
-	struct marker_event_offer wanted = marker_event_offer(event);
+	struct kmarkers_event_offer wanted = kmarkers_event_offer(event);
 	struct newcomers newcomers;
 
 	hash_del(&event->node);
-	marker_newcomers_init(&newcomers, event->source);
+	kmarkers_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
-	/* The module of that offer is not freed now: marker_events_module_going() locks, too. */
+	/* The module of that offer is not freed now: kmarkers_events_module_going() locks, too. */
 	if (event->source)
-		event->source->find(&wanted, marker_event_accept, &newcomers);
-	marker_event_free(event);
+		event->source->find(&wanted, kmarkers_event_accept, &newcomers);
+	kmarkers_event_free(event);
 	if (list_empty(&newcomers.fresh))
 		return;
-	event = list_first_entry(&newcomers.fresh, struct marker_event, list);
+	event = list_first_entry(&newcomers.fresh, struct kmarkers_event, list);
 	list_del_init(&event->list);
 	add_event(event);
 }
 
 /* Add an event to the trace core, or remove it if it is leaving. */
-static void apply_event(struct marker_event *event)
+static void apply_event(struct kmarkers_event *event)
 {
 	list_del_init(&event->list);
 	if (!event->leaves)
 		add_event(event);
-	else if (!WARN_ON_ONCE(marker_event_remove(event)))
-		marker_event_forget(event);
+	else if (!WARN_ON_ONCE(kmarkers_event_remove(event)))
+		kmarkers_event_forget(event);
 }
 
 static void apply_events(struct list_head *list, unsigned int most)
 {
 	for (; most && !list_empty(list); most--)
-		apply_event(list_first_entry(list, struct marker_event, list));
+		apply_event(list_first_entry(list, struct kmarkers_event, list));
 }
 
 /* Work item: add or remove the pending events, releasing event_mutex after each. */
@@ -185,26 +185,26 @@ static void apply_pending(struct work_struct *work)
 	bool more;
 
 	do {
-		mutex_lock(marker_event_names.lock);
-		apply_events(&marker_event_names.pending, 1);
-		more = !list_empty(&marker_event_names.pending);
-		mutex_unlock(marker_event_names.lock);
+		mutex_lock(kmarkers_event_names.lock);
+		apply_events(&kmarkers_event_names.pending, 1);
+		more = !list_empty(&kmarkers_event_names.pending);
+		mutex_unlock(kmarkers_event_names.lock);
 		cond_resched();
 	} while (more);
 }
 
 /* Add or remove all events of a list now. */
-void marker_events_apply(struct list_head *list)
+void kmarkers_events_apply(struct list_head *list)
 {
 	apply_events(list, UINT_MAX);
 }
 
 /* Add or remove the first events of a list now, and queue the others for the work item. */
-void marker_events_apply_first(struct list_head *list)
+void kmarkers_events_apply_first(struct list_head *list)
 {
 	apply_events(list, AT_ONCE);
 	if (list_empty(list))
 		return;
-	list_splice_tail(list, &marker_event_names.pending);
-	queue_work(marker_event_names.queue, &pending_work);
+	list_splice_tail(list, &kmarkers_event_names.pending);
+	queue_work(kmarkers_event_names.queue, &pending_work);
 }

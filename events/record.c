@@ -50,7 +50,7 @@ static unsigned int measure_string(const struct layout_field *field, const unsig
 }
 
 /**
- * marker_layout_measure() - compute the size of a record
+ * kmarkers_layout_measure() - compute the size of a record
  * @layout: the fields of the record
  * @slots: the arguments
  * @lengths: set to the size of each string with its NUL, in bytes
@@ -60,7 +60,7 @@ static unsigned int measure_string(const struct layout_field *field, const unsig
  * Context: any, NMI included.
  * Return: the size in bytes, at most LAYOUT_RECORD.
  */
-unsigned int marker_layout_measure(const struct record_layout *layout, const unsigned long *slots,
+unsigned int kmarkers_layout_measure(const struct record_layout *layout, const unsigned long *slots,
 				   u16 *lengths)
 {
 	/* Leave room for at least the NUL of each later string. */
@@ -112,16 +112,16 @@ static void store_number(void *to, unsigned long value, unsigned int bytes)
 }
 
 /**
- * marker_layout_fill() - write the fields of a record
+ * kmarkers_layout_fill() - write the fields of a record
  * @layout: the fields of the record
- * @record: the record, of the size that marker_layout_measure() returned; its bytes in front of the
+ * @record: the record, of the size that kmarkers_layout_measure() returned; its bytes in front of the
  *	first field are not changed
  * @slots: the arguments
- * @lengths: sizes of the strings, from marker_layout_measure()
+ * @lengths: sizes of the strings, from kmarkers_layout_measure()
  *
  * Context: any, NMI included.
  */
-void marker_layout_fill(const struct record_layout *layout, void *record,
+void kmarkers_layout_fill(const struct record_layout *layout, void *record,
 			const unsigned long *slots, const u16 *lengths)
 {
 	unsigned int i, end = layout->bytes;
@@ -171,7 +171,7 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
 }
 
 /**
- * marker_layout_read() - get the arguments out of a record
+ * kmarkers_layout_read() - get the arguments out of a record
  * @layout: the fields of the record
  * @record: the record
  * @bytes: size of the record, or LAYOUT_RECORD if it is not known
@@ -180,7 +180,7 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
  * Context: any.
  * Return: false if the record cannot have this layout: it is too short, or a string is not inside.
  */
-bool marker_layout_read(const struct record_layout *layout, const void *record,
+bool kmarkers_layout_read(const struct record_layout *layout, const void *record,
 			unsigned int bytes, unsigned long *slots)
 {
 	unsigned int i;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Module kmarkers_events: creates trace events for markers, SDT probes and recorded functions. */
+#include <linux/module.h>
+#include <linux/notifier.h>
+
+#include <kmarkers/event.h>
+#include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
+
+#include "sources.h"
+
+/* GOING, when the sources have dropped what the module contains. */
+static int handle_going(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == MODULE_STATE_GOING)
+		kmarkers_events_module_going(data);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block going_notifier = {
+	.notifier_call = handle_going,
+	.priority = KMARKERS_EVENTS_PRIORITY,
+};
+
+/*
+ * LIVE, when all other notifiers have run: the module's init has succeeded, so nothing that follows
+ * may fail. GOING, when the trace core has removed the events that were left to it.
+ */
+static int handle_live_and_gone(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == MODULE_STATE_LIVE)
+		kmarkers_events_module_live(data);
+	else if (event == MODULE_STATE_GOING)
+		kmarkers_events_module_gone(data);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block last_notifier = {
+	.notifier_call = handle_live_and_gone,
+	.priority = -1,
+};
+
+static int __init events_init(void)
+{
+	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION) ?: kmarkers_events_init();
+
+	if (err)
+		return err;
+	err = register_module_notifier(&going_notifier);
+	if (err)
+		goto err_events;
+	err = register_module_notifier(&last_notifier);
+	if (err)
+		goto err_going;
+	return 0;
+
+err_going:
+	unregister_module_notifier(&going_notifier);
+err_events:
+	kmarkers_events_exit();
+	return err;
+}
+
+/* No source is registered, and no orphan is left: each holds a reference to this module. */
+static void __exit events_exit(void)
+{
+	unregister_module_notifier(&last_notifier);
+	unregister_module_notifier(&going_notifier);
+	kmarkers_events_exit();
+}
+
+module_init(events_init);
+module_exit(events_exit);
+
+MODULE_DESCRIPTION("Trace events created at run time");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);
+MODULE_ALIAS("events");

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Event sources: create, hand over and remove trace events as modules are loaded and unloaded, and
+ * as sources change what they offer.
+ *
+ * One name is one event, with the format that was offered first.  The owner of an event is a module
+ * that offers it, which perf keeps loaded.  When the owner is unloaded, the event is handed over to
+ * another module that offers it, or is removed, or stays as an orphan: see orphans.c.
+ *
+ * Adding an event creates up to nine files in tracefs.  insmod waits until the first events of a
+ * module are added, and rmmod until as many are removed; a work item does the others.
+ *
+ * An event that was enabled has left records in buffers, which only the trace core can empty,
+ * and may have triggers.  So it is made an event of its module for the trace core as well, whose
+ * notifier, of priority 1, removes it between kmarkers_events_module_going() and
+ * kmarkers_events_module_gone().  All other events are removed here.
+ *
+ * Lock order: event_mutex, then the lock of a source.  The trace core calls kmarkers_event_reg()
+ * under trace_types_lock as well, so a source takes neither that lock nor event_mutex under its own.
+ * The work item takes event_mutex for one event at a time; no holder of one of these locks waits
+ * for it.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/workqueue.h>
+
+#include <kmarkers/event.h>
+#include <kmarkers/redirect.h>
+
+#include "call.h"
+#include "enable.h"
+#include "names.h"
+#include "orphans.h"
+#include "registers.h"
+#include "sources.h"
+#include "users.h"
+#include "write.h"
+
+/* All event sources; guarded by event_mutex. */
+static LIST_HEAD(sources);
+
+static void lock_events(void)
+{
+	mutex_lock(kmarkers_event_names.lock);
+}
+
+static void unlock_events(void)
+{
+	mutex_unlock(kmarkers_event_names.lock);
+}
+
+static void add_offered_events(struct kmarkers_event_source *source, struct module *module)
+{
+	struct newcomers newcomers;
+
+	if (!source->ready(module))
+		return;
+	kmarkers_newcomers_init(&newcomers, source);
+	source->visit(module, kmarkers_event_accept, &newcomers);
+	kmarkers_events_apply(&newcomers.stale);
+	kmarkers_events_apply_first(&newcomers.fresh);
+}
+
+/**
+ * kmarkers_events_module_live() - create the events that a module offers
+ * @module: the module, whose init has succeeded: after one that fails, the module is unloaded even
+ *	if it is referenced
+ *
+ * An event that cannot be created is logged; everything else works without it.
+ *
+ * Context: may sleep.
+ */
+void kmarkers_events_module_live(struct module *module)
+{
+	struct kmarkers_event_source *source;
+
+	if (!kmarkers_event_names.lock)
+		return;
+	lock_events();
+	list_for_each_entry(source, &sources, node)
+		add_offered_events(source, module);
+	unlock_events();
+}
+
+static int take_owner(void *data, const struct kmarkers_event_offer *offer)
+{
+	struct kmarkers_event *event = data;
+
+	kmarkers_event_set_owner(event, offer->module);
+	return 1;
+}
+
+/* Hand an event over to another module that offers it. Return false if there is none. */
+static bool hand_over(struct kmarkers_event *event)
+{
+	struct kmarkers_event_offer wanted = kmarkers_event_offer(event);
+
+	return event->source->find(&wanted, take_owner, event);
+}
+
+/*
+ * Hand an event over to another module that offers it, else remove it: now, or on the list
+ * @removed, or by the trace core.
+ */
+static void hand_over_or_remove(struct kmarkers_event *event, struct list_head *removed)
+{
+	if (hand_over(event))
+		return;
+	if (!event->added) {
+		list_del_init(&event->list);
+		kmarkers_event_forget(event);
+		return;
+	}
+	if (kmarkers_event_is_held(event)) {
+		kmarkers_event_orphan(event);
+		return;
+	}
+	event->leaves = true;
+	/* A module loaded later may define the same name, whose hits must not reach these users. */
+	kmarkers_event_drop_users(event);
+	if (event->used) {
+		kmarkers_event_leave_to_core(event);
+		return;
+	}
+	kmarkers_event_close(event);
+	list_add_tail(&event->list, removed);
+}
+
+/**
+ * kmarkers_events_module_going() - hand over or remove the events of a module
+ * @module: the module that is unloaded; no source offers anything of it any more
+ *
+ * Context: may sleep.
+ */
+void kmarkers_events_module_going(struct module *module)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	LIST_HEAD(removed);
+	int bucket;
+
+	if (!kmarkers_event_names.lock)
+		return;
+	lock_events();
+	for_each_event_safe(event, next, bucket)
+		if (event->owner == module)
+			hand_over_or_remove(event, &removed);
+	kmarkers_events_apply_first(&removed);
+	unlock_events();
+}
+
+/**
+ * kmarkers_events_module_gone() - free the events of a module that the trace core has removed
+ * @module: the module that is unloaded
+ *
+ * Context: may sleep.
+ */
+void kmarkers_events_module_gone(struct module *module)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	if (!kmarkers_event_names.lock)
+		return;
+	lock_events();
+	for_each_event_safe(event, next, bucket)
+		if (event->leaves && event->owner == module)
+			kmarkers_event_forget(event);
+	unlock_events();
+}
+
+/* Is an event enabled or referenced? */
+static bool is_in_use(struct kmarkers_event *event)
+{
+	return !list_empty(&event->users) || kmarkers_event_is_held(event);
+}
+
+static void flush_events(void)
+{
+	flush_workqueue(kmarkers_event_names.queue);
+}
+
+static int join_source(struct kmarkers_event_source *source)
+{
+	if (!kmarkers_event_names.lock)
+		return -ENOENT;
+	lock_events();
+	list_add_tail(&source->node, &sources);
+	unlock_events();
+	return 0;
+}
+
+/* Mark the event of an offer as offered, by its owner or by another module. */
+static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
+{
+	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
+
+	if (!event || strcmp(event->format, offer->format))
+		return 0;
+	if (!event->offered || offer->module == event->owner)
+		event->heir = offer->module;
+	event->offered = true;
+	return 0;
+}
+
+/* Is the owner being unloaded? Then its notifier is about to hand over or remove the event. */
+static bool is_owner_going(const struct kmarkers_event *event)
+{
+	return event->owner && READ_ONCE(event->owner->state) == MODULE_STATE_GOING;
+}
+
+/* Is any event enabled or referenced that is not offered any more? */
+static bool is_busy(const struct kmarkers_event_source *source)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	for_each_event_safe(event, next, bucket)
+		if (event->source == source && !event->offered && !event->orphan &&
+		    !is_owner_going(event) && is_in_use(event))
+			return true;
+	return false;
+}
+
+/* Queue the removal of a source's events that are not offered any more and not busy. */
+static void withdraw_events(const struct kmarkers_event_source *source, struct list_head *removed)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	for_each_event_safe(event, next, bucket) {
+		if (event->source != source || event->offered || event->leaves ||
+		    event->orphan || is_owner_going(event))
+			continue;
+		if (!event->added) {
+			list_del_init(&event->list);
+			kmarkers_event_forget(event);
+			continue;
+		}
+		event->leaves = true;
+		kmarkers_event_close(event);
+		list_add_tail(&event->list, removed);
+	}
+}
+
+/* Hand over the events that their owners do not offer any more to modules that do. */
+static void update_owners(const struct kmarkers_event_source *source)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	for_each_event_safe(event, next, bucket)
+		if (event->source == source && event->offered && !event->leaves &&
+		    !event->orphan && event->owner != event->heir)
+			kmarkers_event_set_owner(event, event->heir);
+}
+
+static int change_offers(struct kmarkers_event_source *source)
+{
+	struct newcomers newcomers;
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	LIST_HEAD(removed);
+	int bucket;
+
+	for_each_event_safe(event, next, bucket)
+		event->offered = false;
+	source->visit(NULL, mark_offered, NULL);
+	if (is_busy(source))
+		return -EBUSY;
+	update_owners(source);
+	withdraw_events(source, &removed);
+	kmarkers_newcomers_init(&newcomers, source);
+	source->visit(NULL, kmarkers_event_accept, &newcomers);
+	kmarkers_events_apply(&newcomers.stale);
+	kmarkers_events_apply_first(&removed);
+	kmarkers_events_apply_first(&newcomers.fresh);
+	return 0;
+}
+
+static int update_source(struct kmarkers_event_source *source)
+{
+	int err;
+
+	lock_events();
+	err = change_offers(source);
+	unlock_events();
+	flush_events();
+	return err;
+}
+
+static void offer_event(struct kmarkers_event_source *source,
+			const struct kmarkers_event_offer *offer)
+{
+	struct newcomers newcomers;
+
+	lock_events();
+	kmarkers_newcomers_init(&newcomers, source);
+	kmarkers_event_accept(&newcomers, offer);
+	kmarkers_events_apply(&newcomers.stale);
+	kmarkers_events_apply(&newcomers.fresh);
+	unlock_events();
+}
+
+static int remove_or_hand_over(struct kmarkers_event *event)
+{
+	int err;
+
+	if (is_in_use(event))
+		return -EBUSY;
+	if (hand_over(event))
+		return 0;
+	err = kmarkers_event_remove(event);
+	if (!err)
+		kmarkers_event_forget(event);
+	return err;
+}
+
+static int withdraw_event(const struct kmarkers_event_offer *offer)
+{
+	struct kmarkers_event *event;
+	int err = 0;
+
+	lock_events();
+	event = kmarkers_event_find(offer->system, offer->name);
+	if (event && event->added && !event->leaves && !strcmp(event->format, offer->format))
+		err = remove_or_hand_over(event);
+	unlock_events();
+	return err;
+}
+
+static void leave_source(struct kmarkers_event_source *source)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	LIST_HEAD(removed);
+	int bucket;
+
+	lock_events();
+	list_del(&source->node);
+	kmarkers_events_drop_source(source);
+	for_each_event_safe(event, next, bucket)
+		event->offered = false;
+	withdraw_events(source, &removed);
+	kmarkers_events_apply_first(&removed);
+	unlock_events();
+	flush_events();
+}
+
+const struct kmarkers_event_calls kmarkers_event_calls = {
+	.join = join_source,
+	.leave = leave_source,
+	.update = update_source,
+	.offer = offer_event,
+	.withdraw = withdraw_event,
+	.enable = kmarkers_events_enable,
+	.is_enabled = kmarkers_event_is_enabled,
+	.flush = flush_events,
+	.write = kmarkers_event_write,
+	.probe = kmarkers_event_probe,
+	.find_register_writer = kmarkers_event_register_writer,
+};
+EXPORT_SYMBOL_GPL(kmarkers_event_calls);
+
+/* Return 0 or -ENOMEM. Without event_mutex there are no events, and sources cannot join. */
+int __init kmarkers_events_init(void)
+{
+	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
+
+	if (!lock || kmarkers_event_find_calls()) {
+		pr_warn("no trace events: event_mutex, or a function that adds or removes events, cannot be found\n");
+		return 0;
+	}
+	kmarkers_event_names.queue = alloc_workqueue("kmarkers_events", WQ_UNBOUND, 1);
+	if (!kmarkers_event_names.queue)
+		return -ENOMEM;
+	kmarkers_event_names.lock = lock;
+	return 0;
+}
+
+/* All sources have left. The work item removes the remaining events. */
+void kmarkers_events_exit(void)
+{
+	kmarkers_event_orphans_exit();
+	if (kmarkers_event_names.lock)
+		destroy_workqueue(kmarkers_event_names.queue);
+	WARN_ON_ONCE(!hash_empty(kmarkers_event_names.names));
+	kmarkers_event_free_kept();
+}

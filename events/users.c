@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Users of an event: each trace buffer that records it, and perf, is connected to the event's
+ * source.  A task may collect the users that it adds and removes in a batch, which is connected or
+ * disconnected at once.  All functions run under event_mutex.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <kmarkers/event.h>
+
+#include "call.h"
+#include "names.h"
+#include "registers.h"
+#include "users.h"
+
+/* A trace file that accepts no record. */
+static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
+
+/* The batch: whose it is, and its users. All are of one source. */
+static struct {
+	struct task_struct *task;
+	struct list_head users;
+} batch = {
+	.users = LIST_HEAD_INIT(batch.users),
+};
+
+static bool is_in_batch(void)
+{
+	return batch.task == current;
+}
+
+static int connect_user(struct event_user *user)
+{
+	struct kmarkers_event_offer event = kmarkers_event_offer(user->event);
+	int err = user->event->source->connect(&event, user);
+
+	user->connected = !err;
+	return err;
+}
+
+static int disconnect_user(struct event_user *user)
+{
+	struct kmarkers_event_offer event = kmarkers_event_offer(user->event);
+
+	return user->event->source->disconnect(&event, user);
+}
+
+static int make_user(struct kmarkers_event *event, struct trace_event_file *file,
+		     struct module *owner)
+{
+	struct event_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
+	int err = 0;
+
+	if (!user)
+		return -ENOMEM;
+	user->event = event;
+	user->file = file;
+	user->owner = owner;
+	INIT_LIST_HEAD(&user->batch);
+	kmarkers_event_choose_writer(user);
+	if (is_in_batch())
+		list_add_tail(&user->batch, &batch.users);
+	else
+		err = connect_user(user);
+	if (err) {
+		kfree(user);
+		return err;
+	}
+	list_add(&user->node, &event->users);
+	event->used = true;
+	return 0;
+}
+
+/*
+ * The reference to this module is for events of functions: their modules do not depend on it.  The
+ * reference to the owner is for perf, which keeps the module of an event loaded where the trace
+ * core takes references to modules.
+ */
+static int add_file_user(struct kmarkers_event *event, struct trace_event_file *file)
+{
+	struct module *owner = file ? NULL : event->owner;
+	int err = -ENODEV;
+
+	if (event->leaves || event->orphan || !try_module_get(THIS_MODULE))
+		return err;
+	if (try_module_get(owner)) {
+		err = make_user(event, file, owner);
+		if (!err)
+			return 0;
+		module_put(owner);
+	}
+	module_put(THIS_MODULE);
+	return err;
+}
+
+/* Report a user that could not be disconnected. It is still called, so it is not freed. */
+static void keep_user(struct event_user *user, int err)
+{
+	WRITE_ONCE(user->file, &nowhere);
+	pr_err("%s: its trace event cannot be disconnected: error %d\n", user->event->name, err);
+}
+
+static void free_user(struct event_user *user)
+{
+	module_put(user->owner);
+	kfree(user);
+	module_put(THIS_MODULE);
+}
+
+/*
+ * The trace core frees the buffer after a grace period of its own, which in newer
+ * kernels is not one of those that hits are in.
+ */
+static void del_user(struct event_user *user)
+{
+	int err = 0;
+
+	list_del(&user->node);
+	list_del_init(&user->batch);
+	if (is_in_batch()) {
+		list_add_tail(&user->batch, &batch.users);
+		return;
+	}
+	if (user->connected)
+		err = disconnect_user(user);
+	if (err)
+		keep_user(user, err);
+	synchronize_rcu_expedited();
+	if (!err)
+		free_user(user);
+}
+
+/**
+ * kmarkers_event_batch_begin() - collect the users that this task adds or removes
+ *
+ * Context: may sleep; one task at a time, which adds users, or removes users, of one source.
+ */
+void kmarkers_event_batch_begin(void)
+{
+	batch.task = current;
+}
+
+/* Fill in a link for each user of the batch, and empty the batch. */
+static void take_batch(struct kmarkers_event_link *links)
+{
+	struct event_user *user, *next;
+
+	list_for_each_entry_safe(user, next, &batch.users, batch) {
+		list_del_init(&user->batch);
+		links->event = kmarkers_event_offer(user->event);
+		links->user = user;
+		links++;
+	}
+}
+
+static unsigned int count_batch(void)
+{
+	struct list_head *at;
+	unsigned int nr = 0;
+
+	list_for_each(at, &batch.users)
+		nr++;
+	return nr;
+}
+
+static struct kmarkers_event_source *batch_source(void)
+{
+	return list_first_entry(&batch.users, struct event_user, batch)->event->source;
+}
+
+/**
+ * kmarkers_event_batch_connect() - connect the users of the batch, and end it
+ * @links: room for as many as were added
+ * @err: an error, with which none is connected; or 0
+ *
+ * Context: may sleep.
+ * Return: 0; @err; or an error of the source. With an error no user of the batch is connected, and
+ * their events are marked as failed.
+ */
+int kmarkers_event_batch_connect(struct kmarkers_event_link *links, int err)
+{
+	unsigned int i, nr = count_batch();
+	struct kmarkers_event_source *source;
+
+	batch.task = NULL;
+	if (!nr)
+		return err;
+	source = batch_source();
+	take_batch(links);
+	if (!err)
+		err = source ? source->connect_many(links, nr) : -ENODEV;
+	for (i = 0; i < nr; i++) {
+		struct event_user *user = links[i].user;
+
+		user->connected = !err;
+		user->event->failed = err;
+	}
+	return err;
+}
+
+/**
+ * kmarkers_event_batch_disconnect() - disconnect and free the users of the batch, and end it
+ * @links: room for as many as were removed
+ *
+ * Context: may sleep; waits for a grace period.
+ */
+void kmarkers_event_batch_disconnect(struct kmarkers_event_link *links)
+{
+	unsigned int i, nr = count_batch();
+	struct kmarkers_event_source *source;
+
+	batch.task = NULL;
+	if (!nr)
+		return;
+	source = batch_source();
+	take_batch(links);
+	/* A source that has left has disconnected all users. */
+	if (source)
+		source->disconnect_many(links, nr);
+	for (i = 0; i < nr; i++)
+		if (links[i].err)
+			keep_user(links[i].user, links[i].err);
+	synchronize_rcu_expedited();
+	for (i = 0; i < nr; i++)
+		if (!links[i].err)
+			free_user(links[i].user);
+}
+
+static void del_user_of(struct kmarkers_event *event, const struct trace_event_file *file)
+{
+	struct event_user *user;
+
+	list_for_each_entry(user, &event->users, node) {
+		if (user->file == file) {
+			del_user(user);
+			return;
+		}
+	}
+}
+
+/* The trace core calls this when the event is enabled or disabled in a buffer or by perf. */
+int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
+{
+	struct kmarkers_event *event = container_of(call, struct kmarkers_event, call);
+
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		return add_file_user(event, data);
+	case TRACE_REG_UNREGISTER:
+		del_user_of(event, data);
+		return 0;
+	case TRACE_REG_PERF_REGISTER:
+		return add_file_user(event, NULL);
+	case TRACE_REG_PERF_UNREGISTER:
+		del_user_of(event, NULL);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* An event with a trigger is not disabled before it is removed. */
+void kmarkers_event_drop_users(struct kmarkers_event *event)
+{
+	struct event_user *user, *next;
+
+	list_for_each_entry_safe(user, next, &event->users, node)
+		del_user(user);
+}

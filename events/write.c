@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Write the hits of events as records, for trace buffers, perf and BPF programs that perf runs.
+ *
+ * As with tracepoints there is no guard: the ring buffer rejects recursion in one context.
+ */
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/trace_events.h>
+
+#include <kmarkers/arguments.h>
+
+#include "call.h"
+#include "layout.h"
+#include "write.h"
+
+static __always_inline void put_in_buffer(const struct record_layout *layout,
+					  struct trace_event_file *file, unsigned int size,
+					  const unsigned long *slots, const u16 *lengths)
+{
+	struct trace_event_buffer buffer;
+	void *record = trace_event_buffer_reserve(&buffer, file, size);
+
+	if (!record)
+		return;
+	kmarkers_layout_fill(layout, record, slots, lengths);
+	trace_event_buffer_commit(&buffer);
+}
+
+/* perf aligns a record so that its size is 4 bytes less than a multiple of 8. */
+static unsigned int perf_size(unsigned int bytes)
+{
+	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
+}
+
+/* Does perf, or a BPF program, record this event on this CPU? */
+static __always_inline bool is_event_wanted(struct kmarkers_event *event)
+{
+	return bpf_prog_array_valid(&event->call) ||
+	       !hlist_empty(this_cpu_ptr(event->call.perf_events));
+}
+
+static __always_inline void put_in_perf(struct kmarkers_event *event, unsigned int bytes,
+					const unsigned long *slots, const u16 *lengths)
+{
+	struct hlist_head *head = this_cpu_ptr(event->call.perf_events);
+	unsigned int size = perf_size(bytes);
+	struct pt_regs *regs;
+	void *record;
+	int context;
+
+	record = perf_trace_buf_alloc(size, &regs, &context);
+	if (!record)
+		return;
+	perf_fetch_caller_regs(regs);
+	kmarkers_layout_fill(event->layout, record, slots, lengths);
+	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
+}
+
+/*
+ * Does a user record hits now?  A user that could not be disconnected has a disabled file, and its
+ * event may have been removed.
+ */
+static __always_inline bool is_recording(const struct event_user *user,
+					 struct trace_event_file *file)
+{
+	return file ? !trace_trigger_soft_disabled(file) : is_event_wanted(user->event);
+}
+
+static __always_inline void record_hit(const struct event_user *user,
+				       struct trace_event_file *file, const unsigned long *slots)
+{
+	struct kmarkers_event *event = user->event;
+	u16 lengths[MARKER_MAX_ARGS];
+	unsigned int size = kmarkers_layout_measure(event->layout, slots, lengths);
+
+	if (file)
+		put_in_buffer(event->layout, file, size, slots, lengths);
+	else
+		put_in_perf(event, size, slots, lengths);
+}
+
+/**
+ * kmarkers_event_write() - write the record of a hit
+ * @private: the user that the source's connect() was given
+ * @args: one for each field
+ *
+ * Context: any, with preemption disabled once.
+ */
+void kmarkers_event_write(void *private, const unsigned long *args)
+{
+	struct event_user *user = private;
+	struct trace_event_file *file = READ_ONCE(user->file);
+
+	if (is_recording(user, file))
+		record_hit(user, file, args);
+}
+
+/**
+ * kmarkers_event_probe() - write the record of a hit of a marker: a probe function
+ * @private: the user that the source's connect() was given
+ * @call_private: ignored
+ * @format: ignored
+ * @args: one for each field, an integer or a pointer
+ *
+ * Context: any, with preemption disabled once.
+ */
+void kmarkers_event_probe(void *private, void *call_private, const char *format, va_list *args)
+{
+	struct event_user *user = private;
+	struct trace_event_file *file = READ_ONCE(user->file);
+	unsigned long slots[MARKER_MAX_ARGS];
+	unsigned int i;
+
+	if (!is_recording(user, file))
+		return;
+	/* Every variadic argument that is an integer or a pointer has a slot of this size. */
+	for (i = 0; i < user->event->layout->nr; i++)
+		slots[i] = va_arg(*args, unsigned long);
+	record_hit(user, file, slots);
+}
