@@ -112,3 +112,20 @@ def test_figure_is_reproducible() -> None:
     assert [chart.title.split(",")[0] for chart in charts] == ["Dormant", "Enabled"]
     first, second = (canvas.render_file(charts, "rates").decode() for _ in range(2))
     assert first == second and "events a second" in first and "marker-generic" in first
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "variant", "state"),
+    [
+        ("peer-bpf-fentry", "bpf-fentry-off", "dormant"),
+        ("peer-bpf-fentry", "bpf-fentry-on", "enabled"),
+        ("peer-kprobe-optimised", "kprobe-optimised", "enabled"),
+        ("empty-loop-peers", "function-pointer-off", "dormant"),
+        ("getppid-quiet", "generic", None),
+    ],
+)
+def test_state_of_a_variant_follows_from_its_benchmark(
+    benchmark: str, variant: str, state: str | None
+) -> None:
+    """Benchmarks are given by patterns, as variants are."""
+    assert rates.find_state(benchmark, variant) == state

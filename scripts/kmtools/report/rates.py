@@ -92,7 +92,7 @@ def find_state(benchmark: str, variant: str) -> str | None:
     """Return the state (dormant or enabled) in which a variant is measured; None if it is no
     mechanism."""
     for name, pattern, state in STATES:
-        if benchmark == name and fnmatchcase(variant, pattern):
+        if fnmatchcase(benchmark, name) and fnmatchcase(variant, pattern):
             return state
     return None
 
