@@ -208,10 +208,23 @@ static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
 	return 0;
 }
 
-/* Is the owner being unloaded? Then its notifier is about to hand over or remove the event. */
-static bool is_owner_going(const struct kmarkers_event *event)
+/*
+ * Count the events whose owners are being unloaded as offered: the module notifier is about to hand
+ * them over or to remove them.
+ */
+static void keep_events_of_going_modules(const struct kmarkers_event_source *source)
 {
-	return event->owner && READ_ONCE(event->owner->state) == MODULE_STATE_GOING;
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	for_each_event_safe(event, next, bucket) {
+		if (event->source != source || !event->owner ||
+		    READ_ONCE(event->owner->state) != MODULE_STATE_GOING)
+			continue;
+		event->offered = true;
+		event->heir = event->owner;
+	}
 }
 
 /* Is any event enabled or referenced that is not offered any more? */
@@ -223,7 +236,7 @@ static bool is_busy(const struct kmarkers_event_source *source)
 
 	for_each_event_safe(event, next, bucket)
 		if (event->source == source && !event->offered && !event->orphan &&
-		    !is_owner_going(event) && is_in_use(event))
+		    is_in_use(event))
 			return true;
 	return false;
 }
@@ -236,8 +249,7 @@ static void withdraw_events(const struct kmarkers_event_source *source, struct l
 	int bucket;
 
 	for_each_event_safe(event, next, bucket) {
-		if (event->source != source || event->offered || event->leaves ||
-		    event->orphan || is_owner_going(event))
+		if (event->source != source || event->offered || event->leaves || event->orphan)
 			continue;
 		if (!event->added) {
 			list_del_init(&event->list);
@@ -274,6 +286,7 @@ static int change_offers(struct kmarkers_event_source *source)
 	for_each_event_safe(event, next, bucket)
 		event->offered = false;
 	source->visit(NULL, mark_offered, NULL);
+	keep_events_of_going_modules(source);
 	if (is_busy(source))
 		return -EBUSY;
 	update_owners(source);
