@@ -71,8 +71,8 @@ EXPORT_SYMBOL_GPL(patcher_control_write);
  * @param: the parameter
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a line that is too long or is more than one; -ENOMEM; -ENODEV before the
- * control is opened and after it was closed; or an error of the module.
+ * Return: 0; -EINVAL for a line that is empty or too long; -ENOMEM; -ENODEV before the control is
+ * opened and after it was closed; or an error of the module.
  */
 int patcher_control_set(const char *value, const struct kernel_param *param)
 {

@@ -11,7 +11,7 @@
 #include "debugfs.h"
 #include "words.h"
 
-/* Maximum number of characters of a number written to a file, its newline included. */
+/* Maximum length in bytes of a number that is written to a file, with its newline. */
 #define MAX_NUMBER	31
 
 static struct dentry *kmarkers_dir;
@@ -69,11 +69,11 @@ EXPORT_SYMBOL_GPL(patcher_read_line);
  * patcher_read_number() - parse a number that user space writes to a file
  * @buf: the bytes written: the number, and at most a newline after it
  * @count: number of bytes
- * @is_signed: true if the number may be negative, and must fit into an s64
- * @value: set to the number; an s64 if @is_signed
+ * @is_signed: true for an s64, which may be negative; false for a u64
+ * @value: set to the number; if @is_signed, cast it to s64
  *
  * Context: may sleep.
- * Return: 0, -EINVAL for anything else, -EFAULT or -ENOMEM.
+ * Return: 0; -EINVAL if the bytes are not such a number; -EFAULT or -ENOMEM.
  */
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value)
 {

@@ -13,7 +13,10 @@
 #include "lock.h"
 #include "symbols.h"
 
-/* Register a kprobe to resolve a symbol.  A batch would be refused because of this kprobe. */
+/*
+ * Resolve a symbol by registering a kprobe.  The caller holds patcher_lock(), because a batch
+ * that ran meanwhile would be refused because of this kprobe.
+ */
 unsigned long kmarkers_resolve_symbol(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };

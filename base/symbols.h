@@ -15,7 +15,7 @@ unsigned long kmarkers_resolve_symbol(const char *symbol);
  * struct kmarkers_extent - address and size of a symbol
  * @start: address of its first byte
  * @size: its size in bytes
- * @name: one of its names
+ * @name: its name; one of them, if it has several
  */
 struct kmarkers_extent {
 	unsigned long start;

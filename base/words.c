@@ -49,8 +49,8 @@ EXPORT_SYMBOL_GPL(patcher_split_words);
 /**
  * patcher_parse_number() - parse a number
  * @text: decimal, hexadecimal after 0x or octal after 0, and nothing else
- * @is_signed: true if the number may be negative, and must fit into an s64
- * @value: set to the number; an s64 if @is_signed
+ * @is_signed: true for an s64, which may be negative; false for a u64
+ * @value: set to the number; if @is_signed, cast it to s64
  *
  * Return: 0, or -EINVAL.
  */
@@ -76,7 +76,7 @@ static bool is_letter(char c)
 }
 
 /**
- * patcher_is_identifier() - check that a string may be a name, and the name of a directory
+ * patcher_is_identifier() - check that a string can be used as a name, also of a directory
  * @name: the string
  *
  * Return: true if it is not empty and has only ASCII letters, digits and underscores.

@@ -21,7 +21,7 @@ struct words {
 	u32 a, b, c, d;
 };
 
-/* Default cache sizes, for CPUs that do not describe theirs. */
+/* Default cache sizes in bytes, for CPUs that do not report theirs by CPUID. */
 static const struct bench_caches unknown = { 32 << 10, 1 << 20, 32 << 20 };
 
 static struct words read_cpuid(u32 leaf, u32 subleaf)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Implementation of chunks.h in the kernel.  Small pages are from vmalloc(), huge pages are from
- * the page allocator, whose memory the kernel maps by huge pages.
+ * Implementation of chunks.h in the kernel.  vmalloc() provides memory that is mapped by small
+ * pages.  The page allocator provides memory that the kernel's direct mapping maps by huge pages.
  */
 #include <linux/errno.h>
 #include <linux/gfp.h>

@@ -51,15 +51,15 @@ static int find_word(const char *word, const char *const *words, unsigned int nr
 	return -EINVAL;
 }
 
-/* Return the enum bench_config_item of the file in config/ with this name, or -EINVAL. */
+/* Return the enum bench_config_item of the setting named @word, or -EINVAL. */
 int bench_find_config(const char *word)
 {
 	return find_word(word, bench_config_names, BENCH_CONFIG_ITEMS);
 }
 
 /*
- * Return true if a word is a command or the name of a setting: no benchmark can have it as its
- * name.
+ * Return true if a word is a command or the name of a setting.  Such a word must not be the name
+ * of a benchmark.
  */
 bool bench_is_command(const char *word)
 {
@@ -81,7 +81,8 @@ static int parse_verb(const char *word, enum bench_verb *verb)
  * @text: "start", followed by any number of benchmark names; "stop"; "reset"; or only names of
  *	benchmarks, which means "start".  The function modifies the text.
  * @verb: set to the command
- * @groups: for BENCH_START, set to a bit mask of the benchmarks to run: all if none is named
+ * @groups: set to a bit mask of the named benchmarks, or of all benchmarks if none is named; only
+ *	BENCH_START uses it
  *
  * Return: 0, or -EINVAL for an unknown word or for a word after "stop" or "reset".
  */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure the number of core cycles per TSC tick. The TSC runs at a fixed frequency, the core at
- * one that changes, so the ratio is measured in every block. A chain of additions is timed, each
- * of which needs the result of the one before. If there is a hardware counter of cycles, it is
- * read before and after the chain. Otherwise an addition counts as one cycle, which holds for
- * every x86-64 core so far if both operands are registers (Agner Fog, Instruction tables).
- * Additions of a small constant cannot be used: some cores eliminate them.
+ * Measure the number of core cycles per TSC tick.  The TSC runs at a fixed frequency, but the
+ * frequency of the core changes, so the ratio is measured in every block.  The code times a chain
+ * of additions; each addition needs the result of the previous one.  If there is a hardware
+ * counter of cycles, the code reads it before and after the chain.  Otherwise each addition counts
+ * as one cycle.  So far this holds for every x86-64 core, if both operands are registers (Agner
+ * Fog, Instruction tables).  Additions of a small constant cannot be used: some cores eliminate
+ * them.
  */
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -58,10 +59,10 @@ static int compare_ratios(const void *a, const void *b)
 /**
  * bench_measure_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
  *
- * The result is the mean of the middle two of four measurements, so that an interrupt in one of
- * them does not change it.
+ * The result is the mean of the middle two of four measurements.  In a program, an interrupt may
+ * disturb a measurement: then the others determine the result.
  *
- * Return: the ratio, or 0 if it cannot be measured here.
+ * Return: the ratio, or 0 if it cannot be measured on this machine.
  */
 u64 bench_measure_cycles_ratio(void)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Check that the markers of measured modules are disabled, since their dormant cost is measured. */
+/*
+ * Check that all markers of kmarkers_bench, and of modules that added benchmarks, are disabled.
+ * The benchmarks measure the cost of disabled markers.
+ */
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -9,7 +12,7 @@
 #include "dormant.h"
 #include "groups.h"
 
-/* Modules that added the groups; NULL for the groups of kmarkers_bench. */
+/* For each group, the module that added it; NULL for a group of kmarkers_bench. */
 static const struct module *owners[BENCH_MAX_GROUPS];
 
 /* Set the module that added a group; NULL for kmarkers_bench. */

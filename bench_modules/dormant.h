@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Check that the markers of measured modules are disabled. */
+/* Check that the markers of all modules that define benchmarks are disabled. */
 #ifndef BENCH_MODULES_DORMANT_H
 #define BENCH_MODULES_DORMANT_H
 

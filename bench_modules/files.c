@@ -40,8 +40,8 @@ static const char *const state_names[] = {
 };
 
 /*
- * Return the name of the benchmark that is running or has failed.  If that group was removed,
- * another group may use its slot.
+ * Return the name of the benchmark that is running or has failed.  If its group was removed, the
+ * slot of the group may be empty, or another group may use it.
  */
 static const char *get_current_name(void)
 {
@@ -78,7 +78,7 @@ static int status_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(status);
 
-/* Print the benchmarks of the run that cannot be measured here, with the reasons. */
+/* Print the benchmarks of the run that cannot be measured on this machine, with the reasons. */
 static void show_lacking(struct seq_file *m)
 {
 	unsigned int i;
@@ -114,7 +114,7 @@ DEFINE_SHOW_ATTRIBUTE(env);
 
 /**
  * struct reader - state of an open file "samples", which is read in several parts
- * @group: number of the group
+ * @group: index of the group in bench_groups[]
  * @run: number of the run whose samples are read
  */
 struct reader {
@@ -262,7 +262,10 @@ static int write_config(enum bench_config_item item, const char *text)
 	return err;
 }
 
-/* Execute a line of bench/control: a command; or the name of another file and a value for it. */
+/*
+ * Execute a line of bench/control.  The line is a command, or the name of a setting or of a place
+ * of live.h followed by a value.
+ */
 static int run_bench_line(char *line)
 {
 	char *value = strchr(line, ' ');

@@ -26,9 +26,10 @@ static noinline long getppid_work(void)
 #define GETPPID_NAME	"getppid"
 
 /*
- * Call getppid(2).  All variants share this syscall instruction, as callers of libc do.  If a loop
- * has a syscall instruction of its own, an iteration takes 300 or 400 TSC cycles on an AMD EPYC
- * (family 25, model 17), depending on its address and on the code that ran before.
+ * Call getppid(2).  All variants share this syscall instruction, as callers of libc share one.  If
+ * each loop had its own syscall instruction, an iteration would take 300 or 400 TSC cycles on an
+ * AMD EPYC (family 25, model 17), depending on the address of that instruction and on the code
+ * that ran before.
  */
 static noinline long getppid_work(void)
 {

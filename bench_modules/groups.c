@@ -58,7 +58,7 @@ static const struct bench_group *const own[] = {
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;
 
-/* Enter the built-in groups into bench_groups[], before any other use of groups. */
+/* Copy the built-in groups to bench_groups[].  Call this before any other use of bench_groups[]. */
 void bench_groups_init(void)
 {
 	memcpy(bench_groups, own, sizeof(own));

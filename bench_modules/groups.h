@@ -8,8 +8,9 @@
 #define BENCH_MAX_GROUPS	64
 
 /*
- * In the kernel: the built-in groups, then those of other modules; the slot of a removed group is
- * NULL.  In a program that links with libkmbench.a: the groups that it registered before main().
+ * In the kernel: the built-in groups, then the groups of other modules; the slot of a removed group
+ * is NULL.  In kmbench: the built-in groups.  In a program that is linked with libkmbench.a: the
+ * groups that the program registered before main().
  */
 extern const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 extern unsigned int bench_nr_groups;

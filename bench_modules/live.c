@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Switch places of the running kernel between variants of their code. Each place is a debugfs file
- * in bench/: writing the name of a variant selects it; "original" selects the kernel's own code.
- * The program kmlive selects variants and measures them.
+ * Switch code of the running kernel between variants.  Each place with variants has a debugfs file
+ * in bench/.  Writing the name of a variant to that file selects the variant; "original" is the
+ * kernel's own code.  The program kmlive selects variants and measures them.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -94,7 +94,7 @@ static int live_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
-/* Print how many times the code of each variant was executed, for places that count it. */
+/* Print the number of executions of each variant, for all places that count executions. */
 static int hits_show(struct seq_file *m, void *unused)
 {
 	const struct bench_live *live;
@@ -129,11 +129,11 @@ void bench_live_init(struct dentry *dir)
 
 	for (i = 0; i < ARRAY_SIZE(places); i++)
 		debugfs_create_file(places[i]->name, 0600, dir, places[i], &live_fops);
-	/* No write permission, so that the file can be read under lockdown. */
+	/* Under lockdown, a debugfs file can be read only if its mode has no write permission. */
 	debugfs_create_file("hits", 0400, dir, NULL, &hits_fops);
 }
 
-/* Select the kernel's own code at all places, after the files were removed. */
+/* Select the kernel's own code at all places.  Call this after the debugfs files were removed. */
 void bench_live_exit(void)
 {
 	unsigned int i;

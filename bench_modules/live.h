@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Switch places of the running kernel between variants of their code, for kmlive. */
+/* Switch code of the running kernel between variants, for the program kmlive. */
 #ifndef BENCH_MODULES_LIVE_H
 #define BENCH_MODULES_LIVE_H
 
@@ -9,13 +9,13 @@ struct dentry;
 
 /**
  * struct bench_live - a place in the kernel that has variants of its code
- * @name: name of its file in bench/, and of its command
+ * @name: name of the place's file in bench/, which is also the name of its command
  * @variants: names of the variants; the first is "original", the kernel's own code
  * @nr_variants: number of variants
- * @now: number of the selected variant
+ * @now: index of the selected variant in @variants
  * @begin: installs a variant other than the first; returns 0 or an error
- * @end: removes it; returns 0, or an error if it is still installed
- * @hits: returns the number of executions of a variant's code; may be NULL
+ * @end: removes the installed variant; returns 0, or an error if the variant is still installed
+ * @hits: returns the number of executions of a variant; NULL if executions are not counted
  */
 struct bench_live {
 	const char *name;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Redirect the call of __task_pid_nr_ns() in getppid(2) of the running kernel to functions that do
- * the same, with two markers or none, as measured for immediate values in 2008.
+ * Redirect the call of __task_pid_nr_ns() in getppid(2) of the running kernel.  The replacement
+ * functions do the same, and contain two markers or none.  This repeats a measurement that was made
+ * for immediate values in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -13,7 +14,7 @@
 
 #include "live.h"
 
-/* Define a replacement for __task_pid_nr_ns(), which calls that function itself. */
+/* Define a replacement for __task_pid_nr_ns().  The replacement calls __task_pid_nr_ns(), too. */
 #define LIVE(id, before, after)						\
 static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
 			 struct pid_namespace *ns)			\
@@ -48,7 +49,7 @@ static void *const functions[] = {
 static struct patcher_redirect redirect = {
 	.function = "__x64_sys_getppid",
 	.callee = "__task_pid_nr_ns",
-	/* The module cannot be unloaded while the kernel calls into it. */
+	/* While the call is redirected, this module cannot be unloaded. */
 	.module = THIS_MODULE,
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Netfilter hooks on the IPv4 packets that this machine sends and receives. A hook contains a
- * dormant marker, a nop, a marker with a probe, or ("absent") none of these, which is the only
- * difference between variants. Every hook accepts all packets and counts them.
+ * Netfilter hooks on the IPv4 packets that this machine sends and receives.  Every hook counts the
+ * packets and accepts them all.  In addition, the hook of a variant contains a dormant marker, a
+ * marker with a probe, a nop or, in the variants "absent" and "absent-clone", nothing.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

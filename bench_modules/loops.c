@@ -14,13 +14,13 @@
 #include "loops.h"
 
 #define SHORTEST_NS	10000ULL
-/* Upper bound of loop counts; no machine needs more. */
+/* Maximum loop count.  If a window with so many passes is too short, the clock does not advance. */
 #define MOST_PASSES	(1U << 26)
-/* Loop counts are 5, 8 and 12 fifths of the smallest, so the longest window is below 30 us. */
+/* The loop counts are 5/5, 8/5 and 12/5 of the smallest, so the longest window is below 30 us. */
 #define FIFTHS		{ 5, 8, 12 }
 /* Number of significant bits of loop counts: few, so that most processes choose the same counts. */
 #define BITS		4
-/* Maximum duration of a window in ns, because interrupts may be off in it. */
+/* Maximum duration in ns of a window with fixed loop counts.  Interrupts may be off in a window. */
 #define LONGEST_NS	1000000000ULL
 
 /*
@@ -73,7 +73,7 @@ static int check_window_length(const struct bench_group *group, const struct ben
 
 	if (passes <= most)
 		return 0;
-	pr_err("%s/%s: loop count %u may keep interrupts off for over %llu ms: maximum is %llu\n",
+	pr_err("%s/%s: %u loops may keep interrupts off for over %llu ms: maximum is %llu loops\n",
 	       group->name, variant->name, passes, LONGEST_NS / 1000000, most);
 	return -E2BIG;
 }
@@ -81,7 +81,7 @@ static int check_window_length(const struct bench_group *group, const struct ben
 /**
  * bench_find_loop_counts() - choose the loop counts of a variant on this machine
  * @group: the group; if it has fixed loop counts, these are used
- * @variant: number of the variant, which @group->select has selected
+ * @variant: index of the variant; the caller has called @group->select() for it
  * @loops: filled in with the loop counts, ascending
  *
  * Context: may sleep.
@@ -114,7 +114,7 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 	return 0;
 }
 
-/* Run an empty loop outside of timed windows; each turn takes a cycle. */
+/* Run an empty loop, whose turns take about a cycle each.  Called outside of timed windows. */
 void bench_dither(u32 turns)
 {
 	while (turns--)

@@ -16,7 +16,7 @@
 
 static unsigned int blocks = 100;
 module_param(blocks, uint, 0400);
-MODULE_PARM_DESC(blocks, "initial value of bench/config/blocks, 1 to 100000 (default 100)");
+MODULE_PARM_DESC(blocks, "initial value of bench/config/blocks, 1 to 100000 (default: 100)");
 
 static int __init bench_init(void)
 {

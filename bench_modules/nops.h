@@ -3,9 +3,9 @@
  * Nops and jumps that tracers put at disabled sites from 2006 to 2015.  Each form is five bytes
  * long, so that a call or a jump can replace it.
  *
- * NOPS(X) expands X(id, label, instructions, clobber) for each form.  The clobber is the register
- * whose upper half the instructions change on x86-64 (they are nops on 32-bit x86 only), or
- * "memory".
+ * NOPS(X) expands X(id, label, instructions, clobber) for each form.  Some forms are nops only on
+ * 32-bit x86: on x86-64 they change the upper half of a register.  The clobber is this register, or
+ * "memory" for the other forms.
  */
 #ifndef BENCH_MODULES_NOPS_H
 #define BENCH_MODULES_NOPS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions of the observer thread, which reads the clock in a loop, and of the thread that
- * requests its longest gap between two readings.  A request is answered after the next reading, so
- * that a gap in progress is included.
+ * The observer thread reads the clock in a loop.  Another thread requests the longest gap between
+ * two readings.  The observer thread answers a request after its next reading, so the answer
+ * includes a gap that began before the request.
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>
@@ -44,14 +44,15 @@ unsigned int bench_observer_get_cpu(void)
 	return state.cpu;
 }
 
-/* Duration of the calibration: the thread measures the gaps that timer interrupts alone cause. */
+/* Duration of the calibration, which measures the gaps that timer interrupts alone cause. */
 #define CALIBRATION_NS	100000000
 
 /*
- * Return the length of a gap, or 0 for one that a timer interrupt alone may explain.  A gap
- * without a timer interrupt is returned.  A gap with one is returned only after the calibration,
- * and if it is longer than twice @own, the longest such gap of the calibration.  A gap longer than
- * the period of the timer always contains an interrupt.
+ * Return the length of a gap, or 0 if a timer interrupt alone may have caused the gap.  If no timer
+ * interrupt occurred in the gap, return the length.  If one occurred, return 0 during the
+ * calibration; afterwards, return the length if it exceeds twice @own, the longest gap of the
+ * calibration with a timer interrupt.  Gaps with an interrupt cannot simply be ignored: a gap that
+ * is longer than the period of the timer always contains one.
  */
 static u64 filter_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
 {

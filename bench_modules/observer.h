@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The observer CPU: its thread executes no patch site, reads the clock in a loop, and measures the
- * gaps between two readings, in which the CPU was held up.
+ * The observer CPU: a thread on it executes no patch site, but reads the clock in a loop.  A gap
+ * between two readings shows how long this CPU was held up.
  */
 #ifndef BENCH_MODULES_OBSERVER_H
 #define BENCH_MODULES_OBSERVER_H
@@ -17,8 +17,8 @@
  * @own: longest gap of the calibration that contained a timer interrupt, in TSC ticks
  * @irqs: number of timer interrupts of the CPU, read after @last
  * @asked: number of requests, read before @now
- * @disturbed: a timer interrupt occurred between the last two readings of @irqs
- * @calibrated: the calibration is complete
+ * @disturbed: true if a timer interrupt occurred between the last two readings of @irqs
+ * @calibrated: true after the end of the calibration
  */
 struct bench_watch {
 	u64 calibrating_until;
@@ -34,8 +34,9 @@ struct bench_watch {
 
 /*
  * Steps of the thread: bench_watch_begin(), then bench_watch_read_clock() and
- * bench_watch_record_gap() alternately.  @irqs is the number of timer interrupts of the CPU, read
- * after the clock: an interrupt between these two readings lengthens the next gap.
+ * bench_watch_record_gap() alternately.  @irqs is the number of timer interrupts of the CPU.  The
+ * thread reads it after the clock, so an interrupt between the reading of the clock and that of
+ * @irqs lengthens the next gap.
  */
 void bench_watch_begin(struct bench_watch *watch, unsigned int irqs);
 void bench_watch_read_clock(struct bench_watch *watch);
@@ -48,12 +49,12 @@ void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs);
  */
 u64 bench_observer_read_gap(void);
 
-/* Return the CPU of the gap that bench_observer_read_gap() returned last. */
+/* Return the CPU on which the last result of bench_observer_read_gap() was measured. */
 unsigned int bench_observer_get_cpu(void);
 
 /*
- * Set a function that the thread calls before each reading, or NULL.  The thread must not be
- * running.
+ * Set the function that the observer thread calls before each reading of the clock; NULL for none.
+ * The thread must not be running.
  */
 void bench_observer_set_work(void (*work)(void));
 

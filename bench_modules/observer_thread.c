@@ -36,7 +36,7 @@ int bench_observer_start(bool first)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	/* With PREEMPT_RT the thread would also take precedence over those of timers and RCU. */
+	/* With PREEMPT_RT, this thread would also preempt those that run timers and RCU. */
 	if (first && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);
 	wake_up_process(thread);

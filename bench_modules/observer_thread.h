@@ -6,9 +6,10 @@
 #include <linux/types.h>
 
 /*
- * Start the observer thread on a CPU other than the caller's.  Return 0, or -ENODEV if there is no
- * other CPU.  @first is for short runs: the thread gets a real-time priority, so that on its CPU
- * only threads such as those of stop_machine() preempt it; not with PREEMPT_RT.
+ * Start the observer thread on a CPU other than the caller's.  Return 0, -ENODEV if there is no
+ * other CPU, or another error.  If @first is true, the thread has a real-time priority, so only
+ * threads of a higher priority, such as those of stop_machine(), preempt it.  Use this in short
+ * runs only.  @first has no effect with PREEMPT_RT or in a program.
  */
 int bench_observer_start(bool first);
 void bench_observer_stop(void);

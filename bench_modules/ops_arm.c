@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * arm-scaling: the time to switch patch sites on or off, by method and number of sites; for a
- * single batch of the patcher also the phases of that time.  arm-stall: the longest gap on another
- * CPU, which executes no site, while many sites are switched.
+ * arm-scaling: the time to switch patch sites on or off, by method and number of sites.  If the
+ * method is a single batch of the patcher, also the time of each phase of the batch.
  *
- * A sample is a measurement of one switch, and its size is the number of sites.  Values of the
- * variants named *-stall are the longest gap on the observer CPU.
+ * arm-stall: the longest gap on the observer CPU (see observer.h) while many sites are switched.
+ *
+ * Each sample is a measurement of one switch; its size is the number of sites.  In variants named
+ * *-stall, the value is the longest gap on the observer CPU during the switch.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -28,11 +29,14 @@
 #define MOST_BLOCKS	8
 #else
 #define MOST_ONE_BY_ONE	1000
-/* In user space, blocks are distributed over many processes. */
+/* In user space, a run consists of many processes, each of which measures few blocks. */
 #define MOST_BLOCKS	2
 #endif
 
-/* Additional size of batches: the most interesting one in user space, as 10000 is in the kernel. */
+/*
+ * Additional number of sites, for single batches only.  It is the most interesting number in user
+ * space, as 10000 is in the kernel.
+ */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
 #define LARGE		100000
@@ -85,16 +89,17 @@ static const struct bench_variant scaling_variants[] = {
 	[ROUND_COUNT] = { .name = "batched-round-count", .measured = BENCH_ROUNDS },
 };
 
-#define PARTS	4	/* number of samples of phases: VALIDATE to ROUND_COUNT */
+#define PARTS	4	/* number of variants from VALIDATE to ROUND_COUNT */
 #define NONE	0xff
 /**
- * struct way - a method to switch sites, and the variants that it is measured as
+ * struct way - a method to switch sites, and the variants that measure it
  * @way: the method
- * @most: largest number of sites: methods that take seconds are not measured beyond it
- * @on: variant of the time to switch sites on
- * @off: variant of the time to switch them off again, or NONE
- * @gap: variant of the longest gap while they are switched on, or NONE
- * @turns: switch sites on in even blocks and off in odd blocks, because a switch takes long
+ * @most: maximum number of sites that are measured; some methods would take seconds for more
+ * @on: variant that measures the time to switch sites on (with @turns, in odd blocks, off)
+ * @off: variant that measures the time to switch sites off again, or NONE
+ * @gap: variant that measures the longest gap during the switch that @on measures, or NONE
+ * @turns: true to switch sites only once in a block, because a switch takes long: on in even
+ *	blocks, off in odd blocks
  */
 struct way {
 	enum sites_way way;
@@ -149,7 +154,7 @@ static const struct bench_sites *sites;
 
 /*
  * Set up the sites before the observer thread starts: the setup may wait for an RCU grace period,
- * and the observer thread may delay its end.
+ * and the observer thread could delay the end of the grace period.
  */
 static int setup_arm(bool first)
 {
@@ -205,7 +210,7 @@ static int take_window(enum sites_way way, u32 nr, bool on, struct window *windo
 	return err;
 }
 
-/* Measure the longest gap on the observer CPU for @ticks TSC ticks in which nothing is switched. */
+/* Measure the longest gap on the observer CPU for @ticks TSC ticks, while no site is switched. */
 static void take_idle_window(u64 ticks, struct window *window)
 {
 	u64 start;
@@ -217,7 +222,7 @@ static void take_idle_window(u64 ticks, struct window *window)
 	window->gap = bench_observer_read_gap();
 }
 
-/* Destination of the samples of a block, and the fields that all of them share. */
+/* The output of a block: the address of its next sample, and values of fields of that sample. */
 struct sink {
 	struct bench_sample *next;
 	const struct bench_variant *variants;
@@ -255,7 +260,7 @@ static bool has_size(const struct way *way, u32 nr)
 	return nr <= way->most && (nr != EXTRA_SIZE || way->way == SITES_BATCHED);
 }
 
-/* Return the number of samples that a method has for each size. */
+/* Return the number of samples that a block stores for one method and one size. */
 static unsigned int count_way_samples(const struct way *way)
 {
 	return 1 + (way->off != NONE) + (way->gap != NONE) + (way->way == SITES_BATCHED) * PARTS;
@@ -294,7 +299,7 @@ static int measure_off(struct sink *sink, const struct way *way, u32 nr)
 	return err;
 }
 
-/* List the cases of a block, which are pairs of a method and a size.  Return their number. */
+/* Store the cases of a block, one for each pair of a method and a size.  Return their number. */
 static unsigned int list_cases(u8 *cases)
 {
 	unsigned int i, nr = 0;
@@ -316,9 +321,8 @@ static unsigned int count_scaling_samples(void)
 }
 
 /*
- * Measure every size with every method, in random order, because each case finds the caches as the
- * one before has left them.  Before the first block, all sites are switched on and off once
- * without a measurement.
+ * Measure every case, in random order, because the previous case determines which data are in the
+ * caches.  Before the first block, switch all sites on and off once without a measurement.
  */
 static int measure_scaling_block(u32 block, struct bench_sample *samples)
 {
@@ -346,7 +350,7 @@ const struct bench_group bench_arm_scaling = {
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
 	.setup = setup_scaling,
-	.lacks = SITES_LACKING "no second CPU can be had for its observer thread",
+	.lacks = SITES_LACKING "no second CPU is available for its observer thread",
 	.teardown = teardown_arm,
 	.block = measure_scaling_block,
 	.block_samples = count_scaling_samples,
@@ -393,7 +397,7 @@ const struct bench_group bench_arm_stall = {
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
 	.setup = setup_stall,
-	.lacks = SITES_LACKING "no second CPU can be had for its observer thread",
+	.lacks = SITES_LACKING "no second CPU is available for its observer thread",
 	.teardown = teardown_arm,
 	.block = measure_stall_block,
 	.block_samples = count_stall_samples,

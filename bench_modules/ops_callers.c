@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * peer-fprobe and peer-bpf-*: the cost of an empty fprobe or BPF program at a function's entry or
- * at a tracepoint, and of the same place without it.  Not every kernel has these mechanisms.  A
- * function that can be probed begins with a nop of ftrace; the baseline function has none
- * (notrace).
+ * peer-fprobe and peer-bpf-*: the cost of an empty fprobe or BPF program at the entry of a function
+ * or at a tracepoint, and the cost of that entry or tracepoint without it.  Not every kernel has
+ * these mechanisms.  A function that can be probed begins with a nop of ftrace.  The baseline
+ * function has no such nop, since it is notrace.
  *
  * BPF programs can be loaded only by system calls, so "kmlive attach" attaches them before the
  * benchmarks run.  A benchmark whose program is not attached is skipped.  The kernel detaches the
@@ -22,8 +22,8 @@
 #endif
 
 /*
- * Empty functions, like those of ops_peers.c.  __noclone: a kprobe finds its function by name, and
- * a probe of a function does not see calls of a clone.
+ * Define an empty function, like those of ops_peers.c.  __noclone: a kprobe finds the function by
+ * its name, and would not be hit by calls of a clone that the compiler made.
  */
 #define CALLED_BACK(name, ...)						\
 static noinline __noclone __maybe_unused __VA_ARGS__ void name(int number, void *pointer) \
@@ -95,14 +95,14 @@ CALLER(fprobe, "fprobe", "call", alone, entry_off,
 
 #define LACKS_BPF	"no BPF program is attached to it"
 
-/* Return true if something is attached to a function: it begins with a call, a jump or an int3. */
+/* Return true if a function has a probe: then it begins with a call, a jump or an int3. */
 static bool is_attached(const void *function)
 {
 	const u8 *code = function;
 
 	/*
-	 * Hide the address, or the compiler would replace the loads by what it knows of the
-	 * function.
+	 * Hide from the compiler that this is the address of a function.  Otherwise it could
+	 * replace the loads by constants.
 	 */
 	OPTIMIZER_HIDE_VAR(code);
 	/* Skip ENDBR64. */
@@ -120,8 +120,9 @@ CALLER(bpf_kprobe, "bpf-kprobe", "call", alone, entry_off, .lacks = LACKS_BPF);
 
 /*
  * The BPF program is attached to int_sqrt() of the kernel, because a module that is built against
- * kernel headers alone has no BTF.  int_sqrt() is exported and seldom used, and for 1 it returns 1
- * at once, as the functions below do, with which it is compared.
+ * kernel headers alone has no BTF.  int_sqrt() is exported and seldom called.  If its argument is
+ * 1, it returns 1 at once.  The functions below do the same, so their cost can be compared with
+ * that of int_sqrt().
  */
 #define ROOT(name, ...)							\
 static noinline __noclone __VA_ARGS__ unsigned long name(unsigned long x) \

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cold-branch: the cost of a branch that is never taken.  Its condition is an immediate value (a
- * constant in the code, or patched as a jump), a byte that is always in L1, or a random byte of a
- * buffer eight times as large as the last-level cache, as measured for immediate values in 2008.
+ * cold-branch: the cost of a branch that is never taken.  Its condition is one of these:
+ * - an immediate value, either as a constant in the code or as a jump that is patched;
+ * - a byte that is always in L1;
+ * - a random byte of a buffer that is eight times as large as the last-level cache, if memory
+ *   allows.
+ * This repeats a measurement that was made for immediate values in 2008.
  *
- * In cold-branch, a fence in every iteration, also of the baseline, prevents out-of-order
- * execution from hiding the latency of the load.  cold-branch-overlapped has no fence: the
- * difference is the latency that out-of-order execution hides.
+ * In cold-branch, every iteration contains a fence, also that of the baseline.  The fence prevents
+ * out-of-order execution from hiding the latency of the load.  cold-branch-overlapped has no fence.
+ * The difference between the two benchmarks is the latency that out-of-order execution hides.
  *
- * cold-branch-pages has one such buffer in pages of 4 KiB and one in pages of 2 MiB.  The
- * difference is the cost of address translation (TLB misses).
+ * cold-branch-pages compares such a buffer in pages of 4 KiB with one in pages of 2 MiB.  The
+ * difference between the two is the cost of address translation (TLB misses).
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -23,8 +26,8 @@
 #include "walk.h"
 
 /*
- * log2 of buffer sizes: 16 MiB to 512 MiB, but above 16 MiB at most a quarter of the available
- * memory.
+ * log2 of the minimum and maximum buffer size: 16 MiB and 512 MiB.  A buffer that is larger than
+ * the minimum takes at most a quarter of the available memory.
  */
 #define LEAST_ORDER	24
 #define MOST_ORDER	29
@@ -38,7 +41,7 @@ static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
 
-/* Return the address of the cache line of a buffer that @state selects. */
+/* Return the address of the cache line that @state selects in a buffer. */
 static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 {
 	u64 at = state >> (64 - cold_order);
@@ -47,8 +50,7 @@ static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 }
 
 /*
- * The body of a variant.  Each variant computes the pointer, even if its condition does not use
- * it.
+ * The body of a variant.  Each variant computes @line, even if the condition does not use it.
  */
 #define PASS_IN(chunks, fence, condition)				\
 	u8 *line;							\

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cold-icache-*: the cost of 64 dormant markers in code that is executed once per window, with the
- * code in the L1 instruction cache (l1), in L2 (l2), beyond L2 (l3) or in memory.  In cold code a
- * marker costs the cache lines that its instructions occupy.
+ * code in the L1 instruction cache (l1), in L2 (l2), beyond L2 (l3) or in memory.  In cold code,
+ * the cost of a marker is the time to load the cache lines that its instructions occupy.
  *
- * CLFLUSH evicts the code from all caches.  For l2 and l3 the code is then read as data.  For l3 a
- * random walk through a buffer evicts L2 afterwards, including the variables of the flavour
- * generic; the buffer is sized by the CPU's caches.  Apart from that, data and TLB stay warm.
+ * CLFLUSH evicts the code from all caches.  For l2 and l3, the code is then read as data.  For l3,
+ * a random walk through a buffer, whose size depends on that of L2, then evicts L2.  This also
+ * evicts the variables of the flavour generic.  Apart from that, data and TLB stay warm.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -22,14 +22,14 @@
 
 #define LINE		64
 /*
- * Number of bytes that are flushed and read: more than the code of any variant, so that it is the
- * same for all.  The bytes behind a variant belong to the next variants, or to benchmarks that are
+ * Number of bytes that are flushed and read, the same for all variants, and more than the code of
+ * any variant.  The bytes behind a variant belong to the next variants, or to benchmarks that are
  * linked after this file.
  */
 #define CODE_BYTES	(16 << 10)
 /*
- * The walk has TIMES steps for each line of L2, in a buffer TIMES as large as L2 (rounded up to a
- * power of two).  About 2 % of L2 is not evicted.
+ * The buffer is TIMES times as large as L2, rounded up to a power of two.  The walk has TIMES steps
+ * for each line of L2.  It leaves about 2 % of the old contents in L2.
  */
 #define TIMES		4
 #define LARGEST_ORDER	26
@@ -180,9 +180,9 @@ static int setup_memory(void)
 }
 
 /*
- * In l1, iterations need no preparation, so loop counts are chosen at run time.  In the others
- * they are fixed.  The eviction for l3 takes a millisecond, so it has the fewest iterations and
- * blocks.
+ * The loop counts of l1 are chosen at run time, because its iterations need no preparation.  The
+ * others have fixed loop counts.  l3 has the fewest iterations and blocks, because each eviction
+ * takes a millisecond.
  */
 const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_l1);
 const struct bench_group bench_cold_icache_l2 =

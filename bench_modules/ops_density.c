@@ -5,12 +5,12 @@
  * the slope of an iteration's time over its number of markers.
  *
  * The cost also depends on the neighbouring instructions: some cores fuse a nop with the
- * instruction before it, so that it needs no issue slot.  So the loop that leaves no slot idle
- * exists in three arrangements:
- * - density-spread: the markers are spread among the instructions, as in programs, and none is the
- *   first of the loop;
+ * instruction before it, and then the nop needs no issue slot.  Therefore three benchmarks place
+ * the markers differently in a loop whose other instructions use every issue slot:
+ * - density-spread: the markers are spread among the instructions, as in real programs, and the
+ *   loop does not begin with a marker;
  * - density-full: the markers are adjacent at the head of the loop, after its taken branch;
- * - density-one: a single marker in the middle, first in the loop, or after a call.
+ * - density-one: there is a single marker, at the head of the loop, in the middle, or after a call.
  * The loop of density-empty contains only adjacent markers.
  */
 #include <linux/kernel.h>
@@ -22,9 +22,9 @@
 
 /*
  * FULL() is 54 instructions that use every issue slot: two additions for each load, which suits
- * the execution units of cores with four to eight slots.  An addition depends on none of the 5
- * before it, and no register is used that a marker needs.  RUN() takes them in groups of three,
- * between which markers can be inserted.
+ * the execution units of cores with four to eight slots.  An addition depends on none of the five
+ * additions before it.  The instructions use no register that a marker needs.  RUN() takes them in
+ * groups of three (T1, T2, T3), so that markers can be inserted between the groups.
  */
 #define T1		"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
 #define T2		"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"
@@ -36,7 +36,7 @@
 
 #define EMPTY()		(void)0
 #define NO_MARK()	(void)0
-/* The macros below take the name of a marker macro such as JUMP: its expansion contains commas. */
+/* The macros below take the name of a marker macro, such as JUMP, whose expansion has commas. */
 #define MARK_OF(flavour)						\
 	trace_mark_flavour(flavour, bench_density, NULL, "%d %p", 1, NULL)
 #define GENERIC()	MARK_OF(generic)
@@ -52,8 +52,8 @@ BENCH_OPS(id##_4, REPEAT_4(m()); body())				\
 BENCH_OPS(id##_16, REPEAT_16(m()); body())
 
 /*
- * The same with spread markers: 1 in the middle; 4, after 12, 24, 36 and 48 instructions; 16, each
- * after three more instructions.
+ * Variants of a flavour with markers spread among the 54 instructions: 1 marker in the middle; 4
+ * markers, after 12, 24, 36 and 48 instructions; 16 markers, after 3, 6, 9, ... 48 instructions.
  */
 #define SPREAD(id, body, m)						\
 BENCH_OPS(id##_1, RUN(NINE NINE NINE); m(); RUN(NINE NINE NINE))	\

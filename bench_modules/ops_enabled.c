@@ -5,10 +5,10 @@
  *
  * - The variants register-args-*, varargs-* and stack-args-* are those of 2006: a marker that calls
  *   one probe through a pointer, with two arguments.
- * - kprobe-on-probe is such a marker with a kprobe on its probe, which copies its arguments.
- * - function-pointer is that call through a pointer, without a marker.
+ * - kprobe-on-probe is such a marker, whose probe copies its arguments, with a kprobe on the probe.
+ * - function-pointer is the call through a pointer alone, without a marker.
  * - marker-*-probe* and typed-direct-call* are the present markers with 1, 2 and 8 empty probes.
- * - tracepoint* (kernel only) are tracepoints with as many empty probes.
+ * - tracepoint* (kernel only) are tracepoints with 1, 2 and 8 empty probes.
  * - marker-event and trace-event (kernel only) are a typed marker and a tracepoint whose trace
  *   events are enabled.
  */
@@ -85,7 +85,7 @@ static void copy_varargs(const char *fmt, ...)
 }
 
 #ifdef WITH_KPROBES
-/* copy_varargs() with a kprobe on it.  notrace: the kprobe must not use an ftrace nop. */
+/* The same as copy_varargs(), for a kprobe.  notrace: the kprobe must not use an ftrace nop. */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {
 	COPY_VARARGS(fmt);
@@ -96,7 +96,7 @@ static int empty_copy_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* The kernel does not optimise a kprobe with a post handler to a jump. */
+/* Does nothing.  The kernel does not optimise a kprobe that has a post handler to a jump. */
 static void empty_copy_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
 				    unsigned long flags)
 {
@@ -137,7 +137,7 @@ static void del_kprobe(void)
 }
 #endif
 
-/* Probe that reads its arguments as the format string specifies them: %d and %p. */
+/* A probe that parses the format string, and reads an argument for each %d and %p in it. */
 static void decode_format(const char *fmt, ...)
 {
 	va_list args;
@@ -323,7 +323,7 @@ static void del_tracepoints(void)
 }
 #endif
 
-/* Register the nth probe with each marker that has more than n probes. */
+/* Register probe number @n, counted from 0, with each marker that needs more than @n probes. */
 static int add_probe(unsigned int n)
 {
 	int err = marker_probe_register("bench_classic_8", NULL, empty_probe, &tags[n]);
@@ -341,7 +341,7 @@ static int add_probe(unsigned int n)
 	return err;
 }
 
-/* Unregister the nth probe from all markers, ignoring errors for markers that do not have it. */
+/* Unregister probe number @n from all markers.  Ignore errors of markers that do not have it. */
 static void del_probe(unsigned int n)
 {
 	marker_probe_unregister("bench_classic_1", empty_probe, &tags[n]);

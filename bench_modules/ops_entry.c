@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * function-entry: the cost of a call of a small function: with nothing at its entry, with a nop
- * that could be patched to a call, and with the hooks of profilers and tracers of 2008 and 2015,
- * which were called at every entry.
+ * function-entry: the cost of a call of a small function.  At its entry or exit, the function has
+ * no additional code, a nop that could be patched to a call, or a call of a hook, as the profilers
+ * and tracers of 2008 and 2015 had.
  *
- * A hook whose call the compiler inserts at an entry preserves all registers, so these hooks have
- * the attribute no_caller_saved_registers.  The hooks of -finstrument-functions are ordinary
- * functions with two arguments; their calls are written here as the compiler would insert them.
+ * A hook like mcount(), whose call the compiler inserts at an entry, must preserve all registers,
+ * so such hooks have the attribute no_caller_saved_registers here.  The hooks that
+ * -finstrument-functions calls are ordinary functions with two arguments; their calls are written
+ * here as the compiler would insert them.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -102,7 +103,7 @@ static HOOK void hook_exit_smp(void)
 	profile_unlock();
 }
 
-/* Equivalents of __cyg_profile_func_enter() and _exit(), which -finstrument-functions calls. */
+/* The same as __cyg_profile_func_enter() and _exit(), the hooks of -finstrument-functions. */
 static noinline notrace void cyg_enter(void *function, void *caller)
 {
 	barrier();
@@ -149,7 +150,7 @@ FUNCTION(instrument, cyg_enter(function_instrument, CALLER()),
 	 cyg_exit(function_instrument, CALLER()))
 
 #ifndef __KERNEL__
-/* Return by "ret 0", which pops no bytes.  Kernel functions return through thunks instead. */
+/* A hook that returns by "ret 0".  Kernel functions may return through thunks instead. */
 static HOOK void hook_ret_0(void)
 {
 	asm volatile(".byte 0xc2, 0, 0");

@@ -58,7 +58,7 @@ BENCH_OPS_EACH(pressure_out_clone, evict_caches(), getppid_work())
 BENCH_OPS_EACH(pressure_generic, evict_caches(), CALL(generic))
 BENCH_OPS_EACH(pressure_immediate, evict_caches(), CALL(immediate))
 BENCH_OPS_EACH(pressure_jump, evict_caches(), CALL(jump))
-/* Measures a clock reading alone, which is part of each window here, since a window is one pass. */
+/* The time of a clock reading alone: each pass has its own window, which includes one reading. */
 BENCH_OPS_EACH(pressure_clock, evict_caches(), (void)0)
 
 static const struct bench_variant pressure_variants[] = {

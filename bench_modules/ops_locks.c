@@ -4,8 +4,8 @@
  * as measured for the SDT probes of FreeBSD in 2015.
  *
  * sdt-func-ptr is the implementation of those probes before 2015: a test of the probe's id, which
- * is 0 while it is disabled, and a call through a pointer.  sdt-breakpoint is the implementation
- * since then: a nop, with the arguments in the registers of a call.
+ * is 0 while the probe is disabled, and a call through a pointer.  sdt-breakpoint is the
+ * implementation since 2015: a nop, with the arguments in the registers that a call would use.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

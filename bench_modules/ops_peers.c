@@ -4,9 +4,9 @@
  * kernel's mechanisms for code that can be disabled (static keys, static calls, tracepoints) and
  * for callbacks at the entry of a function (kprobes, ftrace).
  *
- * When enabled, each mechanism calls an empty function or an empty callback.  All these functions
- * have the same code as the one of the variant "call", which is therefore the cost of the call
- * alone.
+ * When enabled, each mechanism calls an empty function or an empty callback.  The variant "call"
+ * only calls a function with the same code as the empty function, so it measures the cost of the
+ * call alone.
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -24,8 +24,8 @@
 #endif
 
 /*
- * An empty function.  Its nop leaves room for the jump of an optimised kprobe.  The comment in the
- * assembly makes each of these functions different, so that the compiler does not merge them.
+ * Define an empty function.  Its nop leaves room for the jump of an optimised kprobe.  The comment
+ * in the assembly differs between these functions, so the compiler does not merge them.
  */
 #define CALLED(id, ...)							\
 static noinline __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
@@ -123,7 +123,7 @@ static int empty_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* The kernel does not optimise a kprobe with a post handler to a jump. */
+/* Does nothing.  The kernel does not optimise a kprobe that has a post handler to a jump. */
 static void empty_post_handler(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -200,7 +200,7 @@ static void teardown_peers(void)
 	drop_peer_kprobe(0);
 	drop_peer_kprobe(1);
 	static_branch_disable(&key_on);
-	/* Linux 5.10 checks at compile time that NULL has the type of the static call. */
+	/* The cast is for Linux 5.10, which checks the type of NULL at compile time. */
 	static_call_update(bench_call_on, (typeof(&called_plain))NULL);
 }
 
@@ -252,7 +252,7 @@ static void teardown_optimised(void)
 
 /*
  * Register a kprobe, and wait until the kernel has optimised it, that is, has replaced its
- * breakpoint by a jump.  Return -ENODEV if that does not happen in WAIT_MS.
+ * breakpoint by a jump.  Return -ENODEV if that does not happen within WAIT_MS milliseconds.
  */
 static int setup_optimised(void)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sdt-dormant, sdt-enabled and sdt-trapped: the cost of an SDT probe with two arguments in an
- * empty loop, disabled and with an empty handler.  The variants are the flavours of
- * <kmarkers/sdt.h> and other implementations that were discussed in 2015.  The flavour note is
- * only measured while it is disabled: in user space another program enables it, and in the kernel
- * a kprobe, which peer-kprobe-optimised measures.
+ * The cost of an SDT probe with two arguments in an empty loop: disabled (sdt-dormant), enabled
+ * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
+ * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
+ * discussed in 2015.  Probes of the flavour note are measured only while disabled.  In user space,
+ * another program enables them.  In the kernel, a kprobe enables them; peer-kprobe-optimised
+ * measures the cost of a kprobe.
  */
-/* Leave out the nop that a note has in a program, so that a note is the same as in a module. */
+/* In a program, a probe of the flavour note has a nop.  Leave the nop out, as in a module. */
 #define SDT_NOTES_WITHOUT_NOP
 
 #include <linux/errno.h>
@@ -85,8 +86,8 @@ static const struct bench_variant on_variants[] = {
 };
 
 /*
- * Variants of sdt-trapped: probes that are enabled by a breakpoint, which makes them about a
- * thousand times slower in a program.
+ * Variants of sdt-trapped: probes that are enabled by a breakpoint.  In a program, they are about a
+ * thousand times as slow as probes that are enabled without a breakpoint.
  */
 BENCH_OPS(trap_none, (void)0)
 BENCH_OPS(trap_clone, (void)0)

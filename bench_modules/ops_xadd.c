@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * xadd-prefix: the cost of XADD to memory, with the LOCK prefix and with the replacements of the
- * prefix in kernels of 2008 on machines with one CPU: a DS prefix, which is part of the same
- * instruction, or a nop before it.
+ * xadd-prefix: the cost of XADD to memory without a prefix, with the LOCK prefix, and with two
+ * replacements of this prefix.  On machines with one CPU, kernels of 2008 replaced LOCK by a DS
+ * prefix, which is a part of the instruction, or by a nop, which is another instruction.
  *
- * In xadd-prefix-contended another CPU adds to the same cache line all the time.
+ * In xadd-prefix-contended, another CPU adds to the same cache line all the time.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

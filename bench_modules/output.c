@@ -13,7 +13,7 @@
 #include "platform.h"
 #include "run.h"
 
-/* Largest value that can be multiplied by 1000 without an overflow. */
+/* Largest s64 that can be multiplied by 1000 without an overflow. */
 #define MOST_MILLI	(S64_MAX / 1000)
 
 const char *const bench_cycles_names[] = {
@@ -31,8 +31,8 @@ static const char *const measured_names[] = {
 };
 
 /*
- * Print the columns loops, sites, value, unit and core_cycles.  Ticks are TSC ticks, also of an
- * emulated TSC.
+ * Print the columns loops, sites, value, unit and core_cycles.  The unit "ticks" means ticks of the
+ * TSC, which may be emulated.
  */
 static void show_value(struct seq_file *m, enum bench_measured measured,
 		       const struct bench_sample *s)
@@ -99,10 +99,10 @@ static int compare_slopes(const void *a, const void *b)
 }
 
 /*
- * Return the slope of time over loop count in thousandths of a TSC tick per loop: the
- * least-squares line through the BENCH_LOOP_COUNTS windows of a variant in a block, which are
- * successive samples.  The lowest bits of products that are too long for the division are dropped.
- * A slope that does not fit into s64 is clamped.
+ * Return the slope of time over loop count, in thousandths of a TSC tick per pass.  It is the slope
+ * of the least-squares line through the windows of a variant in a block, which are
+ * BENCH_LOOP_COUNTS successive samples.  If the sums of products are too large for the division,
+ * their lowest bits are dropped.  A slope that does not fit into s64 is clamped.
  */
 static s64 compute_slope(const struct bench_sample *windows)
 {
@@ -189,7 +189,7 @@ static unsigned int sort_variant(const struct bench_result *result, unsigned int
 	return count;
 }
 
-/* Print the median of each variant at each size, ascending, for groups with a block function. */
+/* For a group with a block function, print the median of each variant at each size. */
 static void show_size_medians(struct seq_file *m, const struct bench_group *group,
 			      const struct bench_result *result, unsigned int nr,
 			      const struct bench_sample **sorted)
@@ -216,6 +216,8 @@ static void show_size_medians(struct seq_file *m, const struct bench_group *grou
  * @m: output
  * @group: the group
  * @result: its samples
+ *
+ * If the group has a block function, print only the median of each variant at each size.
  *
  * The summary is for a quick look; "scripts/kmarkers report" computes statistics from the samples.
  *

@@ -15,13 +15,15 @@ enum bench_cycles {
 	BENCH_CYCLES_COUNTED,
 };
 
-/* Return the source of core cycles on this machine; read the hardware counter of cycles. */
+/* Return the source of core cycles on this machine. */
 enum bench_cycles bench_find_cycles_source(void);
+
+/* Read the hardware counter of cycles; only if the source is BENCH_CYCLES_COUNTED. */
 u64 bench_read_cycles(void);
 
 /*
- * Return the number of context switches of the current thread.  A window during which it grows is
- * flagged as disturbed.
+ * Return the number of context switches of the current thread.  If it grows during a window, the
+ * sample of the window gets the flag BENCH_PREEMPTED.
  */
 u64 bench_count_switches(void);
 

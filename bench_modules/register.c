@@ -37,9 +37,9 @@ static int find_free_slot(void)
 }
 
 /*
- * Return a free slot for a group, or an error.  A module in MODULE_STATE_GOING gets -ENODEV:
- * writes to its parameters are still possible, and may add a group after handle_bench_module() has
- * removed the module's groups.
+ * Return the index of a free slot for a group, or an error.  If the module is in
+ * MODULE_STATE_GOING, return -ENODEV: its parameters can still be written, and such a write could
+ * add a group after handle_bench_module() has removed the module's groups.
  */
 static int choose_slot(const struct bench_group *group, const struct module *module)
 {
@@ -97,7 +97,8 @@ void bench_remove_group(const struct bench_group *group)
 	if (i == BENCH_MAX_GROUPS)
 		return;
 	/*
-	 * This waits for readers of the files, which take the lock: so the lock is not held here.
+	 * Do not hold the lock here: bench_files_remove() waits for readers of the files, and the
+	 * readers take the lock.
 	 */
 	bench_files_remove(group);
 	mutex_lock(&bench_session.lock);

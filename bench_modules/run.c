@@ -14,14 +14,16 @@
 #include "run.h"
 
 /*
- * Upper bound of the random delay before each timed window, in core cycles.  It spreads the
- * beginnings of windows over a step of a clock that advances in steps, which are at most this
- * long.
+ * Upper bound of the random delay before each timed window, in core cycles.  Some clocks advance in
+ * steps of at most this length.  The delay spreads the beginnings of windows over such a step.
  */
 #define MOST_DITHER	1024
 /* Maximum number of samples of a run: a group without a block function never has more. */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
-/* Sections of 8 bytes in a cache line.  Layouts n, n + 8, n + 16, ... begin in the same section. */
+/*
+ * Number of 8-byte sections of a cache line.  Layouts n, n + 8, n + 16, ... begin in the same
+ * section.
+ */
 #define EIGHTHS		8
 
 /* State of the random number generator.  There is only one run at a time. */
@@ -90,9 +92,9 @@ static unsigned int count_layouts(const struct bench_group *group)
 }
 
 /*
- * Choose the order of @nr layouts.  If @nr is a multiple of 8, any 8 successive blocks use layouts
- * in all sections of a cache line, so that a run of few blocks covers all sections.  The order of
- * layouts within a section is random.
+ * Choose the order of @nr layouts.  If @nr is a multiple of 8, the first 8 blocks use one layout in
+ * each section of a cache line, and so do the next 8 blocks, and so on.  So a run of few blocks
+ * covers all sections.  The order of layouts within a section is random.
  */
 static void plan_layouts(struct plan *plan, unsigned int nr)
 {
@@ -152,7 +154,7 @@ static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 
 /*
  * Time a variant at each loop count, in random order, and store the samples.  If @samples is NULL,
- * run it at only one loop count, to warm up.
+ * the run is for warming up: run the variant at only one loop count.
  */
 static int run_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
 		       struct bench_sample sample, struct bench_sample *samples)
@@ -232,7 +234,7 @@ static int find_loop_counts(const struct bench_group *group, struct plan *plan)
 	return err;
 }
 
-/* Run every layout of every variant once, so that its code and data are in the caches. */
+/* Run every layout of every variant once, to load code and data into the caches. */
 static int warm_up(const struct bench_group *group, struct plan *plan)
 {
 	u32 block;
@@ -256,7 +258,7 @@ static int run_custom_block(const struct bench_group *group, u32 block, unsigned
 	for (i = 0; i < step && !err; i++) {
 		if (samples[i].variant < group->nr_variants)
 			continue;
-		pr_err("%s: its block function returned a sample of variant %u, of %u variants\n",
+		pr_err("%s: the block function stored variant %u, but the group has %u variants\n",
 		       group->name, samples[i].variant, group->nr_variants);
 		err = -EINVAL;
 	}
@@ -290,8 +292,8 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 	sequence = result->config.seed;
 	if (!group->block) {
 		/*
-		 * setup() may have reduced nr_variants.  The samples were allocated for all
-		 * variants.
+		 * setup() may have reduced nr_variants, after the samples were allocated for all
+		 * variants.  So count the samples of a block again.
 		 */
 		step = count_block_samples(group);
 		err = find_loop_counts(group, &plan) ?: warm_up(group, &plan);
@@ -321,8 +323,8 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
  * @result: filled in; its old samples are freed
  *
  * Context: may sleep; the caller has exclusive access to @result.
- * Return: 0; -EINVAL if a block has no samples, or -E2BIG if the run would have too many, after
- * logging the numbers; or -ENOMEM.
+ * Return: 0; -ENOMEM; or, after logging the numbers, -EINVAL if a block has no samples, or -E2BIG
+ * if the run would have too many samples.
  */
 int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
 		       struct bench_result *result)
@@ -332,7 +334,7 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 
 	bench_free_result(result);
 	if (!step || planned > BENCH_MOST_SAMPLES) {
-		pr_err("%s: %u blocks of %u samples: a run takes 1 to %u samples\n", group->name,
+		pr_err("%s: %u blocks of %u samples: a run needs 1 to %u samples\n", group->name,
 		       count_blocks(group, config), step, BENCH_MOST_SAMPLES);
 		return step ? -E2BIG : -EINVAL;
 	}

@@ -12,24 +12,24 @@
 typedef void form_handler(u32 id, unsigned long arg);
 
 /**
- * struct form_probe - a probe of such an implementation
+ * struct form_probe - the state of a probe of these implementations
  * @id: number that is passed to the handler; 0 while the probe is disabled
  */
 struct form_probe {
 	u32 id;
 };
 
-/* Handler that all these probes call, and a flag that is set while any of them is enabled. */
+/* The handler that all these probes call, and a flag that is set while any of them is enabled. */
 extern form_handler *bench_form_handler;
 extern bool bench_form_gate;
 
 /*
- * Call the handler if the probe is enabled.  This check is in the callee, so a site is only a
- * call.
+ * Call the handler if the probe is enabled.  This function makes the check, so a site consists of a
+ * call only.
  */
 void bench_form_decode(const struct form_probe *probe, unsigned long arg);
 
-/* func-ptr: test the probe, and call the handler through a pointer. */
+/* func-ptr: test the probe's id; if it is not 0, call the handler through a pointer. */
 #define FORM_FUNC_PTR(probe, arg)					\
 do {									\
 	u32 __id = READ_ONCE((probe).id);				\
@@ -38,14 +38,14 @@ do {									\
 		READ_ONCE(bench_form_handler)(__id, (unsigned long)(arg)); \
 } while (0)
 
-/* global-gate: test the flag for all probes, then the probe. */
+/* global-gate: test one flag that all probes share; if it is set, proceed as in func-ptr. */
 #define FORM_GLOBAL_GATE(probe, arg)					\
 do {									\
 	if (unlikely(READ_ONCE(bench_form_gate)))			\
 		FORM_FUNC_PTR(probe, arg);				\
 } while (0)
 
-/* decoder-call: always call a function that tests the probe. */
+/* decoder-call: always call a function, which then tests the probe's id. */
 #define FORM_DECODER_CALL(probe, arg)	bench_form_decode(&(probe), (unsigned long)(arg))
 
 #endif /* BENCH_MODULES_SDT_FORMS_H */

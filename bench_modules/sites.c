@@ -19,8 +19,8 @@
 #define CHUNK	1000
 
 /*
- * Address of the first site.  It is in a section that objtool skips: elsewhere objtool would
- * report a pointer to code that is no target of an indirect branch.
+ * Address of the first site.  This pointer is in a section that objtool skips.  In another section,
+ * objtool would report it, because it points to code that is not the target of an indirect branch.
  */
 extern u8 *const bench_sites_text;
 
@@ -95,7 +95,7 @@ static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
 	memcpy(poke->new, on ? jump : nop, INSN);
 }
 
-/* Patch sites back to nops that a run left as jumps because it ended between two switches. */
+/* Switch off the sites and static keys that are on because a run ended between two switches. */
 static int switch_off_sites(void)
 {
 	u32 i, nr = 0;
@@ -152,8 +152,8 @@ static int set_under_stop_machine(u32 nr, bool on)
 }
 
 /*
- * Repeat the stores of a batch, without its checks and synchronisation.  pokes[] was filled by
- * earlier batches, the first of which had all sites.
+ * Repeat the stores of a batch, without its checks and synchronisation.  Earlier batches filled
+ * pokes[], and the first of them had all sites.
  */
 static int repeat_batch_stores(u32 nr)
 {

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-/* Number of patch sites.  In the kernel, a small machine lacks the memory for a million. */
+/* Number of patch sites.  In the kernel, a million would not fit into memory on a small machine. */
 #ifdef __KERNEL__
 #define SITES_MOST	100000
 #else
@@ -26,13 +26,13 @@
 /* Methods to switch sites from a nop to a jump and back. */
 enum sites_way {
 	SITES_BATCHED,		/* all sites in one batch of the patcher */
-	SITES_CHUNKED,		/* all sites in one batch, in chunks of 1000 */
+	SITES_CHUNKED,		/* all sites in one batch, which is applied in chunks of 1000 */
 	SITES_ONE_BY_ONE,	/* a batch for each site */
 	SITES_KEY_ONE,		/* one static key with all sites */
 	SITES_KEYS_MANY,	/* a static key for each site */
 	SITES_STOP_MACHINE,	/* stores of a batch to a buffer, under stop_machine() */
-	SITES_STORES,		/* stores of a batch through a second mapping, alone */
-	SITES_BY_HAND,		/* mapping and rounds of a batch, one store per round */
+	SITES_STORES,		/* only the stores of a batch, through a second mapping */
+	SITES_BY_HAND,		/* mapping and rounds of a batch, with one store per round */
 	SITES_WAYS,
 };
 

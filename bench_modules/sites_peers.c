@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Methods of the kernel to switch code: static keys; and stop_machine(), under which code can be
- * written without breakpoints.  A module cannot safely write code under stop_machine(), because
- * NMIs are not stopped on the other CPUs; so the comparisons and stores of a batch are made in a
- * buffer.
+ * Methods of the kernel to switch code: static keys, and stores under stop_machine(), which need no
+ * breakpoints.  A module cannot safely write code under stop_machine(), because NMIs still occur on
+ * the other CPUs.  So the comparisons and stores of a batch are made in a buffer here.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>
@@ -20,8 +19,9 @@
 #include "sites_peers.h"
 
 /*
- * shared_keys[] have 1, 10, 100, 1000 and 10000 sites.  own_keys[] have one site each: 1, 10, 100,
- * 1000 and 10000 of them, so that each number of sites has its own keys with their own state.
+ * The keys in shared_keys[] have 1, 10, 100, 1000 and 10000 sites.  Each key in own_keys[] has one
+ * site.  own_keys[] begins with 1 key that is used to switch 1 site, then 10 keys that are used to
+ * switch 10 sites, then 100, 1000 and 10000 keys.  So no key is used for two numbers of sites.
  */
 #define OWN_KEYS	11111
 
@@ -138,7 +138,7 @@ void bench_peers_switch_off(void)
 		static_key_disable(&own_keys[i]);
 }
 
-MODULE_DESCRIPTION("Sites for the benchmarks of switching many");
+MODULE_DESCRIPTION("Patch sites for benchmarks that switch many sites");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KMARKERS_VERSION);

@@ -13,7 +13,7 @@
 
 #include "sites.h"
 
-/* Pokes whose aliases point into a buffer, to which they are stored. */
+/* Pokes that are stored to a buffer: the alias of each poke is an address in the buffer. */
 struct sites_stores {
 	struct patcher_poke *pokes;
 	u32 nr;
@@ -37,7 +37,7 @@ int bench_peers_set_sites(enum sites_way way, u32 nr, bool on);
 void bench_peers_switch_off(void);
 int bench_peers_stop_and_write(struct sites_stores *stores);
 
-/* Map a buffer, make the stores of a batch to it, and unmap it.  Only in a program. */
+/* Map a buffer, make the stores of a batch to it, and unmap it.  In the kernel, return -EINVAL. */
 int bench_peers_store_batch(struct sites_stores *stores);
 
 #endif /* BENCH_MODULES_SITES_PEERS_H */

@@ -25,7 +25,7 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* Return true if the run must end, also because a marker is enabled that must be dormant. */
+/* Return true if the run must end: it is being stopped, or a marker is enabled that must not be. */
 static bool should_stop(void)
 {
 	if (!bench_groups[bench_session.current_group]->arms && bench_dormant_check("run failed"))
@@ -33,7 +33,7 @@ static bool should_stop(void)
 	return bench_session.err || kthread_should_stop();
 }
 
-/* Measure a group, then check that all markers are disabled, also those that the group enabled. */
+/* Measure a group.  Then check that all markers are disabled, including any that it enabled. */
 static int run_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], should_stop);
@@ -55,7 +55,7 @@ static enum bench_state run_groups(void)
 		err = run_group(i);
 		if (err == -EINTR)
 			return BENCH_STOPPED;
-		/* Skip a group that cannot be measured here, unless it is the only one. */
+		/* Skip a group that this machine cannot measure, unless it is the only one. */
 		if (err == -ENODEV && hweight64(bench_session.groups) > 1) {
 			bench_session.results[i].planned = 0;
 			continue;
@@ -72,7 +72,7 @@ static int run_thread(void *unused)
 {
 	enum bench_state end = run_groups();
 
-	/* Pairs with the acquire of readers: with the new state, they see complete results. */
+	/* Pairs with the acquire of readers: a reader of the new state sees complete results. */
 	smp_store_release(&bench_session.state, end);
 	return 0;
 }
@@ -93,7 +93,8 @@ static void reap_thread(void)
 	put_task_struct(bench_session.thread);
 	bench_session.thread = NULL;
 	/*
-	 * kthread_stop() was called before the thread first ran, so run_thread() was never called.
+	 * If the state has not changed, kthread_stop() was called before the thread first ran, and
+	 * run_thread() was never called.
 	 */
 	if (bench_is_running())
 		bench_session.state = BENCH_STOPPED;
@@ -120,7 +121,7 @@ static int alloc_result(const struct bench_group *group, struct bench_result *re
 
 	if (bytes <= free)
 		return bench_alloc_result(group, &bench_session.config, result);
-	pr_err("not started: samples of %s need %llu MiB, maximum %llu MiB: reduce config/blocks\n",
+	pr_err("not started: samples of %s need %llu MiB, limit %llu MiB: reduce config/blocks\n",
 	       group->name, bytes >> 20, free >> 20);
 	return -ENOMEM;
 }
@@ -215,7 +216,7 @@ static int reset_results(void)
 	return 0;
 }
 
-/* Run a command of bench/control, which is modified.  Return 0 or the error of the write. */
+/* Run a command of bench/control.  The text is modified.  Return 0 or the error for the writer. */
 int bench_run_command(char *text)
 {
 	enum bench_verb verb;

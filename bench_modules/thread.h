@@ -23,8 +23,8 @@ struct bench_session {
 	struct mutex lock;		/* protects the fields that the thread does not write */
 	struct bench_config config;
 	struct bench_result results[BENCH_MAX_GROUPS];
-	struct task_struct *thread;	/* holds a reference; the thread may have exited */
-	u64 groups;			/* groups of the current or last run, as a bit mask */
+	struct task_struct *thread;	/* counted reference to the thread, which may have exited */
+	u64 groups;			/* bit mask of the groups of the current or last run */
 	u64 runs;			/* number of runs that have started */
 	unsigned int current_group;	/* the thread writes current_group, err and state */
 	int err;

@@ -32,8 +32,8 @@ static const char *find_layout_error(const struct bench_variant *variant, unsign
 }
 
 /*
- * Return true if the second variant is named NAME-clone after the first.  The analysis finds the
- * A/A clone by that name.
+ * Return true if the name of the second variant is the name of the first with "-clone" appended.
+ * The analysis finds the A/A clone, a copy of the first variant, by that name.
  */
 static bool has_clone(const struct bench_group *group)
 {
@@ -43,7 +43,7 @@ static bool has_clone(const struct bench_group *group)
 }
 
 /*
- * Return true if the loop counts ascend, or are all 0, which means that they are determined later.
+ * Return true if the loop counts ascend, or are all 0.  If they are 0, they are chosen at run time.
  */
 static bool has_loops(const u32 *loops)
 {
@@ -53,8 +53,8 @@ static bool has_loops(const u32 *loops)
 }
 
 /*
- * Return the error in the measured quantity or the layouts of a variant, or NULL.  In a group with
- * a block function, variants need no layouts.
+ * Check the measured quantity and the layouts of a variant.  Return the error as text, or NULL.  In
+ * a group with a block function, variants need no layouts.
  */
 static const char *find_code_error(const struct bench_group *group,
 				   const struct bench_variant *variant)

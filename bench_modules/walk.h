@@ -22,8 +22,8 @@ static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
 #define EVICT_STEPS	65536
 
 /*
- * Evict caches by writes to random lines.  A linear sweep would leave some lines in a cache, due
- * to its replacement policy.
+ * Evict caches by writes to random lines of a buffer.  A linear sweep would leave some old lines in
+ * a cache, due to the replacement policy of the cache.
  */
 static inline void walk_evict(u8 *buffer, unsigned int order, unsigned int steps, u64 *state)
 {

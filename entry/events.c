@@ -3,11 +3,11 @@
  * Trace events of recorded functions: one for entries and one for exits. Each module with recorded
  * functions offers both.
  *
- * A function with the action "event" is enabled only while its trace event is. An enabled event
- * holds a reference to this module, because hits run its code.
+ * A function with the action "event" is enabled only while its trace event is enabled. An enabled
+ * event holds a reference to this module, because each hit runs code of this module.
  *
- * kmarkers_events creates the events. This module needs it only from the first command on that
- * requests an event.
+ * The module kmarkers_events creates the events. It is needed only after a command has requested an
+ * event.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -30,16 +30,19 @@
 
 static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 
-/* The functions of kmarkers_markers; set once, by the first command that requests events. */
+/* The functions of kmarkers_events; set once, by the first command that requests events. */
 static const struct kmarkers_event_calls *calls;
 
 /*
- * True once this module is being unloaded: no more events are offered. Guarded by the registry's
- * lock.
+ * True once this module is being unloaded: then it offers no events any more. Guarded by the
+ * registry's lock.
  */
 static bool closed;
 
-/* Modules that were live when the event source was registered do not have @ready set. */
+/*
+ * True if the module of a table is live, so that its events may be offered. @ready is not set if
+ * the module was live before the event source was registered.
+ */
 static bool entry_table_is_live(const struct entry_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
@@ -154,7 +157,7 @@ static int connect_event(const struct kmarkers_event_offer *event, void *to)
 	return err;
 }
 
-/* A function that a kprobe keeps enabled has no user afterwards, so its hits are dropped. */
+/* Always succeeds: if a kprobe keeps a function enabled, its hits do not find the user any more. */
 static int disconnect_event(const struct kmarkers_event_offer *event, void *to)
 {
 	struct list_head *users = find_event_users(event);
@@ -227,7 +230,7 @@ void entry_events_exit(void)
 	mutex_lock(&entry_registry.lock);
 	closed = true;
 	mutex_unlock(&entry_registry.lock);
-	/* Withdraw the events that the loaded modules offered. */
+	/* As nothing is offered any more, this removes all events of this source. */
 	calls->update(&source);
 	calls->leave(&source);
 	kmarkers_events_put();

@@ -46,10 +46,10 @@ static atomic_long_t unwatched;
 #endif
 
 /*
- * Save all caller-saved registers and call entry_hit().  The compiler does not know of this call:
- * at an entry the registers hold the function's arguments, and at an exit its return value or
- * the arguments of a tail call.  The flags hold nothing at either.  The first bytes are an
- * endbr64, because the address of the function is taken.
+ * Save all caller-saved registers and call entry_hit().  The compiler has emitted a nop, not a
+ * call, so the registers are in use: at an entry they hold the function's arguments, and at an
+ * exit its return value or the arguments of a tail call.  The flags are not in use there.  The
+ * first bytes are an endbr64, because the address of entry_call() is taken.
  */
 asm(".pushsection .text\n"
 	"	.balign 16\n"
@@ -93,7 +93,7 @@ static __always_inline unsigned long entry_site_addr(const void *sites, unsigned
 	return patcher_compact_addr((const struct patcher_compact_site *)sites + i);
 }
 
-/* Find the table of the site at an address, and the index of the site in it; NULL if none. */
+/* Return the table of the site at an address, or NULL. Store the index of the site in @found. */
 static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 {
 	struct entry_table *table;

@@ -25,7 +25,11 @@ static int handle_entry_module(struct notifier_block *nb, unsigned long event, v
 	return NOTIFY_OK;
 }
 
-/* The priority is that of kmarkers_immediate's notifier. */
+/*
+ * With priority 3, this notifier runs before that of kmarkers_events, which must not find offers of
+ * a module that is being unloaded.  It also runs before the notifier of kprobe events that wait for
+ * the module (priority 1 or 2), because a site with a kprobe's int3 would be refused.
+ */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module,
 	.priority = 3,
@@ -53,7 +57,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* Unregister the notifier last: until all tables are dropped, modules may be unloaded. */
+	/* Unregister the notifier last: it drops the tables of modules unloaded meanwhile. */
 	entry_drop_all();
 	unregister_module_notifier(&module_notifier);
 }

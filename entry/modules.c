@@ -28,9 +28,9 @@ static struct module *module_of(struct list_head *node)
 }
 
 /*
- * Store the live modules in @modules, at most @most of them, and return how many there are. Leave
- * out modules in MODULE_STATE_COMING: if an earlier notifier rejects one, the module is freed
- * without a call of our notifier.
+ * Store at most @most live modules in @modules, and return the number of all live modules. Leave
+ * out modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a module,
+ * the module is freed without a call of our notifier.
  */
 static unsigned int collect_modules(struct module **modules, unsigned int most)
 {

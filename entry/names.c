@@ -102,7 +102,10 @@ static __always_inline unsigned long addr_of_name(const void *names, unsigned in
 	return ((const struct entry_name *)names)[i].addr;
 }
 
-/* Return the name of the function at an address, or "?", and the offset of the address in it. */
+/*
+ * Return the name of the last function that begins at or before an address, or "?" if none does.
+ * Store the offset of the address from the function.
+ */
 const char *entry_find_name(const struct entry_names *names, unsigned long addr,
 			    unsigned long *offset)
 {

@@ -6,7 +6,7 @@
 
 #include "pattern.h"
 
-/* Index of the first part in a pattern, by the number of its parts. */
+/* The part that a pattern begins with, by its number of parts: a single part is the function. */
 static const u8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,
 	[2] = ENTRY_MODULE,

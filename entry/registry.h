@@ -33,11 +33,11 @@ enum {
 
 /**
  * struct entry_table - the sites of a module
- * @node: link in the list of all tables, which hits read
+ * @node: link in the list of all tables; hits of sites read the list without the lock
  * @sites: the sites, sorted by address, as registered with the patcher
  * @counts: number of hits of each site; NULL until a rule with the action "count"
  *	matches a site
- * @ready: the module is fully registered, so its trace events may be offered
+ * @ready: true once the module is fully registered, so its trace events may be offered
  */
 struct entry_table {
 	struct list_head node;
@@ -48,9 +48,10 @@ struct entry_table {
 
 /**
  * struct entry_user - a trace event file that receives records
- * @node: link in the registry's list for entries or for exits, which hits read
+ * @node: link in the registry's list for entries or for exits; hits of sites read the list without
+ *	the lock
  * @rcu: used to free the user after a grace period, when no hit can see it
- * @to: first argument of write()
+ * @to: the trace event file, which is passed to write()
  */
 struct entry_user {
 	struct list_head node;
@@ -62,8 +63,8 @@ struct entry_user {
  * struct entry_registry - the tables of all modules, and the users of the trace events
  * @lock: protects the registry; taken before the patcher's lock
  * @tables: list of struct entry_table
- * @users: lists of struct entry_user, for the event of entries and for that of exits
- * @write: writes a record to a user; set before the first user is added
+ * @users: two lists of struct entry_user: for the event of entries, and for the event of exits
+ * @write: function that writes a record to a trace event file; set before the first user is added
  */
 struct entry_registry {
 	struct mutex lock;
@@ -74,10 +75,10 @@ struct entry_registry {
 
 extern struct entry_registry entry_registry;
 
-/* The owner name of our sites in the patcher, which compares owners by address. */
+/* Owner of all sites of this module in the patcher. The patcher compares owners by address. */
 extern const char entry_owner[];
 
-/* True if an action applies to hits of the site; the site is then to be enabled. */
+/* True if the site should be enabled: its hits are counted, or recorded for at least one user. */
 static inline bool entry_has_action(const struct patcher_compact_site *site)
 {
 	if (site->data & ENTRY_COUNT)

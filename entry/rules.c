@@ -3,7 +3,7 @@
  * Rules: a rule applies an action to the hits of all sites that match a pattern, including sites of
  * modules loaded later.
  *
- * A change of rules has two steps, so that running out of memory changes nothing. First the new
+ * A change of rules has two steps, because it must change nothing if memory runs out. First the new
  * actions of all sites are stored as a plan, in the sites' data beside the current actions. Then
  * the planned and the current actions are swapped, and the instructions are updated. If the update
  * fails, the actions are swapped back.
@@ -32,8 +32,8 @@
 /**
  * struct rule - an action for the hits of matching sites
  * @node: link in the list of all rules
- * @action: one of ENTRY_ACTIONS
- * @matched: at least one site has matched the rule since it was added
+ * @action: ENTRY_COUNT or ENTRY_EVENT
+ * @matched: true if at least one site has matched the rule since it was added
  * @pattern: the pattern of the sites, parsed
  * @text: the pattern as it was written
  */
@@ -74,8 +74,8 @@ static bool rule_matches(const struct rule *rule, const struct entry_names *name
 }
 
 /*
- * Count the sites of a table that match a rule, and set the bits of @plan in the data of each of
- * them. Return the number, or -ENOMEM.
+ * Set the bits of @plan in the data of each site of a table that matches a rule. Return the number
+ * of matching sites, or -ENOMEM.
  */
 static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
 {
@@ -164,7 +164,7 @@ static int plan_table(struct entry_table *table)
 		rule->matched |= nr > 0;
 	}
 	if (!table->counts && is_count_planned(table)) {
-		/* Hits read the array only once ENTRY_COUNT is set, which is later. */
+		/* Hits read the array only after ENTRY_COUNT is set, which happens later. */
 		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
 		err = table->counts ? 0 : -ENOMEM;
 	}
@@ -230,11 +230,11 @@ static int add_rule(struct rule *rule)
 /**
  * entry_rule_add() - apply an action to the hits of matching sites
  * @text: pattern of the sites: see entry_pattern_parse()
- * @action: one of ENTRY_ACTIONS
+ * @action: ENTRY_COUNT or ENTRY_EVENT
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @text is not a valid pattern; -EBUSY if the rule exists; -ENOMEM, or what
- * patcher_apply() returns, with nothing changed.
+ * Return: 0; -EINVAL if @text is not a valid pattern; -EBUSY if the rule exists already; -ENOMEM,
+ * or an error of patcher_apply(). With an error nothing is changed.
  */
 int entry_rule_add(const char *text, u32 action)
 {
@@ -281,8 +281,9 @@ static int remove_rule(struct rule *rule)
  * @action: the action that entry_rule_add() was called with
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a kprobe
- * keeps a site from being disabled: its hits are ignored, and the next call tries again.
+ * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if the rule was
+ * removed, but a kprobe keeps a site from being disabled. The hits of the site are then ignored,
+ * and the next removal of a rule tries again to disable it.
  */
 int entry_rule_remove(const char *text, u32 action)
 {
@@ -296,7 +297,7 @@ int entry_rule_remove(const char *text, u32 action)
 	return err;
 }
 
-/* Remove all rules, so that no action applies to hits any more. Sites are not disabled here. */
+/* Remove all rules, and clear the actions of all sites. The sites are not disabled here. */
 void entry_rules_clear(void)
 {
 	struct rule *rule, *next;
@@ -333,7 +334,7 @@ int entry_rules_add_table(struct entry_table *table)
 	return err;
 }
 
-/* Remove a table from the registry. After a grace period no hit uses it. */
+/* Disable the sites of a table, and remove it. After a grace period no hit uses the table. */
 void entry_rules_remove_table(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);

@@ -52,7 +52,10 @@ static void make_entry_poke(struct patcher_poke *poke, const struct patcher_comp
 	set_entry_insn(poke->new, addr, on);
 }
 
-/* True if the site has to be switched: its state differs from the one that its actions need. */
+/*
+ * True if @changes enables sites, and the site is disabled but has an action; or if @changes
+ * disables sites, and the site is enabled but has no action.
+ */
 static bool is_entry_change(const struct changes *changes, const struct patcher_compact_site *site)
 {
 	return !(site->data & ENTRY_ON) == changes->on && entry_has_action(site) == changes->on;
@@ -92,7 +95,7 @@ static int apply_entry_pokes(const struct changes *changes, unsigned int first, 
 
 /*
  * Retry a failed batch by bisection, so that one bad site does not keep the others from being
- * switched. Mark the sites that fail as stuck. Return true if a site is stuck that was not before.
+ * switched. Mark each site that fails as stuck. Return true if one of them was not stuck before.
  */
 static bool apply_most_entry_pokes(const struct changes *changes, unsigned int first,
 				   unsigned int nr)
@@ -158,8 +161,8 @@ int entry_switch_on(void)
  * entry_switch_off() - disable every site whose hits have no action
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0; -ENOMEM with no site changed; -EBUSY if a site could not be disabled that was not
- * stuck before.
+ * Return: 0; -ENOMEM with no site changed; -EBUSY if a site that was not stuck before could not be
+ * disabled.
  */
 int entry_switch_off(void)
 {

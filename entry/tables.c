@@ -132,8 +132,9 @@ static int find_records(struct module *module)
 }
 
 /*
- * Register the records of a module unless that was done before.  The notifier calls this in the
- * states COMING and LIVE, and the scan of modules calls it when kmarkers_entry is loaded.
+ * Register the records of a module, unless they are registered already.  The notifier calls this
+ * for a module that is COMING and again when it is LIVE.  When kmarkers_entry is loaded, this is
+ * called for each module that is live then.
  */
 static int register_module_records(struct module *module)
 {
@@ -145,19 +146,19 @@ static void register_records_or_log(struct module *module)
 	int err = register_module_records(module);
 
 	if (err)
-		pr_err("%s: cannot register its recorded functions, which stay off: error %d\n",
+		pr_err("%s: its recorded functions cannot be registered and stay off: error %d\n",
 		       module->name, err);
 }
 
 /**
  * entry_add_module() - register the recorded functions of a module, if it has any
- * @module: a module in MODULE_STATE_COMING, none of whose code runs yet, or a live one
+ * @module: a module that is live, or one in MODULE_STATE_COMING, whose code does not run yet
  * @is_live: true if the module is live
  *
  * An error does not keep the module from being loaded.  If its table is malformed, if memory is
- * short, or if a site cannot be enabled that a rule matches, all its sites stay nops.  In the
- * state COMING the error is ignored, because the registration is retried when the module is
- * live; then the error is logged.
+ * short, or if a site that a rule matches cannot be enabled, all its sites stay nops.  In the
+ * state COMING an error is ignored, because the registration is retried when the module is
+ * live.  An error of the retry is logged.
  *
  * Context: may sleep.
  */
@@ -210,9 +211,9 @@ void entry_drop_module(struct module *module)
 }
 
 /*
- * Remove all rules and disable all sites, retrying until every site is a nop: the code that a site
- * calls must not be unloaded before. An attempt fails while a site has a kprobe, or if memory is
- * short. Each attempt may log a line, so the intervals grow from 0.1 s to 5 s.
+ * Remove all rules, and disable all sites. Retry until every site is a nop, because an enabled site
+ * calls code of this module, which is being unloaded. An attempt fails while a site has a kprobe,
+ * or if memory is short. Each attempt may log a line, so the intervals grow from 0.1 s to 5 s.
  */
 static void disable_all_sites(void)
 {
@@ -238,9 +239,9 @@ static void do_nothing(struct work_struct *work)
 }
 
 /*
- * Wait until a work item has run on each online CPU.  By then no idle task is in entry_call()
- * any more: an idle task is not preempted, and calls the scheduler only in its own loop.
- * synchronize_rcu_tasks() does not wait for idle tasks.
+ * Wait until no idle task is in entry_call() any more, because synchronize_rcu_tasks() does not
+ * wait for idle tasks.  Run a work item on each online CPU: by then the idle task has left
+ * entry_call(), since it is not preempted, and calls the scheduler only in its own loop.
  */
 static void wait_for_idle_tasks(void)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A trace event: defining its fields, printing its records, and adding it to the trace core and
- * removing it. The caller holds event_mutex.
+ * Define the fields of a trace event, print its records, add the event to the trace core and remove
+ * it. All functions but print_record() are called with event_mutex held, or from init and exit.
  *
  * A program that has opened the tracefs file "format" of an event may read it after the event was
  * removed, and some kernels then read the struct trace_event_call. So an event that was added to
- * the trace core is not freed after its removal, but reused when the same event is offered again.
+ * the trace core is not freed when it is removed. It is kept until this module is unloaded, and
+ * reused if the same event is offered again.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -29,7 +30,10 @@
 
 #define NAME_MOST	64
 
-/* Longest text of a record in bytes: it and the trace core's text before it fit into 4096 bytes. */
+/*
+ * Maximum length of the text of a record, in bytes. With the text that the trace core prints in
+ * front of it, it fits into 4096 bytes.
+ */
 #define TEXT_MOST	3584
 
 #define KEPT_BITS	10
@@ -37,12 +41,13 @@
 /* Removed events, kept for reuse. */
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
-/* A module for which try_module_get() fails. */
+/* The module of closed events for the trace core; try_module_get() always fails for it. */
 static struct module departed = { .state = MODULE_STATE_GOING };
 
 /*
- * Print the whole text of a record, or nothing, so that the trace core retries with more room. A
- * text longer than TEXT_MOST is cut, and ends in dots.
+ * Print the text of a record. If it does not fit into the rest of @to, print nothing and mark @to
+ * as full; the trace core then prints the record again, into an empty buffer. A text longer than
+ * TEXT_MOST is cut, and ends in three dots.
  */
 static void print_slots(struct trace_seq *to, const struct kmarkers_event *event,
 			const unsigned long *slots)
@@ -66,8 +71,9 @@ static void print_slots(struct trace_seq *to, const struct kmarkers_event *event
 }
 
 /*
- * Print a record, for the files trace and trace_pipe. A buffer that was not emptied when an event
- * was removed may hold records of it, whose type number may now be that of another event.
+ * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of an
+ * event that was removed, and their type number may meanwhile have been given to another event. So
+ * the record is checked against the layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *known)
@@ -76,7 +82,7 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 	unsigned long slots[MARKER_MAX_ARGS];
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
-	/* For a record that is printed to the kernel's log, too (tp_printk), ent_size is 0. */
+	/* When the trace core prints a record to the kernel's log (tp_printk), ent_size is 0. */
 	if (kmarkers_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
 		print_slots(&iter->seq, event, slots);
 	else
@@ -87,7 +93,10 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 
 static struct trace_event_functions functions = { .trace = print_record };
 
-/* Make the array of fields for the trace core, which computes the same offsets as layout.c. */
+/*
+ * Make the array that describes the fields to the trace core. From their sizes and alignments the
+ * trace core computes the same offsets as layout.c.
+ */
 static int make_fields(struct kmarkers_event *event)
 {
 	const struct record_layout *layout = event->layout;
@@ -149,8 +158,8 @@ static bool is_event_name(const char *name)
 }
 
 /*
- * Return true if the system and the name of an offer are valid. The name must not be that of
- * another entry of the event's parent directory: the files enable and filter.
+ * Return true if the system and the name of an offer are valid. In tracefs, the directory of an
+ * event is beside the files enable and filter, so the event must not have one of these names.
  */
 bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer)
 {
@@ -173,7 +182,7 @@ static struct kmarkers_event *take_kept_event(const struct kmarkers_event_offer 
 		    strcmp(event->format, offer->format))
 			continue;
 		hash_del(&event->node);
-		/* The trace core may have removed the event already. */
+		/* If the trace core's module notifier removed the event, @added is still true. */
 		event->added = false;
 		event->used = false;
 		event->leaves = false;
@@ -202,8 +211,8 @@ static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *off
 }
 
 /*
- * Take a kept event for an offer, or allocate one, without its layout: insmod waits for this.
- * Return NULL if there is no memory.
+ * Take the kept event that equals an offer, or allocate an event. kmarkers_event_add() makes its
+ * layout later, because insmod waits for this function. Return NULL if there is no memory.
  */
 struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
 {
@@ -216,7 +225,7 @@ struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *of
 
 /**
  * kmarkers_event_add() - add an event to the trace core
- * @event: the event, with its owner
+ * @event: the event, whose owner is set
  *
  * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long
  * arguments; -ENOMEM; or an error of the trace core.
@@ -229,12 +238,14 @@ int kmarkers_event_add(struct kmarkers_event *event)
 		return err;
 	event->added = true;
 	event->known = true;
-	/* Without reference counts in events, trace_add_event_call() has cleared the module. */
+	/* If events have no reference counts, trace_add_event_call() has set the module to NULL. */
 	kmarkers_event_set_owner(event, event->owner);
 	return 0;
 }
 
-/* Remove an event from the trace core. Return 0; or -EBUSY if a buffer or perf has it enabled. */
+/*
+ * Remove an event from the trace core. Return 0; or -EBUSY if it is enabled in a buffer or by perf.
+ */
 int kmarkers_event_remove(struct kmarkers_event *event)
 {
 	int err = trace_remove_event_call(&event->call);
@@ -244,7 +255,7 @@ int kmarkers_event_remove(struct kmarkers_event *event)
 	return err;
 }
 
-/* Change the module that owns an event. References to the event are kept. */
+/* Set the module that owns an event, and undo kmarkers_event_close(). References stay valid. */
 void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *module)
 {
 	event->owner = module;
@@ -255,8 +266,8 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 }
 
 /*
- * Detach an event without references from its module, before it is removed. From then on no
- * reference to it can be taken, and a write to the file enable of its system skips it.
+ * Detach an event that has no references from its module, before it is removed. From then on no
+ * task can take a reference to the event, and writing to the file enable of its system skips it.
  */
 void kmarkers_event_close(struct kmarkers_event *event)
 {
@@ -266,8 +277,8 @@ void kmarkers_event_close(struct kmarkers_event *event)
 }
 
 /*
- * Let the trace core remove an event without references, in its own module notifier for the event's
- * owner.
+ * Make an event that has no references an event of its owner for the trace core, too. The owner is
+ * being unloaded, and the trace core's module notifier then removes the event.
  */
 void kmarkers_event_leave_to_core(struct kmarkers_event *event)
 {

@@ -10,7 +10,7 @@
 
 #include <kmarkers/event.h>
 
-/* Number of arguments that a probe can get in registers, besides its private data. */
+/* Maximum number of arguments that a probe can get in registers, besides its private data. */
 #define EVENT_REGISTERS	5
 
 struct module;
@@ -18,26 +18,26 @@ struct record_layout;
 
 /**
  * struct kmarkers_event - a trace event
- * @node: link in the hash table of events
+ * @node: link in the hash table of events, or in that of kept events
  * @source: source that offers the event; NULL for an orphan whose source was unregistered
- * @list: link in a list of events to add to the trace core or to remove from it, else empty
+ * @list: link in a list of events that are to be added to the trace core or removed from it; empty
+ *	if the event is in no such list
  * @call: the event as registered with the trace core
- * @class: class of this event alone
+ * @class: event class, used by this event only
  * @tracepoint: tracepoint that gives the event its name for BPF; it is never hit
  * @users: list of struct event_user: the buffers that record the event, and perf
  * @layout: layout of the records; set when the event is first added to the trace core
- * @fields: @layout in the form that the trace core reads; an element without type ends it
- * @owner: module that perf keeps loaded while it uses the event; NULL for an orphan, and for an
- *	event that waits to be removed
- * @added: the event is registered with the trace core
- * @known: the event is or was registered with the trace core
- * @used: the event is or was enabled, so a buffer may hold records of it
- * @leaves: the event is no longer offered and is to be removed; it cannot be enabled any more
- * @orphan: the event is no longer offered but was still referenced: see orphans.c
- * @offered: the event is still offered; valid only while the offers of a source are updated
- * @failed: a user of the event could not be connected: enable() disables the event again
- * @heir: a module that offers the event, the owner if it does; valid if @offered is
- * @system: name of the directory of its system in tracefs
+ * @fields: array that describes the fields to the trace core; an element whose type is NULL ends it
+ * @owner: module that offers the event; NULL for an orphan, and after kmarkers_event_close()
+ * @added: true while the event is registered with the trace core
+ * @known: true once the event has been registered with the trace core
+ * @used: true once the event has been enabled; a buffer may then hold records of it
+ * @leaves: true if the event is no longer offered and is to be removed; it cannot be enabled
+ * @orphan: true if the event is no longer offered but is still referenced: see orphans.c
+ * @offered: true if the event is still offered; valid only while the offers of a source are updated
+ * @failed: true if a user of the event could not be connected; enable() then disables the event
+ * @heir: if @offered is true, a module that offers the event: the owner, if the owner still does
+ * @system: name of the event's system: the parent directory in tracefs
  * @format: format of the first offer
  * @name: name of the event
  */
@@ -70,12 +70,12 @@ struct kmarkers_event {
  * @node: link in the event's list of users
  * @batch: link in the batch of kmarkers_event_batch_begin(), or empty
  * @event: the event
- * @file: the event in a trace buffer; NULL for perf
- * @owner: the module that perf keeps loaded; NULL for a buffer
+ * @file: the trace core's data of the event in the buffer; NULL for perf
+ * @owner: for perf, the owner of the event, to which the user holds a reference; NULL for a buffer
  * @register_writer: function that writes a record from arguments in registers, or NULL
- * @bytes: size of a record of @register_writer, in bytes
- * @offsets: offsets of the fields of such a record, in bytes
- * @connected: the source calls write() or probe() for the user
+ * @bytes: size of a record that @register_writer writes, in bytes
+ * @offsets: offsets of the fields in that record, in bytes
+ * @connected: true if the source calls write() or probe() for the user
  */
 struct event_user {
 	struct list_head node;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enable and disable many events at once in the main trace buffer, for the control files of sources.
+ * Enable and disable many events at once in the main trace buffer, for the control files of
+ * sources.
  *
- * The trace core exports one function for this, trace_set_clr_event(), which walks all events and
- * switches those of a system, or one of them.  To switch any set of events in a single walk, they
- * are of the system SELECTED for the time of the call.  Another task that switches events by the name
- * of their own system meanwhile misses the selected ones, as if it had done so before; one that
- * names a single selected event gets an error.
+ * The trace core exports one function for this, trace_set_clr_event().  It walks over all events,
+ * and switches either all events of one system or a single event.  To switch any set of events in
+ * a single walk, this file changes their system to SELECTED for the time of the call.  If another
+ * task meanwhile switches all events of their own system, it does not switch the selected events,
+ * as if it had done so before this call.  If it switches a single selected event, it gets an
+ * error.
  *
  * The users that the trace core adds or removes during the walk are connected or disconnected as a
  * batch: see users.c.
@@ -27,13 +29,13 @@
 
 static const char SELECTED[] = "kmarkers_selected";
 
-/* Held while events are selected. Taken before event_mutex. */
+/* Held while events have the system SELECTED. Taken before event_mutex. */
 static DEFINE_MUTEX(enabling);
 
 /**
  * struct event_set - events of one system
- * @system: the system
- * @names: the names, each once
+ * @system: name of the system
+ * @names: names of the events, without duplicates
  * @nr: number of names
  */
 struct event_set {
@@ -90,7 +92,7 @@ static void unselect_events(const struct event_set *set)
 	}
 }
 
-/* Log the names of a set that have no event. Return 0, or -EINVAL if there are any. */
+/* Log each name of a set that has no event to enable. Return -EINVAL if there is one, else 0. */
 static int check_events(const struct event_set *set)
 {
 	unsigned int i;
@@ -99,7 +101,7 @@ static int check_events(const struct event_set *set)
 	for (i = 0; i < set->nr; i++) {
 		if (can_be_enabled(kmarkers_event_find(set->system, set->names[i])))
 			continue;
-		pr_info("%.64s: has no trace event; the log says why where its module was loaded\n",
+		pr_info("%.64s: has no trace event; for the reason, see the messages from when its module was loaded\n",
 			set->names[i]);
 		err = -EINVAL;
 	}
@@ -128,7 +130,7 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
-	/* Disable the events whose users are not connected. */
+	/* Disable the selected events: their users could not be connected. */
 	trace_set_clr_event(SELECTED, NULL, 0);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
@@ -154,15 +156,15 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
 
 /**
  * kmarkers_events_enable() - enable or disable events in the main trace buffer
- * @system: their system
- * @names: their names, each once
+ * @system: system of the events
+ * @names: names of the events, without duplicates
  * @nr: number of names
  * @on: true to enable them
  *
- * An event that does not exist counts as disabled.
+ * Disabling an event that does not exist succeeds.
  *
  * Context: may sleep.
- * Return: 0; or as enable() in <kmarkers/event.h>.
+ * Return: 0, or an error of enable() in struct kmarkers_event_calls.
  */
 int kmarkers_events_enable(const char *system, const char *const *names, unsigned int nr, bool on)
 {
@@ -182,7 +184,10 @@ int kmarkers_events_enable(const char *system, const char *const *names, unsigne
 	return err;
 }
 
-/* Is an event enabled in the main trace buffer, and not only by a trigger that waits? */
+/*
+ * Return true if an event is enabled in the main trace buffer.  An event that records nothing
+ * before a trigger enables it (soft-disabled) does not count as enabled.
+ */
 bool kmarkers_event_is_enabled(const char *system, const char *name)
 {
 	struct trace_event_file *file = trace_get_event_file(NULL, system, name);

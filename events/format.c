@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Formats of markers: checking them before use, and printing arguments without trusting them. */
+/* Check the formats of markers before use, and print arguments that are not trusted. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -8,7 +8,7 @@
 
 #include "format.h"
 
-/* Largest width or precision; larger ones are of no use in an event. */
+/* Largest width or precision that is accepted. */
 #define WIDTH_MAX	255
 static const char *read_flags(const char *at, char *flags)
 {
@@ -88,7 +88,7 @@ static const char *read_pointer(const char *at, struct format_conversion *conver
  * @conversion: filled in
  *
  * Context: any.
- * Return: the end of the conversion, or NULL if kmarkers_format_check() refuses it.
+ * Return: the character behind the conversion, or NULL if kmarkers_format_check() refuses it.
  */
 const char *kmarkers_format_read(const char *at, struct format_conversion *conversion)
 {
@@ -117,11 +117,11 @@ const char *kmarkers_format_read(const char *at, struct format_conversion *conve
  * kmarkers_format_check() - check whether a format can be used to print arguments
  * @format: a marker's format
  *
- * Conversions are those of the kernel's printf: d i u x X o c s p with flags,
- * width and precision up to 255, and sizes.  %ps, %pS and %pB print a symbol; %pM and %pm
- * an address of six bytes; %16ph, with C, D or N behind it or not, that many bytes, at most
- * FORMAT_ARRAY.  Other letters and digits that follow %p are skipped: the pointer is printed
- * hashed.
+ * The function accepts the conversions d i u x X o c s p of the kernel's printf, with flags, with
+ * a width and a precision up to 255, and with size modifiers.  %ps, %pS and %pB print a symbol.
+ * %pM and %pm print an address of six bytes.  %16ph prints 16 bytes; any number up to FORMAT_ARRAY
+ * may stand there, and C, D or N may follow.  Other letters and digits behind %p are skipped, and
+ * the pointer is printed hashed.
  *
  * Context: any.
  * Return: 0 or -EINVAL.
@@ -138,7 +138,7 @@ int kmarkers_format_check(const char *format)
 	return 0;
 }
 
-/* The buffer for the text; @at never exceeds @size - 1, and @text[@at] is free. */
+/* A buffer of @size bytes that holds @at characters: at most @size - 1, so a NUL fits, too. */
 struct output {
 	char *text;
 	unsigned int size;
@@ -162,7 +162,7 @@ static void put_spaces(struct output *out, int nr)
 		put_char(out, ' ');
 }
 
-/* Move the end of the text behind the characters that snprintf() has written there. */
+/* Count the characters that snprintf() has written at the end of the text. */
 static void advance_end(struct output *out, int printed)
 {
 	unsigned int left = out->size - out->at - 1;
@@ -281,7 +281,7 @@ static void put_number(struct output *out, const struct format_conversion *how, 
 					  width, how->precision, value));
 }
 
-/* The arguments to print: a va_list, or slots of eight bytes. */
+/* The arguments to print: in the va_list @args or, if that is NULL, in slots of eight bytes. */
 struct source {
 	va_list *args;
 	const unsigned long *slots;
@@ -350,7 +350,7 @@ static unsigned int print_format(struct output *out, const char *format, struct 
  * @args: the arguments that the probe was called with
  *
  * A string that cannot be read is printed as "(fault)".  A conversion that
- * kmarkers_format_check() refuses ends the text, because its argument cannot be known.
+ * kmarkers_format_check() refuses ends the text, because the type of its argument is not known.
  *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.

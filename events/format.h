@@ -2,10 +2,10 @@
 /*
  * Checking and printing formats of markers, one conversion at a time.
  *
- * A format and its arguments come from other people's code and are not trusted: each
- * conversion is parsed, its argument is fetched with the type that it names, and
- * printed with a new format for this one; strings are copied with copy_from_kernel_nofault().
- * A conversion that cannot be parsed ends the text.
+ * Formats and arguments come from code that is not trusted.  So each conversion is parsed, and
+ * its argument is fetched with the type that the conversion gives and printed with a newly made
+ * format.  Strings are copied with copy_from_kernel_nofault().  A conversion that cannot be parsed
+ * ends the text.
  */
 #ifndef EVENTS_FORMAT_H
 #define EVENTS_FORMAT_H
@@ -13,7 +13,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#define FORMAT_ARRAY	64	/* the longest array in bytes, as in the kernel's printf */
+#define FORMAT_ARRAY	64	/* maximum size of an array in bytes, as in the kernel's printf */
 #define FORMAT_NONE		-1
 #define FORMAT_FROM_ARGUMENT	-2
 
@@ -24,8 +24,8 @@
  * @precision: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
  * @bytes: size of the integer argument, in bytes
  * @type: the conversion character
- * @pointer: the s, S or B behind a %p that prints a symbol, else NUL
- * @array: number of bytes that a %pM, %pm or, with a width, %ph prints, else 0
+ * @pointer: for %ps, %pS and %pB the letter behind the p, else NUL
+ * @array: number of bytes that %pM, %pm, or %ph with a width prints, else 0
  * @separator: character that is printed between these bytes, or NUL for none
  */
 struct format_conversion {

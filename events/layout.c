@@ -11,8 +11,8 @@
 #include "print_fmt.h"
 
 /*
- * Names that no field may have, because bpftrace turns an event into a C struct: keywords of C, and
- * macros that are defined in bpftrace.
+ * Words that no field may have as its name: keywords of C, and macros that bpftrace defines.
+ * bpftrace turns an event into a C struct with the same fields.
  */
 static const char *const taken[] = {
 	"NULL", "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const",
@@ -28,13 +28,20 @@ static bool begins_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* Count bytes of UTF-8 characters as letters, so that no part of a word is read as a word. */
+/*
+ * Return true for a character of a word.  The bytes of UTF-8 characters count as letters; otherwise
+ * the ASCII letters behind one would be read as a word of their own.
+ */
 static bool is_word_part(char c)
 {
 	return begins_word(c) || (c >= '0' && c <= '9') || (u8)c >= 0x80;
 }
 
-/* C reserves names that begin with two underscores, or with one and a capital letter. */
+/*
+ * Return true for a name that no field may have: a word in @taken, a name that begins with common_,
+ * as the trace core's fields do, or a name that C reserves, which begins with two underscores or
+ * with an underscore and a capital letter.
+ */
 static bool is_reserved(const char *name)
 {
 	unsigned int i;
@@ -56,7 +63,7 @@ static bool is_field_name(const char *name)
 	return !*name;
 }
 
-/* Return another field that has the name of @field, or NULL. */
+/* Return a field other than @field, among the first @nr, that has the same name, or NULL. */
 static struct layout_field *field_of_name(struct record_layout *layout,
 					  const struct layout_field *field, unsigned int nr)
 {
@@ -84,9 +91,9 @@ static const char *find_word_start(const char *text, const char *end)
 
 /*
  * Name a field after the word in front of its conversion: sector for "sector %llu", "sector=%llu"
- * and "sector: 0x%llx".  A # and the letters behind it are skipped, since they gave LTTng the type
- * to store: ip for "ip #p%ld".  The text begins at @text and ends before @end.  Without a usable
- * word, the name stays empty.
+ * and "sector: 0x%llx".  If a # and letters are in front of the conversion, they are skipped, since
+ * they gave LTTng the type to store: "ip #p%ld" gives ip.  The text in front of the conversion
+ * begins at @text and ends before @end.  If it has no usable word, the name stays empty.
  */
 static void name_field(struct record_layout *layout, const char *text, const char *end)
 {
@@ -107,8 +114,8 @@ static void name_field(struct record_layout *layout, const char *text, const cha
 }
 
 /*
- * Name the fields without a name by their position: arg1, arg2, ...  A field that took such a name
- * from its format is named by its position, too.
+ * Name each field without a name by its position: arg1, arg2, ...  If another field already has
+ * that name from the format, it loses the name and is named by its own position, too.
  */
 static void name_others(struct record_layout *layout)
 {
@@ -253,7 +260,7 @@ static int add_fields(struct record_layout *layout, const char *format)
 	return err;
 }
 
-/* Return an upper bound of the number of fields of a format, at most MARKER_MAX_ARGS + 1. */
+/* Return an upper bound for the number of fields of a format, at most MARKER_MAX_ARGS + 1. */
 static unsigned int bound_field_count(const char *format)
 {
 	unsigned int nr = 0;
@@ -283,7 +290,7 @@ struct record_layout *kmarkers_layout_make(const char *format, unsigned int head
 		return ERR_PTR(-ENOMEM);
 	layout->bytes = head;
 	err = add_fields(layout, format);
-	/* Each string needs room for its NUL at least. */
+	/* Each field may be a string, which needs at least one byte, for its NUL. */
 	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)
 		err = -E2BIG;
 	if (!err)

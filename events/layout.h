@@ -2,10 +2,11 @@
 /*
  * Layout of the records of trace events, and conversion of arguments to and from them.
  *
- * An argument is kept in a slot of eight bytes.  A number has as many bytes in the record as its
- * type.  An array of fixed length is copied; if it cannot be read, its bytes in the record are
- * zero.  A string is copied behind all fields.  Its field is a word of four bytes: bits 0 to 15
- * are the offset of the string in the record, bits 16 to 31 its size in bytes with its NUL.
+ * Outside a record, an argument is in a slot of eight bytes.  In the record, a number takes as many
+ * bytes as its type.  An array of fixed length is copied; if it cannot be read, its bytes in the
+ * record are zero.  A string is copied behind all fields.  The field of a string is a word of four
+ * bytes: bits 0 to 15 are the offset of the string in the record, bits 16 to 31 its size in bytes
+ * with its NUL.
  */
 #ifndef EVENTS_LAYOUT_H
 #define EVENTS_LAYOUT_H
@@ -17,7 +18,7 @@
 #define LAYOUT_NAME	32	/* size of a field's name with its NUL, in bytes */
 #define LAYOUT_STRING	512	/* size of the longest string with its NUL, in bytes */
 #define LAYOUT_RECORD	1536	/* size of the longest record, in bytes */
-#define LAYOUT_ENDLESS	-1	/* a string without a maximum length */
+#define LAYOUT_ENDLESS	-1	/* value of @most for a string without a maximum length */
 
 /**
  * struct layout_field - the field of an argument in a record
@@ -30,7 +31,7 @@
  * @is_array: true if the argument is the address of an array, which is copied into the record
  * @array_type: buffer for the @type of an array
  * @most: maximum number of characters of a string, or LAYOUT_ENDLESS
- * @most_slot: slot of the argument that gives this maximum, counted from 1; 0 if @most gives it
+ * @most_slot: number of the slot, counted from 1, that gives this maximum; 0 if @most gives it
  */
 struct layout_field {
 	char name[LAYOUT_NAME];

@@ -9,7 +9,10 @@
 
 #include "sources.h"
 
-/* GOING, when the sources have dropped what the module contains. */
+/*
+ * In MODULE_STATE_GOING, hand over or remove the events of the module. The notifiers of the
+ * sources, which have a higher priority, have already dropped the module's objects.
+ */
 static int handle_going(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_GOING)
@@ -23,8 +26,9 @@ static struct notifier_block going_notifier = {
 };
 
 /*
- * LIVE, when all other notifiers have run: the module's init has succeeded, so nothing that follows
- * may fail. GOING, when the trace core has removed the events that were left to it.
+ * In MODULE_STATE_LIVE, create the events that the module offers: its init has succeeded and can no
+ * longer fail. In MODULE_STATE_GOING, free the events that were left to the trace core, whose
+ * notifier has run before and removed them.
  */
 static int handle_live_and_gone(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -61,7 +65,7 @@ err_events:
 	return err;
 }
 
-/* No source is registered, and no orphan is left: each holds a reference to this module. */
+/* No source is registered and no orphan exists now: each would hold a reference to this module. */
 static void __exit events_exit(void)
 {
 	unregister_module_notifier(&last_notifier);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registry of all trace events: creates them from offers, adds them to the trace core and removes
- * them, immediately or in a work item. Callers hold event_mutex.
+ * Registry of all trace events. It creates events from offers, and adds them to the trace core or
+ * removes them, immediately or in a work item. Callers hold event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -47,7 +47,7 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
 	return NULL;
 }
 
-/* Make an orphan the event of an offer again, and put its reference to this module. */
+/* Make an orphan that is offered again an ordinary event, and put its reference to this module. */
 static void adopt_event(struct kmarkers_event *event, struct kmarkers_event_source *source,
 			struct module *module)
 {
@@ -65,8 +65,9 @@ static void mark_offer_made(const struct kmarkers_event_offer *offer)
 
 /*
  * Use @event, which has the name of an offer, for this offer if their formats are equal.  Return
- * false if a new event must be created: @event waited for its removal and has another format.
- * While the trace core removes @event, none is created: kmarkers_events_module_gone() does that.
+ * false if the caller must create an event: @event has another format and was queued for removal.
+ * If the trace core is about to remove @event, return true, although @event cannot be used:
+ * kmarkers_events_module_gone() creates an event for the offer later.
  */
 static bool decide_offer(struct newcomers *newcomers, struct kmarkers_event *event,
 			 const struct kmarkers_event_offer *offer)
@@ -96,10 +97,12 @@ static bool decide_offer(struct newcomers *newcomers, struct kmarkers_event *eve
 
 /**
  * kmarkers_event_accept() - create or reuse the event of an offer
- * @data: struct newcomers, to which a new event is added
+ * @data: the struct newcomers to which a new event is added
  * @offer: the offer
  *
- * Return: 0, also for an offer that gets no event, which is logged.
+ * If the offer gets no event, the reason is logged.
+ *
+ * Return: always 0.
  */
 int kmarkers_event_accept(void *data, const struct kmarkers_event_offer *offer)
 {
@@ -142,7 +145,7 @@ static void add_event(struct kmarkers_event *event)
  * kmarkers_event_forget() - remove an event from the hash table and free it
  * @event: the event, not registered with the trace core
  *
- * If its source still offers this name, with another format, an event is created for that offer.
+ * If the event's source still offers the same name, an event is created for that offer.
  */
 void kmarkers_event_forget(struct kmarkers_event *event)
 {
@@ -152,7 +155,7 @@ void kmarkers_event_forget(struct kmarkers_event *event)
 	hash_del(&event->node);
 	kmarkers_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
-	/* The module of that offer is not freed now: kmarkers_events_module_going() locks, too. */
+	/* The module of that offer cannot go now: kmarkers_events_module_going() needs the lock. */
 	if (event->source)
 		event->source->find(&wanted, kmarkers_event_accept, &newcomers);
 	kmarkers_event_free(event);
@@ -163,7 +166,7 @@ void kmarkers_event_forget(struct kmarkers_event *event)
 	add_event(event);
 }
 
-/* Add an event to the trace core, or remove it if it is leaving. */
+/* Add an event to the trace core or, if it is no longer offered, remove it. */
 static void apply_event(struct kmarkers_event *event)
 {
 	list_del_init(&event->list);
@@ -199,7 +202,7 @@ void kmarkers_events_apply(struct list_head *list)
 	apply_events(list, UINT_MAX);
 }
 
-/* Add or remove the first events of a list now, and queue the others for the work item. */
+/* Add or remove the first AT_ONCE events of a list now, and queue the others for the work item. */
 void kmarkers_events_apply_first(struct list_head *list)
 {
 	apply_events(list, AT_ONCE);

@@ -18,7 +18,7 @@ struct kmarkers_event;
  * struct event_names - all trace events
  * @lock: the kernel's event_mutex; NULL if trace events cannot be added to this kernel
  * @names: hash table of all trace events, by name
- * @pending: events that a work item is to add to the trace core, or to remove if they are leaving
+ * @pending: events that a work item adds to the trace core or, if their @leaves is set, removes
  * @queue: workqueue for this work item, and for the one that checks orphans
  */
 struct event_names {

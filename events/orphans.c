@@ -2,31 +2,34 @@
 /*
  * References to events, and orphans: events that are no longer offered but still referenced.
  *
- * perf, event probes, and ftrace's triggers and commands that enable or disable an event take a
- * reference to it with trace_event_try_get_ref(); event probes hold it also while the event is
- * disabled.  They then read the struct trace_event_call of the event, its class and its fields.
+ * perf, event probes, and those triggers and commands of ftrace that enable or disable an event
+ * take a reference to the event with trace_event_try_get_ref().  Event probes hold their reference
+ * even while the event is disabled.  All of them then read the struct trace_event_call of the
+ * event, its class and its fields.
  *
- * The trace core counts references in the event (TRACE_EVENT_FL_DYNAMIC) or in a module.  Here they
- * are counted in the event.  The reference count of a module would not tell which event is
- * referenced, so the commands "detach" and "-event" could not refuse to remove it.  The module that
- * offers an event is not needed, either: an event is a copy of its offer, and all its code is in
- * kmarkers_markers.  While an event is referenced,
+ * The trace core counts references either in the event (TRACE_EVENT_FL_DYNAMIC) or in its module.
+ * This module lets it count them in the event.  The reference count of a module would not show
+ * which of its events is referenced, so the commands "detach" and "-event" could not refuse to
+ * remove that event.  A referenced event does not need the module that offers it: the event has
+ * copies of the offer's strings, and all its code is in this module, kmarkers_events.  While an
+ * event is referenced,
  *
- * - "detach" and "-event" are refused with -EBUSY;
- * - a module that offers the event may be unloaded.  If another module offers it, that module
- *   becomes the owner, and nothing else changes.  If not, the event becomes an *orphan*: it cannot
- *   be enabled, and is removed when it is neither referenced nor enabled in a buffer.  If it is
- *   offered again, it becomes an ordinary event again;
- * - this module stays loaded.  Each source that has joined and each orphan has a reference to it;
- * - the module of an event that perf uses stays loaded, because users.c takes a reference.
+ * - the commands "detach" and "-event" fail with -EBUSY;
+ * - a module that offers the event may be unloaded.  If another module offers it, too, that module
+ *   becomes the owner, and nothing else changes.  If none does, the event becomes an *orphan*: it
+ *   cannot be enabled, and it is removed once it is neither referenced nor enabled in a buffer.  If
+ *   it is offered again before, it becomes an ordinary event again;
+ * - this module stays loaded, because each source that has joined and each orphan holds a reference
+ *   to it;
+ * - if perf uses the event, the owner stays loaded, because users.c takes a reference to it.
  *
  * The trace core does not report when a reference is put, so a work item checks all orphans once a
  * second.
  *
  * A kernel before 5.15, or without dynamic events, has no event probes, and counts references in
- * modules.  There an event is referenced only while it is enabled, so that event->users is not
- * empty, and its module is not unloaded meanwhile.  The module of an event is never one whose init
- * may still fail, which would free the module despite references.
+ * modules.  In such a kernel an event is referenced only while it is enabled.  event->users is not
+ * empty then, and the reference keeps the module from being unloaded.  Only a module whose init has
+ * succeeded gets events, because a module whose init fails is freed despite references.
  */
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
@@ -49,10 +52,11 @@ static void queue_orphans_check(void)
 
 /**
  * kmarkers_event_orphan() - make an orphan of a referenced event that is no longer offered
- * @event: the event; buffers that have it enabled get records again after adopt_event()
+ * @event: the event; if it stays enabled in a buffer, hits are recorded again after adopt_event()
  *
- * Enabling an orphan fails, also through the file enable of its system.
- * TRACE_EVENT_FL_IGNORE_ENABLE is not set: with it, the trace core could not disable it either.
+ * Enabling an orphan fails, also through the file enable of its system.  The flag
+ * TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core from
+ * disabling the orphan.
  */
 void kmarkers_event_orphan(struct kmarkers_event *event)
 {
@@ -71,7 +75,7 @@ static bool remove_orphan(struct kmarkers_event *event)
 		return false;
 	event->orphan = false;
 	kmarkers_event_forget(event);
-	/* The module is not freed before this returns: its exit waits for this work item. */
+	/* This module is not freed before this returns: its exit waits for this work item. */
 	module_put(THIS_MODULE);
 	return true;
 }
@@ -114,7 +118,7 @@ void kmarkers_events_drop_source(struct kmarkers_event_source *source)
 	}
 }
 
-/* Cancel the work item.  No orphan exists, because each has a reference to this module. */
+/* Cancel the work item.  No orphan exists now: each would hold a reference to this module. */
 void kmarkers_event_orphans_exit(void)
 {
 	cancel_delayed_work_sync(&orphans_work);

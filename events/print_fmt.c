@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Make the print_fmt of a trace event: a format in quotes, and C expressions for its arguments.
- * Tracers in user space print records by it.
+ * Tracers in user space use it to print records.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -31,13 +31,16 @@ static void write_word(struct writer *to, const char *word)
 		write_char(to, *word++);
 }
 
-/* Escape a character for a quoted string; libtraceevent accepts only ASCII. */
+/*
+ * Write a character of a quoted string, with a backslash if needed.  libtraceevent accepts only
+ * ASCII, so any other character is written as one question mark.
+ */
 static void write_quoted(struct writer *to, char c)
 {
 	static const char plain[] = "\"\\\n\t\r", letters[] = "\"\\ntr";
 	const char *found = strchr(plain, c);
 
-	/* True for the second and later bytes of a UTF-8 character. */
+	/* Skip the second and later bytes of a UTF-8 character. */
 	if ((c & 0xc0) == 0x80)
 		return;
 	if (c & 0x80)
@@ -53,7 +56,7 @@ static void write_quoted(struct writer *to, char c)
  * struct conversion_text - a conversion as it is written into print_fmt
  * @how: the conversion in the marker's format
  * @value: the field that it prints
- * @star: the field that gives the width or the precision written as a star, or NULL
+ * @star: if the width or the precision is written as a star, the field that gives it; else NULL
  * @prefix: "0x", "0X" or "", written as text in front of a number
  * @sign: '+' or ' ', printed in front of a number that is not negative, or NUL
  * @align: the flag "-" or "0", or ""
@@ -61,9 +64,9 @@ static void write_quoted(struct writer *to, char c)
  * @width: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
  * @precision: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
  *
- * Tracers print like the printf() of C, not like the kernel's.  libtraceevent of Debian 12 consumes
- * no argument for a conversion that it does not support, such as %c, %td and the flags + and blank,
- * so that the next conversion prints it.  It supports one star in a conversion.
+ * Tracers print like the printf() of C, not like the kernel's.  For a conversion that it does not
+ * support, libtraceevent of Debian 12 consumes no argument, and the next conversion prints that
+ * argument.  It does not support %c, %td, the flags + and blank, and two stars in a conversion.
  */
 struct conversion_text {
 	struct format_conversion how;
@@ -82,7 +85,10 @@ static bool has_flag(const struct conversion_text *conv, char flag)
 	return strchr(conv->how.flags, flag);
 }
 
-/* Write 0x as text if possible: with the flag #, the kernel prints 0x also for 0, C does not. */
+/*
+ * Where possible, write 0x as text instead of the flag #.  With this flag the kernel prints 0x also
+ * in front of the number 0, but the printf() of C does not.
+ */
 static void set_prefix(struct conversion_text *conv)
 {
 	char type = conv->how.type;
@@ -99,8 +105,8 @@ static void set_prefix(struct conversion_text *conv)
 }
 
 /*
- * With the flag 0 and a precision, keep only the larger of width and precision: the kernel pads
- * with zeros up to both, C only up to the precision.
+ * If a conversion has the flag 0 and a precision, keep only the larger of width and precision.  The
+ * kernel pads the number with zeros to the larger one; C pads it with zeros only to the precision.
  */
 static void set_zeros(struct conversion_text *conv)
 {
@@ -189,8 +195,8 @@ static void write_number(struct writer *to, const struct conversion_text *conv)
 }
 
 /*
- * Write a pointer as a symbol or a number: tracers do not support the kernel's other forms of %p,
- * or take the pointer as an address in the record.
+ * Write a pointer as a symbol or a number.  Tracers do not support the other forms of %p that the
+ * kernel has, or they take the pointer for an address inside the record.
  */
 static void write_pointer(struct writer *to, const struct conversion_text *conv)
 {
@@ -238,8 +244,8 @@ static void write_rec(struct writer *to, const char *before, const char *name, c
 }
 
 /*
- * Write the argument of a star: its field, if that is between 0 and 255.  Any other width is
- * replaced by 0, and any other precision by 1.
+ * Write the argument of a star.  It is the value of the star's field, if that is between 0 and 255;
+ * otherwise it is 0 for a width, and 1 for a precision.
  */
 static void write_star(struct writer *to, const struct conversion_text *conv)
 {
@@ -250,7 +256,9 @@ static void write_star(struct writer *to, const struct conversion_text *conv)
 		  name, "");
 }
 
-/* Write the argument that prints the sign: an empty string if the sign bit of the field is set. */
+/*
+ * Write the argument that prints + or a blank in front of a number: "" if the number is negative.
+ */
 static void write_sign(struct writer *to, const struct conversion_text *conv)
 {
 	char text[64];
@@ -285,7 +293,7 @@ static void write_arguments(struct writer *to, const struct conversion_text *con
 
 typedef void conversion_writer(struct writer *to, const struct conversion_text *conv);
 
-/* Call @write for each conversion of a format; with @with_text, also write the text between. */
+/* Call @write for each conversion of a format; if @with_text, also write the text between them. */
 static void write_parts(struct writer *to, const struct record_layout *layout, const char *format,
 			conversion_writer *write, bool with_text)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Convert arguments to a record and back; runs wherever markers are hit, NMIs included. */
+/*
+ * Convert the arguments of a hit to a record, and a record to arguments.  Records are written in
+ * the context of the hit, which may be an NMI.
+ */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -11,7 +14,7 @@
 
 static const char null[] = "(null)", fault[] = "(fault)";
 
-/* Return the string at the address in @slot; "(null)" or "(fault)" if it cannot be read. */
+/* Return the string at the address @slot; "(null)" for NULL; "(fault)" if it cannot be read. */
 static const char *readable_string(unsigned long slot, unsigned int most)
 {
 	const char *string = (const char *)slot;
@@ -159,7 +162,10 @@ static unsigned long load_number(const void *from, const struct layout_field *fi
 	}
 }
 
-/* Return the address of a string in a record, or NULL if it does not end inside the record. */
+/*
+ * Return the address of the string in a record whose field has the value @word, or NULL if the
+ * string does not end inside the record.
+ */
 static const char *load_string(const void *record, unsigned int bytes, unsigned long word)
 {
 	unsigned int offset = word & ((1UL << OFFSET_BITS) - 1), length = word >> OFFSET_BITS;
@@ -178,7 +184,8 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
  * @slots: set to the arguments; for a string or an array, to its address in the record
  *
  * Context: any.
- * Return: false if the record cannot have this layout: it is too short, or a string is not inside.
+ * Return: true; or false if the record cannot have this layout, because it is too short or a string
+ * does not end inside it.
  */
 bool kmarkers_layout_read(const struct record_layout *layout, const void *record,
 			unsigned int bytes, unsigned long *slots)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write records of typed markers directly from registers: variants of kmarkers_event_probe(),
- * which stubs call with the arguments in registers. The stub of a marker calls one of them if a
- * single trace buffer records the marker, and no other probe is connected.
+ * Register writers: variants of kmarkers_event_probe() that get the arguments of a typed marker in
+ * registers. The stub of a marker calls one of them directly if a single trace buffer records the
+ * marker, and no other probe is connected to the marker.
  *
- * Fields are stored in the order of their offsets, with eight bytes each. The excess bytes of a
- * field are overwritten by the next one; for those of the last field the record has room.
+ * A register writer stores eight bytes for each field, in the order of the fields' offsets. Each
+ * store overwrites the excess bytes of the field before. The record has room for the excess bytes
+ * of the last field.
  *
- * Every hit runs this code, so it is compiled like call.c, without the stack protector.
+ * Every hit runs this code, so it is compiled without the stack protector, like markers/call.c.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -48,7 +49,7 @@ static __always_inline void store_field(void *record, const struct event_user *u
 #define STORE_4(record, user)	STORE_3(record, user); store_field(record, user, 3, d)
 #define STORE_5(record, user)	STORE_4(record, user); store_field(record, user, 4, e)
 
-/* Define write_N(), a probe that writes a record of N fields. Preemption is disabled. */
+/* Define write_N(), which writes a record of N fields. It is called with preemption disabled. */
 #define DEFINE_REGISTER_WRITER(nr)							\
 static void write_##nr(PARAMS_##nr(user))				\
 {									\
@@ -73,10 +74,11 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 };
 
 /**
- * kmarkers_event_choose_writer() - choose the writer for arguments in registers
- * @user: a user of an event; its file is set
+ * kmarkers_event_choose_writer() - choose the register writer of a user
+ * @user: a user of an event; its event and file are set
  *
- * There is none for perf, and none for more than EVENT_REGISTERS arguments, strings or arrays.
+ * The user gets none if it is perf, or if the event has more than EVENT_REGISTERS arguments, a
+ * string or an array.
  *
  * Context: any.
  */
@@ -97,7 +99,7 @@ void kmarkers_event_choose_writer(struct event_user *user)
 	user->register_writer = register_writers[layout->nr];
 }
 
-/* Return the writer that was chosen for a user, or NULL. */
+/* Return the register writer of a user, or NULL if it has none. */
 void *kmarkers_event_register_writer(const void *user)
 {
 	return ((const struct event_user *)user)->register_writer;

@@ -3,22 +3,25 @@
  * Event sources: create, hand over and remove trace events as modules are loaded and unloaded, and
  * as sources change what they offer.
  *
- * One name is one event, with the format that was offered first.  The owner of an event is a module
- * that offers it, which perf keeps loaded.  When the owner is unloaded, the event is handed over to
- * another module that offers it, or is removed, or stays as an orphan: see orphans.c.
+ * All offers of one system and name are one event, with the format of the first offer.  The owner
+ * of an event is a module that offers it.  While perf uses the event, the owner stays loaded.  When
+ * the owner is unloaded, the event is handed over to another module that offers it, or is removed,
+ * or becomes an orphan: see orphans.c.
  *
- * Adding an event creates up to nine files in tracefs.  insmod waits until the first events of a
- * module are added, and rmmod until as many are removed; a work item does the others.
+ * Adding an event creates up to nine files in tracefs, which takes time.  So insmod waits only
+ * until the first events of a module are added, and rmmod only until as many are removed.  A work
+ * item adds or removes the others.
  *
- * An event that was enabled has left records in buffers, which only the trace core can empty,
- * and may have triggers.  So it is made an event of its module for the trace core as well, whose
- * notifier, of priority 1, removes it between kmarkers_events_module_going() and
- * kmarkers_events_module_gone().  All other events are removed here.
+ * If an event was ever enabled, buffers may hold its records, and it may have triggers.  Only the
+ * trace core can empty the buffers.  So when the owner of such an event is unloaded, the event is
+ * left to the trace core: it becomes an event of the module for the trace core, too, whose
+ * notifier, of priority 1, removes it.  That notifier runs between kmarkers_events_module_going()
+ * and kmarkers_events_module_gone().  All other events are removed here.
  *
  * Lock order: event_mutex, then the lock of a source.  The trace core calls kmarkers_event_reg()
- * under trace_types_lock as well, so a source takes neither that lock nor event_mutex under its own.
- * The work item takes event_mutex for one event at a time; no holder of one of these locks waits
- * for it.
+ * with trace_types_lock held, too.  So a source that holds its own lock must take neither
+ * trace_types_lock nor event_mutex.  The work item takes event_mutex for one event at a time.  No
+ * task waits for the work item while it holds one of these locks.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -67,10 +70,10 @@ static void add_offered_events(struct kmarkers_event_source *source, struct modu
 
 /**
  * kmarkers_events_module_live() - create the events that a module offers
- * @module: the module, whose init has succeeded: after one that fails, the module is unloaded even
- *	if it is referenced
+ * @module: the module; its init must have succeeded, because a module whose init fails is freed
+ *	even if it is referenced
  *
- * An event that cannot be created is logged; everything else works without it.
+ * If an event cannot be created, the reason is logged.
  *
  * Context: may sleep.
  */
@@ -103,8 +106,9 @@ static bool hand_over(struct kmarkers_event *event)
 }
 
 /*
- * Hand an event over to another module that offers it, else remove it: now, or on the list
- * @removed, or by the trace core.
+ * Hand an event over to another module that offers it.  If there is none and the event is
+ * referenced, make it an orphan.  Otherwise remove it: at once if it was never added to the trace
+ * core, by the trace core if it was ever enabled, else by adding it to the list @removed.
  */
 static void hand_over_or_remove(struct kmarkers_event *event, struct list_head *removed)
 {
@@ -120,7 +124,7 @@ static void hand_over_or_remove(struct kmarkers_event *event, struct list_head *
 		return;
 	}
 	event->leaves = true;
-	/* A module loaded later may define the same name, whose hits must not reach these users. */
+	/* If a module loaded later offers the same name, its hits must not reach these users. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
 		kmarkers_event_leave_to_core(event);
@@ -132,7 +136,7 @@ static void hand_over_or_remove(struct kmarkers_event *event, struct list_head *
 
 /**
  * kmarkers_events_module_going() - hand over or remove the events of a module
- * @module: the module that is unloaded; no source offers anything of it any more
+ * @module: the module that is being unloaded; the sources have already dropped its objects
  *
  * Context: may sleep.
  */
@@ -154,8 +158,8 @@ void kmarkers_events_module_going(struct module *module)
 }
 
 /**
- * kmarkers_events_module_gone() - free the events of a module that the trace core has removed
- * @module: the module that is unloaded
+ * kmarkers_events_module_gone() - free those events of a module that the trace core has removed
+ * @module: the module that is being unloaded
  *
  * Context: may sleep.
  */
@@ -174,7 +178,7 @@ void kmarkers_events_module_gone(struct module *module)
 	unlock_events();
 }
 
-/* Is an event enabled or referenced? */
+/* Return true if an event is enabled or referenced. */
 static bool is_in_use(struct kmarkers_event *event)
 {
 	return !list_empty(&event->users) || kmarkers_event_is_held(event);
@@ -195,7 +199,7 @@ static int join_source(struct kmarkers_event_source *source)
 	return 0;
 }
 
-/* Mark the event of an offer as offered, by its owner or by another module. */
+/* Mark the event of an offer as offered.  Its heir is the owner, if the owner offers it. */
 static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
@@ -209,8 +213,9 @@ static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
 }
 
 /*
- * Count the events whose owners are being unloaded as offered: the module notifier is about to hand
- * them over or to remove them.
+ * Mark as offered the events of a source whose owners are being unloaded:
+ * kmarkers_events_module_going() has yet to run for the owner, and hands the event over or removes
+ * it.
  */
 static void keep_events_of_going_modules(const struct kmarkers_event_source *source)
 {
@@ -227,7 +232,9 @@ static void keep_events_of_going_modules(const struct kmarkers_event_source *sou
 	}
 }
 
-/* Is any event enabled or referenced that is not offered any more? */
+/*
+ * Return true if a source has an event that is not offered any more but is enabled or referenced.
+ */
 static bool is_busy(const struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
@@ -241,7 +248,10 @@ static bool is_busy(const struct kmarkers_event_source *source)
 	return false;
 }
 
-/* Queue the removal of a source's events that are not offered any more and not busy. */
+/*
+ * Remove the events that a source does not offer any more.  Those that were added to the trace core
+ * are only moved to the list @removed.
+ */
 static void withdraw_events(const struct kmarkers_event_source *source, struct list_head *removed)
 {
 	struct kmarkers_event *event;
@@ -262,7 +272,9 @@ static void withdraw_events(const struct kmarkers_event_source *source, struct l
 	}
 }
 
-/* Hand over the events that their owners do not offer any more to modules that do. */
+/*
+ * If the owner of an event does not offer it any more, hand the event over to a module that does.
+ */
 static void update_owners(const struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
@@ -383,7 +395,10 @@ const struct kmarkers_event_calls kmarkers_event_calls = {
 };
 EXPORT_SYMBOL_GPL(kmarkers_event_calls);
 
-/* Return 0 or -ENOMEM. Without event_mutex there are no events, and sources cannot join. */
+/*
+ * Look up event_mutex and the functions that add and remove events.  If one cannot be found, no
+ * source can join.  Return 0 or -ENOMEM.
+ */
 int __init kmarkers_events_init(void)
 {
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
@@ -399,7 +414,7 @@ int __init kmarkers_events_init(void)
 	return 0;
 }
 
-/* All sources have left. The work item removes the remaining events. */
+/* All sources have left.  Wait until the work item has removed the remaining events. */
 void kmarkers_events_exit(void)
 {
 	kmarkers_event_orphans_exit();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Event sources, and modules that are loaded and unloaded; in the kernel only. */
+/* Trace events of event sources, as modules are loaded and unloaded; in the kernel only. */
 #ifndef EVENTS_SOURCES_H
 #define EVENTS_SOURCES_H
 

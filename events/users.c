@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Users of an event: each trace buffer that records it, and perf, is connected to the event's
- * source.  A task may collect the users that it adds and removes in a batch, which is connected or
- * disconnected at once.  All functions run under event_mutex.
+ * Users of events.  Each trace buffer that records an event is a user of the event, and so is
+ * perf.  A user is connected to the source of the event, which then passes it each hit.  A task may
+ * collect the users that it adds, or those that it removes, in a batch, and connect or disconnect
+ * all of them at once.  All functions are called with event_mutex held.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -20,10 +21,10 @@
 #include "registers.h"
 #include "users.h"
 
-/* A trace file that accepts no record. */
+/* A soft-disabled event file, for users that could not be disconnected: they record nothing. */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
-/* The batch: whose it is, and its users. All are of one source. */
+/* The batch: the task that collects users in it, or NULL; and the users, all of one source. */
 static struct {
 	struct task_struct *task;
 	struct list_head users;
@@ -79,9 +80,11 @@ static int make_user(struct kmarkers_event *event, struct trace_event_file *file
 }
 
 /*
- * The reference to this module is for events of functions: their modules do not depend on it.  The
- * reference to the owner is for perf, which keeps the module of an event loaded where the trace
- * core takes references to modules.
+ * Add a user of an event: the buffer of @file, or perf if @file is NULL.  The user holds a
+ * reference to this module, because the modules whose functions an event records do not depend on
+ * it.  If the user is perf, it also holds a reference to the owner of the event.  perf takes a
+ * reference to the module of an event itself only where the trace core counts references in
+ * modules.
  */
 static int add_file_user(struct kmarkers_event *event, struct trace_event_file *file)
 {
@@ -100,7 +103,9 @@ static int add_file_user(struct kmarkers_event *event, struct trace_event_file *
 	return err;
 }
 
-/* Report a user that could not be disconnected. It is still called, so it is not freed. */
+/*
+ * Log and disable a user that could not be disconnected.  Hits may still read it: do not free it.
+ */
 static void keep_user(struct event_user *user, int err)
 {
 	WRITE_ONCE(user->file, &nowhere);
@@ -115,8 +120,9 @@ static void free_user(struct event_user *user)
 }
 
 /*
- * The trace core frees the buffer after a grace period of its own, which in newer
- * kernels is not one of those that hits are in.
+ * Disconnect and free a user, or add it to the batch.  The trace core waits for a grace period
+ * before it frees the buffer, but in newer kernels for one of a kind of RCU that does not cover
+ * hits.  So wait for hits here.
  */
 static void del_user(struct event_user *user)
 {
@@ -140,7 +146,10 @@ static void del_user(struct event_user *user)
 /**
  * kmarkers_event_batch_begin() - collect the users that this task adds or removes
  *
- * Context: may sleep; one task at a time, which adds users, or removes users, of one source.
+ * Until the batch ends, the task may add users or remove users, but not both, and only of events of
+ * one source.
+ *
+ * Context: may sleep; only one task at a time may have a batch.
  */
 void kmarkers_event_batch_begin(void)
 {
@@ -177,12 +186,12 @@ static struct kmarkers_event_source *batch_source(void)
 
 /**
  * kmarkers_event_batch_connect() - connect the users of the batch, and end it
- * @links: room for as many as were added
- * @err: an error, with which none is connected; or 0
+ * @links: array with at least one element for each user that was added
+ * @err: 0, or an error, in which case no user is connected
  *
  * Context: may sleep.
- * Return: 0; @err; or an error of the source. With an error no user of the batch is connected, and
- * their events are marked as failed.
+ * Return: 0; @err if it is an error; or an error of the source. After an error no user of the batch
+ * is connected, and their events are marked as failed.
  */
 int kmarkers_event_batch_connect(struct kmarkers_event_link *links, int err)
 {
@@ -207,7 +216,7 @@ int kmarkers_event_batch_connect(struct kmarkers_event_link *links, int err)
 
 /**
  * kmarkers_event_batch_disconnect() - disconnect and free the users of the batch, and end it
- * @links: room for as many as were removed
+ * @links: array with at least one element, filled with zeros, for each user that was removed
  *
  * Context: may sleep; waits for a grace period.
  */
@@ -221,7 +230,7 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_link *links)
 		return;
 	source = batch_source();
 	take_batch(links);
-	/* A source that has left has disconnected all users. */
+	/* If the source has left, it does not call the users any more. */
 	if (source)
 		source->disconnect_many(links, nr);
 	for (i = 0; i < nr; i++)
@@ -245,7 +254,7 @@ static void del_user_of(struct kmarkers_event *event, const struct trace_event_f
 	}
 }
 
-/* The trace core calls this when the event is enabled or disabled in a buffer or by perf. */
+/* The trace core calls this when an event is enabled or disabled, in a buffer or by perf. */
 int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
 {
 	struct kmarkers_event *event = container_of(call, struct kmarkers_event, call);
@@ -266,7 +275,10 @@ int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void 
 	}
 }
 
-/* An event with a trigger is not disabled before it is removed. */
+/*
+ * Disconnect and free all users of an event.  The trace core does not disable an event that has a
+ * trigger before it removes the event, so users may still be connected then.
+ */
 void kmarkers_event_drop_users(struct kmarkers_event *event)
 {
 	struct event_user *user, *next;

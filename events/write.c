@@ -2,7 +2,8 @@
 /*
  * Write the hits of events as records, for trace buffers, perf and BPF programs that perf runs.
  *
- * As with tracepoints there is no guard: the ring buffer rejects recursion in one context.
+ * As in the kernel's tracepoints, nothing here guards against recursion: if a hit writes a record
+ * while another record is being written in the same context, the ring buffer rejects it.
  */
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -27,13 +28,13 @@ static __always_inline void put_in_buffer(const struct record_layout *layout,
 	trace_event_buffer_commit(&buffer);
 }
 
-/* perf aligns a record so that its size is 4 bytes less than a multiple of 8. */
+/* Round a size up for perf: with the 4 bytes that perf adds, it must be a multiple of 8. */
 static unsigned int perf_size(unsigned int bytes)
 {
 	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
 }
 
-/* Does perf, or a BPF program, record this event on this CPU? */
+/* Return true if perf records the event on this CPU, or a BPF program is attached to the event. */
 static __always_inline bool is_event_wanted(struct kmarkers_event *event)
 {
 	return bpf_prog_array_valid(&event->call) ||
@@ -58,8 +59,8 @@ static __always_inline void put_in_perf(struct kmarkers_event *event, unsigned i
 }
 
 /*
- * Does a user record hits now?  A user that could not be disconnected has a disabled file, and its
- * event may have been removed.
+ * Return true if a user records hits now.  If a user could not be disconnected, its file is one
+ * that is always soft-disabled.  Its event may have been removed, and is not read then.
  */
 static __always_inline bool is_recording(const struct event_user *user,
 					 struct trace_event_file *file)
@@ -83,7 +84,7 @@ static __always_inline void record_hit(const struct event_user *user,
 /**
  * kmarkers_event_write() - write the record of a hit
  * @private: the user that the source's connect() was given
- * @args: one for each field
+ * @args: the arguments, one for each field
  *
  * Context: any, with preemption disabled once.
  */
@@ -97,11 +98,11 @@ void kmarkers_event_write(void *private, const unsigned long *args)
 }
 
 /**
- * kmarkers_event_probe() - write the record of a hit of a marker: a probe function
+ * kmarkers_event_probe() - write the record of a hit, as the probe function of a marker
  * @private: the user that the source's connect() was given
  * @call_private: ignored
  * @format: ignored
- * @args: one for each field, an integer or a pointer
+ * @args: the arguments, one for each field, each an integer or a pointer
  *
  * Context: any, with preemption disabled once.
  */

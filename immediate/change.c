@@ -41,10 +41,10 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /*
- * Collect the sites of a table that read a changed variable; if @pokes is NULL, only
- * count them.  Set @ours to false if a site holds other bytes than an instruction that
- * reads a value.  Return the number of sites, or -EINVAL if one reads the variable with
- * another size.
+ * Fill in a poke for each site of a table that reads the changed variable.  If @pokes is
+ * NULL, only count these sites.  If a site does not hold an instruction that reads a value,
+ * set @ours to false.  Return the number of sites, or -EINVAL if a site reads the variable
+ * with another size.
  */
 static int collect_readers(const struct imv_table *table, const struct imv_change *change,
 			   struct patcher_poke *pokes, bool *ours)
@@ -105,7 +105,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 		return -ENOMEM;
 	collect_sites(changes, nr, pokes, &ours);
 	err = patcher_apply(imv_owner, pokes, count);
-	/* -EINVAL may be due to unexpected bytes in a site: return their error, -EILSEQ. */
+	/* If -EINVAL may be due to unexpected bytes in a site, return -EILSEQ instead. */
 	if (err == -EINVAL && !ours)
 		err = -EILSEQ;
 	if (!err)

@@ -68,8 +68,8 @@ static unsigned int collect_usage(struct usage *usage)
 }
 
 /*
- * Print one line for each pair of a variable and a module that reads it.  imv_tables.lock is
- * held, so that no value changes meanwhile.
+ * Print one line for each pair of a variable and a module that reads it.  The function holds
+ * imv_tables.lock, so no value changes while it prints.
  */
 int imv_list_show(struct seq_file *m, void *unused)
 {

@@ -57,7 +57,10 @@ static int compare_vars(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Fill in by_var.  The patcher has already sorted the records, so they no longer move. */
+/*
+ * Fill in by_var, and reserve counters for the variables.  The patcher has already sorted the
+ * records that by_var points to, so they no longer move.
+ */
 static int sort_by_var(struct imv_table *table)
 {
 	unsigned int i, nr = table->sites.nr;
@@ -130,9 +133,12 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 
 /**
  * imv_drop_module() - unregister the sites of a module
- * @module: the module being unloaded.  The set functions of its parameters may still run, and
- *	read the values that its sites hold now.  Its memory is not freed before another RCU
- *	grace period, because free_module() and a failed load wait for one
+ * @module: the module being unloaded
+ *
+ * The set functions of the module's parameters may still run; they read the values that the
+ * sites hold now.  Breakpoint handlers may still use the sites until an RCU grace period has
+ * passed.  The kernel waits for one before it frees the module's memory, in free_module() and
+ * after a failed load.
  *
  * Context: may sleep.
  */

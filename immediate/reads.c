@@ -8,10 +8,13 @@
 
 #include "reads.h"
 
-/* Length of a mov of 8 bits with a REX prefix; older clients read one-byte values with it. */
+/* Length in bytes of an 8-bit mov with a REX prefix: older clients read one-byte values so. */
 #define SHORT_LEN	3
 
-/* Return the bytes of a site's immediate: values of 1 or 2 bytes are read with a 32-bit mov. */
+/*
+ * Return the size in bytes of the immediate in a site's mov.  Values of 1 or 2 bytes are read with
+ * a 32-bit mov, except for values of 1 byte in older clients.
+ */
 static unsigned int operand_size(const struct patcher_site *site)
 {
 	if (site->size == 1 && site->len <= SHORT_LEN)
@@ -40,7 +43,7 @@ static void flip_condition(u8 *insn, u64 value)
 #define REX		0x40
 #define REX_W		0x08
 
-/* Return true if @insn is mov $imm,%reg, at most with a REX prefix, with the site's size. */
+/* Return true if @insn is mov $imm,%reg of the site's size, without a prefix or with REX. */
 static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 {
 	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
@@ -67,10 +70,10 @@ static bool is_valid_read(const struct patcher_site *site, const u8 *insn)
 /*
  * Fill in the poke that makes a site read @value.
  *
- * The bytes of the site are read only once, because kprobes may be armed or disarmed
- * meanwhile.  Return false if the bytes are not an instruction that reads a value.  Then
- * @poke->old is made to differ from them, so that the patcher refuses the batch, and logs a
- * kprobe if one is there.
+ * The function reads the bytes of the site only once, because kprobes may be armed or disarmed
+ * meanwhile.  If the bytes are not an instruction that reads a value, it changes @poke->old to
+ * other bytes than those of the site, and returns false.  The patcher then refuses the batch;
+ * if a kprobe is at the site, the patcher logs it.
  */
 bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {

@@ -117,7 +117,10 @@ static const struct imv_settable *find_settable(const char *wanted)
 	return NULL;
 }
 
-/* Run a line "MODULE.NAME NUMBER".  While the lock is held, the value's module is not freed. */
+/*
+ * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set, so the value's
+ * module is not freed meanwhile.
+ */
 static int run_set_line(char *line)
 {
 	const struct imv_settable *settable;
@@ -193,7 +196,7 @@ static void remove_value_files(const struct settable_table *table)
  * imv_settable_drop() - remove the debugfs files of a module's settable values
  * @module: the module being unloaded; the set functions of its parameters may still run
  *
- * Context: may sleep; called by module notifiers, one at a time for a module.
+ * Context: may sleep; called by module notifiers, never twice at the same time for one module.
  */
 void imv_settable_drop(struct module *module)
 {
@@ -221,7 +224,7 @@ void imv_settable_init(struct dentry *dir)
 	patcher_control_open(&control);
 }
 
-/* Close the parameter control: on return no value can be set. */
+/* Close the parameter control: on return no value can be set through it. */
 void imv_settable_exit(void)
 {
 	patcher_control_close(&control);

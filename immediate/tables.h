@@ -12,7 +12,7 @@
 /**
  * struct imv_table - the sites of a module
  * @node: link in the list of all tables
- * @rcu: for the grace period before the table is freed
+ * @rcu: argument of kfree_rcu(), which frees the table after a grace period
  * @sites: the table that is registered with the patcher, sorted by address
  * @by_var: pointers to the same sites, sorted by variable
  */
@@ -23,7 +23,7 @@ struct imv_table {
 	const struct patcher_site **by_var;
 };
 
-/* Owner of all sites of immediate values, which the patcher compares by address. */
+/* Owner of all sites of immediate values.  The patcher compares the address of this string. */
 extern const char *const imv_owner;
 
 struct imv_tables {

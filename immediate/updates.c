@@ -57,7 +57,7 @@ static int reserve_counters(unsigned int nr)
 	return 0;
 }
 
-/* Count the variables without a counter.  @sites, which read them, are sorted by variable. */
+/* Count variables that have no counter.  @sites, which read them, are sorted by variable. */
 static unsigned int count_missing(const struct patcher_site *const *sites, unsigned int nr)
 {
 	unsigned long var, last = 0;
@@ -122,8 +122,8 @@ void imv_count_updates(const struct imv_change *changes, unsigned int nr)
 }
 
 /**
- * imv_get_update_count() - return the number of times that a value was changed
- * @var: the variable behind it
+ * imv_get_update_count() - return the number of times that an immediate value was changed
+ * @var: address of the variable behind the value
  */
 unsigned long imv_get_update_count(const void *var)
 {

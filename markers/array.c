@@ -99,9 +99,10 @@ static unsigned int compute_room(const struct probe_array *array)
  * @func: the probe
  * @private: the probe's private data
  * @empty: the func of probes that were removed in place
- * @old: set to the old array, to be freed after the new one is published, or to NULL
+ * @old: NULL if the array was not replaced; else the old one, to be freed after the new is
+ *	published
  *
- * The room doubles when it is used up, so that the time to add many probes is proportional to their
+ * The room doubles when it is used up. So the time to add many probes is proportional to their
  * number.
  *
  * Return: 0 or -ENOMEM.
@@ -126,9 +127,9 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 }
 
 /*
- * Remove a probe from an array that has others, too.  A short array is copied without the probe, a
- * long one only when half of its probes have been removed.  Otherwise, and without memory, the
- * probe is removed in place: its func is replaced by @empty.
+ * Remove a probe from an array that has others, too.  If the array has few probes, or half of its
+ * elements are removed probes, copy it without the probe.  Otherwise, or if there is no memory for
+ * the copy, remove the probe in place: replace its func by @empty.
  */
 static struct probe_array *remove_one_of_many(struct probe_array *now, unsigned int index,
 					      marker_probe_func *empty)
@@ -149,7 +150,8 @@ static struct probe_array *remove_one_of_many(struct probe_array *now, unsigned 
  * @array: the array; may be set to a new one or NULL, which the caller publishes
  * @index: position of the probe
  * @empty: no-op function that replaces the probe if it is removed in place
- * @old: set to the old array, to be freed after the new one is published, or to NULL
+ * @old: NULL if the array was not replaced; else the old one, to be freed after the new is
+ *	published
  */
 void marker_array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
 		      struct probe_array **old)

@@ -10,16 +10,16 @@
 
 /**
  * struct probe_array - an array of probes that markers read under RCU
- * @rcu: for the grace period before the array is freed
+ * @rcu: used to free the array after a grace period
  * @nr: number of used elements of @probe, including probes that were removed in place
  * @live: number of probes that were not removed
  * @room: number of probes for which there is memory
- * @mask: number of @slots, a power of two, less one
+ * @mask: number of @slots minus 1; their number is a power of two
  * @slots: hash table of positions in @probe, counted from 1; 0 marks a free slot
  * @probe: the probes; an element whose func is NULL ends them
  *
  * Readers walk @probe while probes are appended: all elements behind the end are zero, and func
- * is stored last.  To remove a probe in place, its func is replaced by a no-op function.
+ * is stored last.  A probe is removed in place by replacing its func with a no-op function.
  */
 struct probe_array {
 	struct rcu_head rcu;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calling the probes of a marker.  Every hit of an enabled marker runs this code.  It is in a
- * file of its own so that it can be compiled without the stack protector, which the kernel adds
- * to functions with arrays: the only array here is a va_list.
+ * Call the probes of a marker.  Every hit of an enabled marker runs this code.  It has a file of
+ * its own, which is compiled without the stack protector.  The compiler would add the stack
+ * protector because of the only array here, which is a va_list.
  */
 #include <linux/compiler.h>
 #include <linux/export.h>
@@ -15,7 +15,7 @@
  * marker_probe_call() - call the probes of a marker
  * @marker: the marker
  * @call_private: passed to the probes
- * @fmt: its format
+ * @fmt: the marker's format
  *
  * trace_mark() calls this function while the marker is on.
  *

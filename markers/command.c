@@ -16,7 +16,7 @@ static const struct control_command commands[] = {
 	{ "none", 0, CONTROL_TRACE | CONTROL_COUNT },
 };
 
-/* Find the command that a word stands for, or NULL. */
+/* Return the command that is written as @word, or NULL. */
 const struct control_command *marker_command_find(const char *word)
 {
 	unsigned int i;
@@ -27,7 +27,7 @@ const struct control_command *marker_command_find(const char *word)
 	return NULL;
 }
 
-/* Find the command that 0 or 1 in the file enable stands for; NULL for other words. */
+/* Return the command for a 0 or 1 that is written to a file enable; NULL for any other word. */
 const struct control_command *marker_command_enable(const char *word)
 {
 	if (!strcmp(word, "1"))
@@ -41,7 +41,7 @@ const struct control_command *marker_command_enable(const char *word)
  *	space between words; modified
  * @request: filled in, with pointers into @line
  *
- * Return: 0, or -EINVAL for anything else.
+ * Return: 0, or -EINVAL if the line has none of these forms.
  */
 int marker_command_parse(char *line, struct control_request *request)
 {

@@ -3,19 +3,19 @@
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
-/* Bits for the two built-in probes. */
+/* Bits for what a command enables or disables: the trace event, and the probe "count". */
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 
-/* Longest command line, and longest word for a file in a name's directory, in bytes. */
+/* Maximum length of a line for the file control, and of a word for other files, in bytes. */
 #define CONTROL_LINE	512
 #define CONTROL_WORD	32
 
 /**
  * struct control_command - a command for the markers of a name
  * @word: the command as written, such as "trace" or "-count"
- * @add: bit of what to enable, CONTROL_TRACE or CONTROL_COUNT, or 0
- * @del: bits of what to disable
+ * @add: what to enable: CONTROL_TRACE, CONTROL_COUNT, or 0 for nothing
+ * @del: what to disable, as bits of the same kind
  */
 struct control_command {
 	const char *word;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connecting probes to names, any number at a time: the sites of all names are switched
- * in one batch.
+ * Connect probes to names of markers, and disconnect them.  A call can do so for any number of
+ * names, whose sites are then all switched in one batch.
  *
  * All markers of a name read one RCU array of (probe, private data) pairs, so a
  * probe is never called with the data of another.  To switch a name on, the sites are
@@ -117,7 +117,7 @@ static unsigned int count_markers(const struct marker_entry *entry)
 	return count;
 }
 
-/* Add the markers of a name to a batch if their format fits; those with typed probes stay on. */
+/* Add the markers of a name whose format fits to a batch.  A marker with typed probes stays on. */
 static void switch_name(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {
 	struct marker *marker;
@@ -152,8 +152,9 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 }
 
 /*
- * Remove a probe from its name.  Return 0; -ENOENT; or, with the probe still connected, an error of
- * patcher_apply(), which is possible only if a stub calls the probe's register probe.
+ * Remove a probe from its name.  Return 0; -ENOENT if it is not connected; or an error of
+ * patcher_apply(), in which case the probe stays connected.  The latter is possible only if a stub
+ * calls the register probe of the probe: see stubs.h.
  */
 static int withdraw_link(struct marker_link *link)
 {
@@ -219,7 +220,7 @@ static void switch_off_unused(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/* A site that cannot be switched off calls no probe; the next change tries it again. */
+	/* If a site cannot be switched off, its hits call no probe; the next change tries again. */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
@@ -272,13 +273,13 @@ static bool all_have_markers(const struct marker_link *links, unsigned int nr)
 
 /**
  * marker_connect_many() - connect one probe to each of many names
- * @links: names that have markers, each once, and their probes
+ * @links: the names, without duplicates, and the probe of each; every name must have a marker
  * @nr: number of links
  *
  * The sites of all names are switched in one batch.
  *
  * Context: may sleep.
- * Return: 0; or an error with nothing connected: -ENOENT if a name has no marker,
+ * Return: 0; or an error, in which case no probe is connected: -ENOENT if a name has no marker,
  * or an error of marker_probe_register().
  */
 int marker_connect_many(struct marker_link *links, unsigned int nr)
@@ -298,8 +299,8 @@ int marker_connect_many(struct marker_link *links, unsigned int nr)
 
 /**
  * marker_disconnect_many() - disconnect probes of many names
- * @links: the links that were connected; the error of each is set: 0, -ENOENT for a probe that is
- *	not connected, or an error of patcher_apply() with the probe still connected
+ * @links: the links that were connected.  The @err of each is set: to 0; to -ENOENT if the probe
+ *	was not connected; or to an error of patcher_apply(), in which case it is still connected
  * @nr: number of links
  *
  * The probes may run until marker_synchronize_unregister().

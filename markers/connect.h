@@ -17,9 +17,9 @@ struct probe_array;
  * @entry: the entry of @name; this and the fields below are private to connect.c
  * @array: new array of probes to publish, if the name had no probes
  * @joined: true if the probe was added to a name that had probes
- * @err: set by marker_disconnect_many(): 0, or the reason why the probe is still connected
- * @switches: true if the probe is the first of its name or was the last, so that the sites of the
- *	name must be switched
+ * @err: 0, or the error of this link; set by marker_disconnect_many()
+ * @switches: true if the probe is the first of its name or was the last: the sites of the name must
+ *	then be switched
  */
 struct marker_link {
 	const char *name;

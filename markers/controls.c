@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Controls of names with markers: their trace events, and the probes that count. */
+/* For each name that has markers, enable or disable its trace event and the probe "count". */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/hashtable.h>
@@ -72,7 +72,7 @@ static void fill_link(struct marker_link *link, struct marker_control *control)
 	};
 }
 
-/* Connect the count probe to all of the names or, with an error, to none. */
+/* Connect the count probe to all names that do not have it; after an error, none of them has it. */
 static int connect_counts(struct marker_control **names, unsigned int nr, struct marker_link *links)
 {
 	unsigned int i, count = 0;
@@ -91,7 +91,7 @@ static int connect_counts(struct marker_control **names, unsigned int nr, struct
 	return err;
 }
 
-/* Disconnect the count probe from a number of names.  On return none of these probes still runs. */
+/* Disconnect the count probe from all given names.  On return it does not run for them any more. */
 static void disconnect_counts(struct marker_control **names, unsigned int nr,
 			      struct marker_link *links)
 {
@@ -138,7 +138,7 @@ static int switch_events(struct marker_control **names, unsigned int nr, bool on
 	return err;
 }
 
-/* Run a command for all of the names or, with an error, for none. */
+/* Run a command for all given names.  After an error, nothing is changed for any of them. */
 static int apply_to_controls(struct marker_control **names, unsigned int nr,
 			     const struct control_command *command)
 {
@@ -188,7 +188,7 @@ static int apply_to_matching(const char *pattern, const struct control_command *
  * @command: the command
  *
  * Context: may sleep.
- * Return: 0; or an error with nothing changed, -ENOENT if no name matches.
+ * Return: 0; or an error, in which case nothing is changed; -ENOENT if no name matches.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
@@ -225,7 +225,7 @@ static int add_control(void *data, const struct marker *marker)
  * @new: list to which the new controls are added
  *
  * Context: may sleep.
- * Return: 0, or -ENOMEM with controls for some of the names.
+ * Return: 0; or -ENOMEM, in which case some of the names may have no control.
  */
 int marker_controls_add(struct module *module, struct list_head *new)
 {
@@ -271,7 +271,7 @@ static void disconnect_gone_names(struct list_head *gone)
 
 /**
  * marker_controls_remove() - remove the controls of names that have no marker any more
- * @gone: list to which these controls are moved, after their probes were disconnected
+ * @gone: list to which these controls are moved; on return their probes are disconnected
  *
  * Context: may sleep.
  */
@@ -283,7 +283,9 @@ void marker_controls_remove(struct list_head *gone)
 	mutex_unlock(&controls.lock);
 }
 
-/* Free a control after its directory has been removed, so that no file uses it. */
+/*
+ * Free a control.  Its directory must have been removed, because the files in it use the control.
+ */
 void marker_control_free(struct marker_control *control)
 {
 	free_percpu(control->hits);

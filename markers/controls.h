@@ -21,7 +21,7 @@ struct module;
  * @hits: per-CPU hit counters of the probe "count"; NULL until it is first connected
  * @name: the name
  *
- * A control lives as long as its directory, so that its files need no reference.
+ * A control is freed only after its directory was removed, so the files need no reference to it.
  */
 struct marker_control {
 	struct hlist_node node;

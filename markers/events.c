@@ -19,7 +19,7 @@
 #define SYSTEM		"kmarkers"
 #define PLACE_BYTES	160
 
-/* This source has joined. Written before a command can run, and read by commands. */
+/* True if this source has joined. It is set before any command can run, and read by commands. */
 static bool joined;
 
 struct marker_walk {
@@ -68,7 +68,7 @@ static int disconnect_markers(const struct kmarkers_event_offer *event, void *us
 	return marker_probe_unregister(event->name, kmarkers_event_calls.probe, user);
 }
 
-/* Return links of markers for links of events, or NULL without memory. */
+/* Return an array of marker links made from event links, or NULL if there is no memory. */
 static struct marker_link *make_links(const struct kmarkers_event_link *from, unsigned int nr)
 {
 	struct marker_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
@@ -114,7 +114,7 @@ static struct kmarkers_event_source source = {
 	.disconnect_many = disconnect_many,
 };
 
-/* Let a typed marker whose only probe is that of an event write records from registers. */
+/* If @probe records an event, return a function that does so from registers, or NULL. */
 static marker_typed_func *find_register_writer(const struct marker_probe *probe)
 {
 	if (probe->func != kmarkers_event_calls.probe)
@@ -133,14 +133,14 @@ void __init marker_events_init(void)
 	joined = !kmarkers_event_calls.join(&source);
 }
 
-/* No module with markers is loaded, no function has a marker, and no command can run. */
+/* Unregister the source. No module with markers is loaded, and no command can run any more. */
 void marker_events_exit(void)
 {
 	if (joined)
 		kmarkers_event_calls.leave(&source);
 }
 
-/* Wait for the events of all modules that were loaded or unloaded before. */
+/* Wait until events of modules that were loaded or unloaded before have been added or removed. */
 void marker_events_flush(void)
 {
 	if (joined)
@@ -149,16 +149,16 @@ void marker_events_flush(void)
 
 /**
  * marker_events_enable() - enable or disable the trace events of names in the main trace buffer
- * @names: the names, each once
- * @nr: how many
+ * @names: the names, without duplicates
+ * @nr: number of names
  * @on: true to enable them
  *
  * The sites of all names are switched in one batch.
  *
  * Context: may sleep.
- * Return: 0; or, with none enabled by it, -EOPNOTSUPP if this kernel has no trace events
- * for modules, -EINVAL if a name has no
- * trace event, or an error of the trace core or of marker_connect_many(). The log says which and why.
+ * Return: 0; or an error, in which case this call has enabled no event: -EOPNOTSUPP if this kernel
+ * has no trace events for modules; -EINVAL if a name has no trace event, which is logged; -ENOMEM;
+ * or an error of the trace core or of marker_connect_many().
  */
 int marker_events_enable(const char *const *names, unsigned int nr, bool on)
 {
@@ -168,13 +168,13 @@ int marker_events_enable(const char *const *names, unsigned int nr, bool on)
 	return kmarkers_event_calls.enable(SYSTEM, names, nr, on);
 }
 
-/* Is the trace event of a name enabled in the main trace buffer? */
+/* Return true if the trace event of a name is enabled in the main trace buffer. */
 bool marker_event_is_enabled(const char *name)
 {
 	return joined && kmarkers_event_calls.is_enabled(SYSTEM, name);
 }
 
-/* The offer of a marker attached to a function; its place stays valid. */
+/* Return the offer of a marker attached to a function; its strings are those of @function. */
 static struct kmarkers_event_offer offer_of(const struct function_marker *function)
 {
 	return (struct kmarkers_event_offer) {

@@ -2,10 +2,10 @@
 /*
  * The directories in debugfs, one for each name of markers, and the files in them.
  *
- * Directories are made and removed with modules. Removing one waits for operations on its files, so
- * two locks are needed. The lock of this file is held while directories are made and removed; no
- * operation on their files takes it. The lock of controls.c protects the data that these operations
- * use.
+ * Directories are created and removed when modules are loaded and unloaded. Removing a directory
+ * waits for operations on its files, so two locks are needed. The lock of this file is held while
+ * directories are created and removed; no operation on their files takes it. The lock of controls.c
+ * protects the data that these operations use.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -59,7 +59,7 @@ static ssize_t probe_write(struct file *file, const char __user *buf, size_t cou
 	return write_command(file, buf, count, marker_command_find);
 }
 
-/* Count the probes whose code is at @code, at the positions @from to @to - 1 of an array. */
+/* Count the probes at positions @from to @to - 1 of an array that have their code at @code. */
 static unsigned int count_code(const struct probe_array *array, unsigned int from,
 			       unsigned int to, unsigned long code)
 {
@@ -188,7 +188,7 @@ static void create_files(struct marker_control *control)
  * @module: the module whose markers were added; NULL for any
  *
  * Context: may sleep.
- * Return: 0, or -ENOMEM with directories for some of the names.
+ * Return: 0; or -ENOMEM, in which case some of the names may have no directory.
  */
 int marker_files_add(struct module *module)
 {

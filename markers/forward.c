@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Call probes of the marker API of 2006 with the arguments of a va_list as parameters. */
+/* Call probes of the marker API of 2006, with each argument of a va_list as a parameter. */
 #include <linux/kernel.h>
 
 #include "forward.h"
@@ -27,8 +27,9 @@ static noinline void call_with_many(marker_probe_2006 *probe, const char *fmt,
 }
 
 /*
- * Probe that is registered in place of a probe of 2006, whose address is its private data.  It
- * calls that probe with the arguments.  Their number is in struct marker; the format is not parsed.
+ * Probe that is registered instead of a probe of the 2006 API.  The address of that probe is its
+ * private data, and it calls that probe with the arguments.  The number of arguments is in struct
+ * marker; the format is not parsed.
  */
 void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args)
 {
@@ -44,7 +45,7 @@ void marker_forward_2006(void *private, void *call_private, const char *fmt, va_
 	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
 }
 
-/* Return the address of a probe's code: for a probe of 2006 not that of marker_forward_2006(). */
+/* Return the address of a probe's code; of the probe itself if marker_forward_2006() calls it. */
 unsigned long marker_probe_code(const struct marker_probe *probe)
 {
 	bool forwards = probe->func == marker_forward_2006;

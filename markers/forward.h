@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Calling probes of the marker API of 2006 with the arguments of a va_list as parameters. */
+/* Calling probes of the marker API of 2006, with each argument of a va_list as a parameter. */
 #ifndef MARKERS_FORWARD_H
 #define MARKERS_FORWARD_H
 

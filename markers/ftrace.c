@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers at the entries of functions, which ftrace calls.  While such a marker is on, its
- * ftrace operations are registered, with call_function_marker() as their callback.
+ * Markers at the entries of functions.  While such a marker is on, its ftrace operations are
+ * registered, and ftrace calls call_function_marker() at each entry of the function.
  *
  * ftrace does not call call_function_marker() recursively in the same context, so probes may call
  * functions that have a marker.
@@ -144,7 +144,7 @@ static void fill_marker(struct function_marker *function)
  * @function: the marker, with its name
  * @symbol: the function's name
  *
- * Return: 0; or -ENOENT, -EPERM or -ENOMEM as marker_function_attach().
+ * Return: 0; or -ENOENT, -EPERM or -ENOMEM, for the same reasons as marker_function_attach().
  */
 int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 {

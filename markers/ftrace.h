@@ -19,13 +19,13 @@
  * struct function_marker - a marker at the entry of a function
  * @node: link in the list of all function markers
  * @marker: the marker, as registered under its name
- * @record: a table with the marker as its only record
+ * @record: the only record of the table of markers that contains @marker
  * @ops: ftrace operations, registered while the marker is on
  * @name: the marker's name
  * @function: the function's name in kallsyms
  * @module: the module that contains the function, or "kernel"
- * @owner: that module; for a function of the kernel, kmarkers_markers
- * @ready: true while the marker may be a trace event
+ * @owner: the module that contains the function; for a function of the kernel, kmarkers_markers
+ * @ready: true while the marker may have a trace event
  */
 struct function_marker {
 	struct list_head node;
@@ -43,7 +43,7 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol);
 int marker_ftrace_switch(struct marker *marker, bool on);
 int marker_ftrace_free(struct function_marker *function);
 
-/* Return the owner of a marker attached to a function, or NULL if it may not be a trace event. */
+/* Return the owner of a marker at a function, or NULL if the marker may not have a trace event. */
 static inline struct module *marker_ftrace_owner(const struct marker *marker)
 {
 	const struct function_marker *function;

@@ -67,7 +67,7 @@ static int make_function(const char *symbol, const char *name, struct function_m
 
 /*
  * Attach a marker to a function, with its debugfs files and trace event.  The marker holds a
- * reference to this module, because a reference to its event does not.
+ * reference to this module, because a reference to its event does not keep this module loaded.
  */
 static int attach_function(const char *symbol, const char *name)
 {
@@ -146,7 +146,7 @@ int marker_function_detach(const char *name)
  * @module: the module
  *
  * This is called before ftrace removes the records of the module's functions.  The trace events are
- * removed afterwards, by marker_events_module_going().
+ * removed afterwards, by kmarkers_events_module_going().
  *
  * Context: may sleep.
  */

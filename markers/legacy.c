@@ -23,7 +23,7 @@ static unsigned int count_fitting_markers(const struct marker_entry *entry, cons
 	return count;
 }
 
-/* Connect a probe of 2006.  Return the number of markers that call it now, or 0. */
+/* Connect a probe of the 2006 API.  Return the number of markers that call it now; 0 on failure. */
 static int connect_2006_probe(struct marker_entry *entry, const char *format, void *probe)
 {
 	struct marker *marker;
@@ -45,7 +45,7 @@ static int connect_2006_probe(struct marker_entry *entry, const char *format, vo
 }
 
 /**
- * marker_set_probe() - connect a probe to the markers of a name, as in 2006
+ * marker_set_probe() - connect a probe to the markers of a name (2006 API)
  * @name: the markers' name; a marker with that name and a fitting format must exist
  * @format: the format the probe expects, or NULL for any
  * @probe: the probe
@@ -77,7 +77,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 EXPORT_SYMBOL_GPL(marker_set_probe);
 
 /**
- * marker_remove_probe() - disconnect a probe from all names, as in 2006
+ * marker_remove_probe() - disconnect a probe from all names (2006 API)
  * @probe: the probe, as passed to marker_set_probe()
  *
  * The probe may still run on other CPUs until marker_synchronize_unregister().
@@ -105,7 +105,7 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
-/* Return true if marker_list_probe() logs a marker: if it calls @probe, or if @probe is NULL. */
+/* Return true if marker_list_probe() logs @marker: it calls @probe, or @probe is NULL. */
 static bool is_listed(const struct marker_entry *entry, const struct marker *marker, void *probe)
 {
 	return !probe || (marker_array_find(entry->probes, marker_forward_2006, probe) >= 0 &&
@@ -113,7 +113,7 @@ static bool is_listed(const struct marker_entry *entry, const struct marker *mar
 }
 
 /**
- * marker_list_probe() - log the markers that call a probe, as in 2006
+ * marker_list_probe() - log the markers that call a probe (2006 API)
  * @probe: the probe, as passed to marker_set_probe(); NULL to log all markers
  *
  * Context: may sleep.

@@ -24,7 +24,7 @@
 
 static struct dentry *dir;
 
-/* Print the debugfs file markers/list, after waiting until queued trace events were added. */
+/* Wait until queued trace events have been added, and print the debugfs file markers/list. */
 static int list_show(struct seq_file *m, void *unused)
 {
 	marker_events_flush();
@@ -39,7 +39,7 @@ static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 
 	if (!within_module(code, module))
 		return false;
-	pr_warn("%s left its probe %ps of marker %s registered: disconnected\n",
+	pr_warn("%s left its probe %ps of marker %s registered; it is disconnected now\n",
 		module->name, (void *)code, name);
 	return true;
 }
@@ -149,8 +149,8 @@ static int handle_marker_module(struct notifier_block *nb, unsigned long event, 
 }
 
 /*
- * Runs before the notifier of immediate values, which writes the states of markers into sites; and,
- * as <kmarkers/event.h> requires, before that of kmarkers_events.
+ * This notifier runs before that of immediate values, which writes the states of markers into
+ * sites. It also runs before that of kmarkers_events, as <kmarkers/event.h> requires.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_marker_module,
@@ -158,12 +158,14 @@ static struct notifier_block module_notifier = {
 };
 
 /*
- * Second module notifier.  It connects callbacks of the module to tracepoints, which may call
- * them from then on.  So it runs after the notifier of immediate values, which patches text that
- * does not run yet, and after the kernel's notifiers of priority 1 and 0: before these, enabling a
- * static key of the module would not patch its jumps, and disabling the key would then crash the
- * kernel.
- * In MODULE_STATE_LIVE markers become ready to be trace events: the module's init can no longer fail.
+ * Second module notifier.  It connects callbacks of the module to tracepoints.  From then on the
+ * tracepoints may call them.  So it runs after the notifier of immediate values, which must patch
+ * the module's text before any of it runs.  It also runs after the kernel's notifiers of priority
+ * 1 and 0: before these have run, enabling a static key of the module does not patch its jumps,
+ * and disabling the key later would crash the kernel.
+ *
+ * In MODULE_STATE_LIVE the module's init can no longer fail, and its markers may become trace
+ * events.
  */
 static int handle_module_late(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -215,8 +217,8 @@ static int __init markers_init(void)
 }
 
 /*
- * No module with markers is loaded, and no marker is attached to a function: each holds a reference
- * to this module.
+ * No module with markers is loaded now, and no marker is attached to a function: each would hold a
+ * reference to this module.
  */
 static void __exit markers_exit(void)
 {

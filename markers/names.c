@@ -45,8 +45,8 @@ static void replace_buckets(struct hlist_head *names, unsigned int order)
 }
 
 /*
- * Double the number of hash buckets if there are as many names.  Without memory the table stays as
- * it is; the next new name tries again.
+ * If there are as many names as hash buckets, double the number of buckets.  If there is no memory,
+ * the table is not changed; the next new name tries again.
  */
 static void grow_buckets(void)
 {
@@ -116,7 +116,7 @@ void marker_name_put(struct marker_entry *entry)
 	kfree(entry);
 }
 
-/* Set the format of a name if it has none: later markers and probes must have the same. */
+/* Set the format of a name if it has none.  Markers and probes added later must have the same. */
 int marker_name_fix_format(struct marker_entry *entry, const char *format)
 {
 	lockdep_assert_held(&marker_registry.lock);

@@ -17,8 +17,8 @@ struct probe_array;
  * @node: link in the hash table of names
  * @markers: list of struct marker
  * @probes: array of the connected probes, NULL if there are none
- * @format: format that markers and probes of this name must have: the first one given while the
- *	name has probes; else NULL
+ * @format: format that markers and probes of this name must have; NULL while the name has no
+ *	probes, and until one of its probes or markers gives a format
  * @name: the name
  */
 struct marker_entry {

@@ -65,8 +65,8 @@ static int disconnect_pair(struct marker_entry *entry, marker_probe_func *probe,
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or, with the probe still connected, an error
- * of patcher_apply(), possible only if the probe has a register probe.
+ * Return: 0; -ENOENT if there is no such registration; or an error of patcher_apply(), in which
+ * case the probe is still connected.  The latter is possible only for the probe of a trace event.
  */
 int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private)
 {
@@ -90,8 +90,8 @@ EXPORT_SYMBOL_GPL(marker_probe_unregister);
  * If the probe is registered with this data under several names, one of them is disconnected.
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or, with the probe still connected under
- * each of its names, another error of marker_probe_unregister().
+ * Return: 0; -ENOENT if there is no such registration; or another error of
+ * marker_probe_unregister(), in which case the probe is still connected under each of its names.
  */
 int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_private)
 {
@@ -129,9 +129,9 @@ static void *find_private(const struct probe_array *array, marker_probe_func *pr
  * marker_get_private_data() - get the data that a probe was registered with
  * @name: as registered
  * @probe: as registered
- * @num: number of the registration, from 0, if the probe is registered several times
+ * @num: index of the registration, counted from 0, if the probe is registered several times
  *
- * The data may be freed before this returns, unless the caller prevents it.
+ * If the caller does not prevent it, another task may free the data before this returns.
  *
  * Context: may sleep.
  * Return: the data, or ERR_PTR(-ENOENT).

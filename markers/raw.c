@@ -88,13 +88,15 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 }
 EXPORT_SYMBOL_GPL(marker_raw_switch);
 
-/* Wait until requested connections and disconnections of probes are done. */
+/* Wait until the work item has connected and disconnected the probes that it was queued for. */
 void marker_raw_flush(void)
 {
 	flush_work(&update_work);
 }
 
-/* Call every function of a tracepoint's array, which an element with func NULL ends. */
+/*
+ * Call every function in the array of a tracepoint; an element whose func is NULL ends the array.
+ */
 #define CALL_ALL(tracepoint, types, args...)				\
 do {									\
 	const struct tracepoint_func *__func;				\

@@ -2,14 +2,15 @@
 /*
  * The stubs of typed markers, which call a single probe directly.
  *
- * A stub is three instructions, see <kmarkers/typed.h>: the *entry*, a jump to
- * the iterator or a nop, and behind it the *slot*, which loads the private data
- * of the only probe and jumps to the probe.  The slot is written only after the entry
+ * A stub has three instructions: see <kmarkers/typed.h>.  The first is the *entry*: a jump
+ * to the iterator, or a nop.  The other two are the *slot*: it loads the private data of
+ * the only probe, and jumps to the probe.  The slot is written only after the entry
  * has jumped to the iterator for a grace period.  Sites call stubs with preemption
  * disabled, so by then no CPU is between the two instructions of the slot, where it
  * would call the new probe with the old probe's data.
  *
- * The slot calls a typed probe, or the register probe of a probe that is registered by name.
+ * The slot calls a typed probe, or the register probe of a probe that is registered by name: see
+ * stubs.h.
  *
  * The iterator is correct for any set of probes; the slot is a shortcut.  A change to
  * the probes of a marker therefore first patches the entry to jump to the iterator, and
@@ -34,7 +35,7 @@
 #define SLOT_JMP	15
 #define JMP_LEN		5
 #define MOV_LEN		10
-#define SITES		3	/* sites of a stub, in the order of their addresses */
+#define SITES		3	/* number of sites of a stub; they are in the order of addresses */
 
 static const char owner[] = "markers";
 static const u8 nop[JMP_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -92,7 +93,7 @@ static void poke_mov(struct patcher_poke *poke, u8 *addr, void *private)
  * marker_stub_use_iterator() - patch the stub of a typed marker to jump to the iterator
  * @marker: the marker; nothing is done if it is not typed
  *
- * Return: 0; or, with nothing changed, an error of patcher_apply().
+ * Return: 0; or an error of patcher_apply(), in which case nothing is changed.
  */
 int marker_stub_use_iterator(struct marker *marker)
 {
@@ -160,8 +161,8 @@ static bool find_register_probe(const struct probe_array *named, struct marker_p
 }
 
 /*
- * Set @slot to the only probe of a marker.  Return false if there are none or several, or if it is
- * registered by name and has no register probe.
+ * Set @slot to the only probe of a marker or, if that is registered by name, to its register probe.
+ * Return false if the marker has no probe or several, or if there is no register probe.
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
@@ -225,7 +226,7 @@ static int make_iterator_poke(struct patcher_poke *poke, const struct patcher_si
 			(unsigned long)site_marker(site)->iterator);
 }
 
-/* Make every stub of a table jump to its iterator; on error none does. */
+/* Patch every stub of a table to jump to its iterator.  After an error none is patched. */
 static int init_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
@@ -243,7 +244,7 @@ static int init_stubs(const struct patcher_table *table)
 		err = patcher_apply_new(table, pokes, nr);
 	for (i = 0; i < nr && !err; i++) {
 		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
-		/* 0 would be a future grace period: RCU counts from several hundred below 0. */
+		/* 0 could mean a future grace period: RCU starts counting several hundred below. */
 		site_marker(&site[i * SITES])->idle = idle;
 	}
 	kvfree(pokes);
@@ -270,7 +271,7 @@ static int add_stubs(struct stub_table *table)
 /**
  * marker_stubs_add() - register the stubs of a module
  * @module: the module being loaded; NULL in user space
- * @span: the sites of its stubs
+ * @span: the sites of the module's stubs
  *
  * This must be called before the module's markers are registered.
  *
@@ -304,7 +305,8 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 }
 
 /*
- * Unregister the stubs of an unloading module, after its markers: no site calls a stub any more.
+ * Unregister the stubs of a module that is being unloaded. Its markers have been unregistered, so
+ * no site calls a stub any more.
  */
 void marker_stubs_drop(struct module *module)
 {

@@ -33,8 +33,8 @@ static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
 /*
  * A probe that is registered by name may have a *register probe*: a function that does the same,
  * but takes the arguments of a typed marker in registers instead of a va_list.
- * marker_stub_register_probe() returns the register probe of a probe, or NULL.  The pointer is NULL
- * where no probe has a register probe.
+ * marker_stub_register_probe() returns the register probe of a probe, or NULL.  In user space no
+ * probe has a register probe, and this pointer is NULL.
  */
 typedef marker_typed_func *marker_register_probe_func(const struct marker_probe *probe);
 extern marker_register_probe_func *marker_stub_register_probe;

@@ -39,9 +39,9 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
 /**
  * marker_switch_end() - switch the markers that were added, in one batch
  * @batch: the batch, begun with marker_switch_begin()
- * @err: an error that occurred before, or 0; with an error no marker is switched
+ * @err: 0, or an error that occurred before, in which case no marker is switched
  *
- * Return: @err if it is not 0, or the result of imv_set_many(): on error no marker is
+ * Return: @err if it is not 0, else the result of imv_set_many(). If that is an error, no marker is
  * switched.
  */
 int marker_switch_end(struct marker_switch *batch, int err)

@@ -37,8 +37,8 @@ static void remove_marker(struct marker *marker)
 /*
  * Unregister the markers of a table, whose code may still run: MODULE_STATE_GOING is sent before
  * the kernel removes the files of the module's parameters, and a function that sets a parameter may
- * hit markers. So unpublish the probes, switch the sites off, and free the data that hits may still
- * read after a grace period.
+ * hit markers. So unpublish the probes and switch the sites off. Hits may still read some data:
+ * free it after a grace period.
  */
 static void drop_markers(struct marker_table *table)
 {
@@ -66,8 +66,8 @@ static void drop_markers(struct marker_table *table)
 }
 
 /*
- * Add a marker to its name.  Code that the compiler duplicated records the
- * same marker more than once.
+ * Add a marker to its name, once.  If the compiler has duplicated the marker's code, the table has
+ * several records of the marker.
  */
 static int add_marker(struct marker *marker)
 {
@@ -139,9 +139,9 @@ static int add_markers(struct marker_table *table)
  * @module: the module being loaded; NULL in user space
  * @span: the records of its markers
  *
- * On return the markers are connected to the probes registered under their names.  This
- * must be called before the module's immediate values are registered, which patches
- * the sites of the markers.
+ * On return the markers are connected to the probes registered under their names.  This must be
+ * called before the module's immediate values are registered: that patches the sites of the
+ * markers.
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of imv_set_many().
@@ -238,7 +238,7 @@ bool marker_tables_set_ready(struct module *module)
 	return found;
 }
 
-/* The module of a marker that is ready to be an event; else NULL. */
+/* Return the module that is to own the event of a marker, or NULL if the marker is not ready. */
 static struct module *ready_owner(const struct marker_table *table, const struct marker *marker)
 {
 	if (!table->module)
@@ -248,10 +248,10 @@ static struct module *ready_owner(const struct marker_table *table, const struct
 
 /**
  * marker_ready_visit() - call a function for the markers that are ready to be events
- * @module: the module of the markers; NULL for any, and for markers attached to functions
+ * @module: the module of the markers; if it is NULL, all markers, also those attached to functions
  * @visit: called for each marker, with the module that is to be the owner of its event; a return
  *	value other than 0 ends the walk
- * @data: passed to it
+ * @data: passed to @visit
  *
  * Context: may sleep; @visit must not call the registry.
  * Return: 0, or the value other than 0 that @visit returned.

@@ -21,8 +21,8 @@ static struct marker_tp *marker_tp_of(struct marker *marker)
 }
 
 /*
- * Return true if the callback of a marker is connected because of another marker in it.  A callback
- * is connected to a tracepoint only once, for all markers in it.
+ * Return true if the callback that contains a marker is connected because of another marker in it.
+ * A callback is connected to a tracepoint only once, for all markers in it.
  */
 static bool has_other_marker(const struct marker_tp *tp)
 {

@@ -55,7 +55,7 @@ static int add_typed(struct marker_typed *typed, marker_probe_func *func, void *
 	return 0;
 }
 
-/* marker_typed_register() for callers that hold the registry's lock. */
+/* As marker_typed_register(), for callers that hold the registry's lock and pass a probe. */
 int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
 	marker_probe_func *func = (marker_probe_func *)(void *)probe;
@@ -111,7 +111,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 		return err;
 	marker_array_del(&array, index, typed_nothing(typed), &old);
 	publish_typed(typed, array);
-	/* Ignore an error: if the site cannot be switched off, its hits call no probe. */
+	/* An error is ignored: if the site cannot be switched off, its hits call no probe. */
 	if (!array && !marker->probes)
 		switch_typed(marker, false);
 	if (old)
@@ -120,7 +120,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	return 0;
 }
 
-/* marker_typed_unregister() for callers that hold the registry's lock. */
+/* As marker_typed_unregister(), for callers that hold the registry's lock. */
 int marker_typed_disconnect(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
 	int index = marker_array_find(typed->array, (marker_probe_func *)(void *)probe, private);
@@ -138,8 +138,8 @@ int marker_typed_disconnect(struct marker_typed *typed, marker_typed_func *probe
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or, with the probe still
- * connected, an error of patcher_apply().
+ * Return: 0; -ENOENT if there is no such registration; or an error of patcher_apply(), in which
+ * case the probe is still connected.
  */
 int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {

@@ -2,8 +2,8 @@
 /*
  * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run,
  * by system calls alone.  A program that cannot be attached is reported, and its benchmark is
- * skipped.  A background process, whose process id is printed, keeps the programs attached until
- * it gets a signal or PID ends.  If pidfd_open(PID) fails, nothing is attached.
+ * skipped.  A background process keeps the programs attached until it gets a signal or process PID
+ * ends; its process id is printed.  If pidfd_open(PID) fails, nothing is attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int load_program(int type, int attach_type, unsigned int function)
 	return call_bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* Attach a program to a raw tracepoint; if that is NULL, to the function it was loaded for. */
+/* Attach a program to a raw tracepoint or, if @tracepoint is NULL, to its attach_btf_id. */
 static int attach_program(int program, const char *tracepoint)
 {
 	union bpf_attr attr = { .raw_tracepoint.name = (unsigned long)tracepoint };
@@ -201,7 +201,7 @@ static void keep_attached(int process)
 {
 	struct pollfd end = { .fd = process, .events = POLLIN };
 
-	/* A shell that reads the printed process id waits until the output is closed. */
+	/* Close the output: a shell that reads the printed process id waits for its end. */
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)

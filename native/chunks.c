@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bench_modules/chunks.h in user space: an anonymous mapping; madvise() sets its page size. */
+/* User-space implementation of chunks.h: anonymous mappings, whose page size madvise() sets. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "../bench_modules/chunks.h"
 
-/* Return the size of the huge pages that are mapped between two addresses, in KiB. */
+/* Return the total size of huge pages, in KiB, in the mappings that overlap a range. */
 static u64 count_huge_kib(unsigned long from, unsigned long to)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
@@ -51,7 +51,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 
 	if (!all)
 		return -ENOMEM;
-	/* Without transparent huge pages, both calls fail, and all pages are small. */
+	/* If the kernel has no transparent huge pages, this fails, and all pages are small. */
 	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	memset(all, 0, bytes);
 	at = (unsigned long)all;

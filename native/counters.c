@@ -53,7 +53,7 @@ int native_counter_open(const struct native_counter *counter)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Open all counters, and report unavailable ones.  Return false if there are none. */
+/* Open all counters, and report unavailable ones.  Return false if none is available. */
 static bool open_counters(void)
 {
 	unsigned int i, nr = 0;
@@ -93,8 +93,8 @@ double native_scale_count(const struct native_count *count)
 }
 
 /*
- * Return the number of events in a window, or NAN.  Lower @share to the counter's share of the
- * time.
+ * Return the number of events in a window, or NAN.  Lower @share to the share of the window's time
+ * in which the counter ran, if that is smaller.
  */
 static double count_window(int fd, bench_op *op, u32 loops, double *share)
 {

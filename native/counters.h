@@ -12,7 +12,7 @@ struct native_counter {
 	u64 config;
 };
 
-/* A reading of a counter: number of events, and the ns while it was enabled and running. */
+/* A reading of a counter: number of events; time in ns while it was enabled, and while it ran. */
 struct native_count {
 	u64 value, enabled, running;
 };
@@ -21,13 +21,13 @@ struct native_count {
 int native_counter_open(const struct native_counter *counter);
 
 /*
- * Return the events per loop iteration: the slope between two loop counts, as a mean over all
- * layouts; or NAN.  Set @share to the smallest share of a window's time in which the counter ran.
+ * Return the events per loop iteration (the slope between two loop counts, averaged over all
+ * layouts), or NAN.  Set @share to the smallest share of a window's time in which the counter ran.
  */
 double native_count_per_pass(int fd, const struct bench_variant *variant, const u32 *loops,
 			     double *share);
 
-/* Return a count, scaled up to the time while the counter was enabled; NAN if it never ran. */
+/* Return a count, scaled up to the whole time that the counter was enabled; NAN if it never ran. */
 double native_scale_count(const struct native_count *count);
 
 /* Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL. */

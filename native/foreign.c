@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints that tracers and debuggers have stored into the program's text.  They are handled
- * only at their address in a mapping of the program's file.  A copy of such a breakpoint would
- * raise an unhandled SIGTRAP and end the program, so copies of the text must not contain any.
+ * Breakpoints that tracers and debuggers have stored into the program's text.  The tracer handles
+ * a breakpoint only at its address in a mapping of the program's file.  In a copy of the text, the
+ * breakpoint would raise an unhandled SIGTRAP and end the program.  So a copy must not contain any.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #define CALL_BYTES	5
 #define TRAMPOLINE	"[uprobes-trampoline]"
 
-/* Return true if the program has text relocations, so that its text differs from its file. */
+/* Return true if the program has text relocations: then its text differs from its file. */
 static bool has_text_relocations(const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *entry = NULL;
@@ -36,8 +36,8 @@ static bool has_text_relocations(const struct dl_phdr_info *info)
 }
 
 /*
- * Return true if the instruction is the call of a uprobe.  Since Linux 6.18, the kernel replaces a
- * long nop with a uprobe by a call to a page that it maps into the program.
+ * Return true if the instruction is a call that the kernel stored for a uprobe.  Since Linux 6.18,
+ * the kernel replaces a probed long nop by a call to a page that it maps into the program.
  */
 static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 {
@@ -52,9 +52,9 @@ static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * Return the number of bytes that a tracer has written, beginning with the first that differs from
- * the file; 0 if no tracer wrote them.  A nop that is being replaced by a call begins with an
- * int3, followed by bytes of the nop or the call.
+ * Return the number of bytes that a tracer has written at @now, where the text differs from the
+ * file; 0 if the difference has another cause.  While the kernel replaces a nop by a call, the nop
+ * begins with an int3, and its other bytes may be those of the nop or of the call.
  */
 static size_t count_foreign_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
 {

@@ -20,8 +20,8 @@
 static sigset_t mask;
 
 /*
- * Prepare for fork().  rcu_read_lock() allocates this thread's RCU reader now, because the child
- * drops all other readers.
+ * Prepare for fork().  rcu_read_lock() allocates this thread's RCU reader, if it has none.  The
+ * child keeps this reader and drops all others.
  */
 static void before_fork(void)
 {
@@ -55,9 +55,9 @@ static int watch_error;
 
 /*
  * Register these handlers before the program registers handlers of its own.  In the child, the
- * program's handlers then run after these, when the child has its own text and no signal is
- * blocked.  Before the fork, the program's handlers run first, and may still set values and
- * probes.
+ * program's handlers then run after these: the child has its own text by then, and signals are no
+ * longer blocked.  Before the fork, the program's handlers run first: they may still set immediate
+ * values and connect probes.
  */
 static __attribute__((constructor(101))) void register_fork_handlers(void)
 {

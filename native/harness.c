@@ -28,7 +28,7 @@ void bench_pause(void)
 {
 }
 
-/* Open a counter for cycles of this thread in user mode, in which the chain of additions runs. */
+/* Open a counter of this thread's cycles in user mode, where the additions of cycles.c run. */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {
@@ -43,7 +43,7 @@ static int open_counter(void)
 
 	if (fd < 0)
 		return fd;
-	/* Move the descriptor above those of the standard streams, one of which may be closed. */
+	/* If a standard stream is closed, its descriptor must stay free: use a higher one. */
 	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);
 	return above;

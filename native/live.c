@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: time system calls while the kernel code that they run is switched between variants with
- * and without markers: getppid(2) here, packets in macro.c.  It needs the module kmarkers_bench,
- * in a test kernel or on a real machine.  It is linked statically, for a small initramfs.
+ * kmlive: time system calls, and switch the kernel code that they run between variants with and
+ * without markers.  This file times getppid(2), macro.c times packets.  kmlive needs the module
+ * kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
  */
 #include <errno.h>
 #include <sched.h>

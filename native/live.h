@@ -7,7 +7,7 @@
 
 #include <kmarkers/bench.h>
 
-/* Output for lines of key=value, which are added to the file env. */
+/* The open file DIR/live, to which a run writes lines of key=value for the file env. */
 extern FILE *native_live_env;
 
 int native_live_select(const char *place, const char *variant);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The gate between mutexes and fork(), which include/linux/mutex.h describes. */
+/* The gate between mutexes and fork().  include/linux/mutex.h describes it. */
 #include <linux/mutex.h>
 
 __thread unsigned int native_mutexes_held;
 
-/* Cancelability state of the thread before it entered the gate, inside of which it is disabled. */
+/* Cancelability of the thread before it entered the gate.  Inside, cancellation is disabled. */
 static __thread int cancel_state;
 
 /*
- * State of the gate.  Threads take tickets and are admitted in that order, so that threads that
- * take mutexes in a loop and threads that fork in a loop do not starve others.
+ * State of the gate.  Threads take tickets, and are admitted in the order of their tickets.  So a
+ * thread that takes mutexes in a loop or forks in a loop does not starve others.
  */
 static struct {
 	pthread_mutex_t lock;

@@ -2,8 +2,8 @@
 /*
  * The most frequent operations of the benchmarks of 2006 and 2008, over the loopback interface: an
  * echo request and its reply, as in a flood of pings; and a message of 100 bytes from one socket
- * to another, as in hackbench.  Each packet calls the netfilter hook of
- * bench_modules/live_packets.c, whose variants are compared.
+ * to another, as in hackbench.  Each packet executes the netfilter hook of
+ * bench_modules/live_packets.c.  The variants of that hook are compared.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,14 +23,14 @@
 
 #define PLACE		"packets-live"
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
-/* Loop counts so small that all windows of a variant end before the coarse clock ticks again. */
+/* With these loop counts, all windows of a variant end before the coarse clock ticks again. */
 #define LOOPS		{ 2, 4, 8 }
 #define PROOF		64
 #define SECOND_NS	1000000000ULL
 /* From <linux/icmp.h>, which conflicts with the headers of libc. */
 #define ICMP_FILTER	1
 
-/* Sockets that send a packet and that receive the answer. */
+/* The socket that sends a packet, and the socket that receives the answer. */
 static int from = -1, to = -1;
 
 static struct {
@@ -85,7 +85,7 @@ static u64 now_ns(clockid_t clock)
 /*
  * Select a variant, and wait for a tick of the coarse clock, so that no tick occurs in its
  * windows.  The first exchange after a tick takes longer, since the kernel derives an identifier
- * from the time; it is made here, untimed.
+ * from the time.  So make the first exchange here, untimed.
  */
 static int select_variant(const struct bench_group *group, unsigned int variant)
 {
@@ -126,8 +126,8 @@ static u64 read_hits(const char *name)
 }
 
 /*
- * Write the number of hook executions per operation of each variant to env.  Fail if a hook is not
- * executed in each operation.  Packets of other programs are counted, too.
+ * Write the number of hook executions per operation of each variant to env.  Fail if there are
+ * fewer than one per operation, or any for "original".  Packets of other programs are counted, too.
  */
 static int check_hits(const struct bench_group *group)
 {

@@ -34,8 +34,8 @@ static const char usage[] =
 	"       kmbench env [OPTION...]\n"
 	"       kmbench run [OPTION...] [BENCHMARK...]\n"
 	"       kmbench --help\n"
-	"  -b, --blocks N   blocks of each benchmark (default 200)\n"
-	"  -s, --seed N     seed of the order of variants (default 1)\n"
+	"  -b, --blocks N   blocks of each benchmark (default: 200)\n"
+	"  -s, --seed N     seed of the order of variants (default: 1)\n"
 	"  -c, --cpu N      CPU to run on (default: the last one allowed)\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
 	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
@@ -77,7 +77,7 @@ static int last_allowed_cpu(void)
 	return cpu;
 }
 
-/* Pin the process to the chosen CPU; without a choice, to the last allowed CPU, if possible. */
+/* Pin the process to the chosen CPU.  If none was chosen, try to pin it to the last allowed CPU. */
 static int pin_process(struct bench_config *config, bool chosen)
 {
 	cpu_set_t one;
@@ -98,7 +98,7 @@ static int pin_process(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/* Report missing features.  Return false without live patching: then no benchmark can run. */
+/* Report missing features.  Return false if live patching fails: then no benchmark can run. */
 static bool check_machine(void)
 {
 	if (!native_machine_has_invariant_tsc())
@@ -181,13 +181,13 @@ static bool has_group(u64 groups, const char *name)
 	return false;
 }
 
-/* Measure the groups in a bit mask.  Skip any that cannot be measured unless it is the only one. */
+/* Measure the groups in a bit mask.  If there are several, skip those that cannot be measured. */
 static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
 	int err = 0;
 
-	/* Write env now, to fail early, and again at the end, with the reasons for missing rows. */
+	/* Write env now, to fail early; rewrite it at the end, with reasons for missing rows. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_begin(dir);

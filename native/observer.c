@@ -13,8 +13,8 @@ static pthread_t thread;
 static bool stop;
 
 /*
- * Main function of the thread.  A program cannot count the interrupts of its CPU, so the gaps that
- * these cause are included.  The variant idle-stall shows the length of such gaps.
+ * Main function of the thread.  A program cannot count the interrupts of its CPU, so the result
+ * includes gaps that interrupts cause.  The variant idle-stall shows the length of such gaps.
  */
 static void *run_observer(void *unused)
 {

@@ -17,8 +17,8 @@ static char *make_path(const char *dir, const char *name, const char *suffix)
 }
 
 /*
- * Return true if the directory has the file env of another run, whose files could be mistaken for
- * those of this run.
+ * Return true if the directory contains the file env, and thus another run.  The files of that run
+ * could be mistaken for those of this run.
  */
 static bool contains_run(const char *dir)
 {

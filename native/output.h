@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Create the directory, unless it exists.  Return 0, or -EIO if that fails or it holds another
- * run.
+ * Create the directory, unless it exists.  Return 0, or -EIO if the directory cannot be created or
+ * contains another run.
  */
 int native_output_open(const char *dir);
 

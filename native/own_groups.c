@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups of kmbench: the built-in benchmarks.  Users' programs have registered.c instead. */
+/* The groups of kmbench are the built-in ones.  Users' programs link registered.c instead. */
 #include "../bench_modules/groups.h"
 #include "registered.h"
 

@@ -57,7 +57,7 @@ static const struct bench_variant own[] = {
 static struct {
 	const char *name, *package;
 	const struct bench_peer *peer;
-	const char *why;	/* reason why the peer or its enabled row is missing */
+	const char *why;	/* reason why the peer or its enabled row is missing, or NULL */
 	bool on;
 } peers[] = {
 	{ "peer-lttng-ust", "liblttng-ust-dev" },
@@ -164,7 +164,7 @@ void native_peers_show(FILE *file)
 	}
 }
 
-/* Set rows[] to the disabled row of each peer, and the enabled row if the peer can be enabled. */
+/* Enable the peers.  Set rows[] to the disabled row of each, and to the row of each enabled one. */
 static int setup_peer_rows(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-/* Load the existing peers and report missing ones.  This is called before the group is used. */
+/* Load the existing peers and report missing ones.  Call this before empty-loop-peers is used. */
 void native_peers_load(void);
 
-/* Print a line of the file env for each row that could not be measured, with the reason. */
+/* Print lines of the file env: rows with fewer layouts, and missing rows with the reason. */
 void native_peers_show(FILE *file);
 
 #endif /* NATIVE_PEERS_H */

@@ -17,7 +17,7 @@ static unsigned int heap_offset(unsigned long long seed)
 	return (seed * SPREAD >> 48 & 0xff) * 16;
 }
 
-/* Move the heap by a block that is never freed: everything allocated later lies behind it. */
+/* Move the heap: allocate a block that is never freed.  Later allocations lie behind it. */
 void native_move_heap(unsigned long long seed)
 {
 	static void *kept;

@@ -52,8 +52,8 @@ static bool matches_file(const struct native_program *program, unsigned long off
 }
 
 /*
- * Return true if the program was mapped from this file: its program headers and its notes, one of
- * which is the build ID, equal those in memory.
+ * Return true if the program was mapped from this file.  Then the program headers and the notes of
+ * the file equal those in memory; one of the notes is the build ID.
  */
 static bool is_program(const struct native_program *program)
 {

@@ -39,7 +39,7 @@
 		for (reader = (chunk)->readers;				\
 		     reader < (chunk)->readers + ARRAY_SIZE((chunk)->readers); reader++)
 
-/* A reader: period and nesting depth of a thread, on its own cache line, and a flag if in use. */
+/* A reader, on its own cache line: period and nesting depth of its thread, and an in-use flag. */
 struct reader {
 	unsigned long inside;
 	bool taken;
@@ -84,7 +84,7 @@ static void drop_reader(struct reader *reader)
 	smp_store_release(&reader->taken, false);
 }
 
-/* Add a chunk, and take its first reader.  In signal handlers mmap(2) is safe, malloc() is not. */
+/* Add a chunk, and take its first reader.  Signal handlers may call mmap(2), but not malloc(). */
 static struct reader *take_new_reader(void)
 {
 	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,
@@ -134,7 +134,7 @@ unsigned long *kmarkers_rcu_join(void)
 	return kmarkers_rcu_reader;
 }
 
-/* Release the reader of an ending thread, which gets another one if it enters a section later. */
+/* Release the reader of an ending thread.  If it enters a section later, it gets a new reader. */
 static void release_reader(void *reader)
 {
 	kmarkers_rcu_reader = NULL;
@@ -177,7 +177,7 @@ unsigned long native_rcu_begin_period(void)
 	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Return the oldest period with a reader in it, or ~0UL.  Call order_readers() first. */
+/* Return the oldest period of any reader; ~0UL if there is none.  Call order_readers() first. */
 static unsigned long oldest_period(void)
 {
 	unsigned long inside, oldest = ~0UL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Implementation of sites_peers.h in user space, where static keys and stop_machine() do not
- * exist: the indispensable steps of a batch without the patcher, on shared memory that is mapped
- * twice.
+ * exist.  The methods here make only the indispensable steps of a batch, without the patcher, in
+ * shared memory that is mapped twice.
  */
 #include <errno.h>
 #include <sys/mman.h>

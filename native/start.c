@@ -35,7 +35,7 @@ DECLARE_SECTION(imv);
 
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
-/* Tables in the order of registration, as for modules: markers get their states before sites. */
+/* Tables in the order of registration: markers get their states before IMV patches sites. */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 
 static const struct {
@@ -78,7 +78,7 @@ static int register_program_table(unsigned int table)
 	return join_chunks(&targets, TARGETS) ?: sdt_add_table(NULL, &span, &targets);
 }
 
-/* Register all tables: one that is refused does not affect others.  Return the first error. */
+/* Register all tables, even if some of them are refused.  Return the first error, or 0. */
 static int register_tables(void)
 {
 	static bool taken[TABLES];
@@ -97,7 +97,7 @@ static int register_tables(void)
 	return first;
 }
 
-/* Each step does nothing if an earlier call has done it, so that a failed start can be repeated. */
+/* If a start failed, it can be repeated: each step does nothing if an earlier call has done it. */
 static int start_once(void)
 {
 	static bool started;
@@ -123,7 +123,7 @@ int kmarkers_start(void)
 	return err;
 }
 
-/* Print the address of a variable in place of its name: a program has no kallsyms. */
+/* Print the address of a variable instead of its name: a program has no kallsyms. */
 void imv_show_symbol(struct seq_file *m, unsigned long addr)
 {
 	seq_printf(m, "0x%lx", addr);

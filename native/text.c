@@ -3,7 +3,7 @@
  * Implementation of patcher/text.h in user space: write the program's own text.
  *
  * kmarkers_start() moves the text into shared memory, which is mapped executable at the same
- * address. A batch maps the pages that it writes a second time, writable, and unmaps them.
+ * address.  A batch makes a second, writable mapping of the pages to patch, and unmaps it.
  */
 #include <errno.h>
 #include <link.h>
@@ -46,8 +46,8 @@ bool patcher_text_is_new(const struct module *module)
 
 /*
  * Map pages a second time, writable.  No file descriptor is kept for the memory, since
- * the program may close all descriptors.  mremap(2) with an old size of 0 maps shared
- * pages a second time; they are executable as before, until they are made writable.
+ * the program may close all descriptors.  mremap(2) with an old size of 0 maps shared pages
+ * a second time.  This mapping is executable, too, until mprotect() makes it writable.
  */
 static void *map_writable(void *pages, size_t size)
 {
@@ -63,9 +63,9 @@ static void *map_writable(void *pages, size_t size)
 }
 
 /*
- * Check before the first store that everything which kmarkers_start() set up still
- * works.  A child of clone(2) or vfork(2), which do not run the handlers of
- * pthread_atfork(), executes its parent's text and must not write it.
+ * Before the first store, check that all that kmarkers_start() set up still works.  clone(2)
+ * and vfork(2) do not run the handlers of pthread_atfork(): their child executes its
+ * parent's text and must not write it.
  */
 static int check_prerequisites(void)
 {
@@ -134,7 +134,7 @@ int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 	return -EPERM;
 }
 
-/* Always false: a program cannot know where its threads were preempted. */
+/* Always false: a program cannot find out where its threads were preempted. */
 bool patcher_text_can_wait(void)
 {
 	return false;
@@ -180,8 +180,8 @@ static const ElfW(Phdr) *find_text(void)
  * Copy the present text into new executable shared memory.  Return NULL if there is no memory.
  * The memory has no file, so limits on descriptors and files do not apply.  No mapping is writable
  * and executable at the same time.
- * @segment: program header of the text while it is mapped from the file, to remove breakpoints of
- * tracers; NULL for text that was moved
+ * @segment: program header of the text, if it is still mapped from the file: then the breakpoints
+ * of tracers are removed from the copy; NULL if the text was moved before
  */
 static void *copy_text(const ElfW(Phdr) *segment)
 {
@@ -243,7 +243,7 @@ int native_text_start(void)
 	return native_report_failure("cannot map shared memory over the text", err);
 }
 
-/* Copy the text for the child while no batch runs: after the fork, the parent may begin one. */
+/* Copy the text for the child now: no batch runs, but after the fork the parent may begin one. */
 void native_text_before_fork(void)
 {
 	text.copy = text.owner ? copy_text(NULL) : NULL;
@@ -257,7 +257,7 @@ void native_text_after_fork_parent(void)
 
 /*
  * Map the copy as the text of the child, or end the child if there is no copy.  With its parent's
- * text, the child would execute code that the parent patches, and its breakpoints, without being
+ * text, the child would execute breakpoints and code that the parent patches, without being
  * synchronised.  The child inherits the registration for membarrier(2).
  */
 void native_text_after_fork_child(void)

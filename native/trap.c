@@ -28,7 +28,7 @@ static bool handle_registers(greg_t *gregs)
 #define LOAD(name, index)	regs.name = gregs[index];
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
-	/* Interrupts cannot be disabled: patcher_unregister() waits for this section. */
+	/* A program cannot disable interrupts, so patcher_unregister() waits for this section. */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
 	rcu_read_unlock();

@@ -23,9 +23,9 @@ static int compare_pokes(const void *a, const void *b)
 }
 
 /*
- * Sort pokes by address, unless they are sorted already, as those of callers that walk a table
- * are: the heap sort of sort() is not faster for sorted input.  Return true if they were
- * not sorted.
+ * Sort pokes by address.  Return true if they were not sorted before.  Callers that walk a table
+ * pass sorted pokes; these are left as they are, because the heap sort of sort() takes as long
+ * for sorted input as for any other.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -40,7 +40,7 @@ static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 	return false;
 }
 
-/* A check of one poke: check_change() or, for permanent breakpoints, check_trap(). */
+/* Type of the functions that check one poke: check_change(); check_trap() for permanent int3s. */
 typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
 static __always_inline int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
@@ -73,9 +73,10 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 }
 
 /*
- * Count the leading pokes that need no further check, as nearly all pokes: each changes the next
- * site of the table, which has no flags, to an instruction that patcher_insn_is_usual() accepts.
- * cursor->table is the table of the last poke, whose owner was checked.
+ * Count the pokes at the start of @pokes that need no further check, and move @cursor behind
+ * their sites.  Nearly all pokes are of this kind: the poke replaces the next site of the table,
+ * the site has no flags, and patcher_insn_is_usual() accepts the new instruction.  The caller
+ * has checked the owner of cursor->table.
  */
 static unsigned int count_usual_pokes(struct patcher_cursor *cursor,
 				      const struct patcher_poke *pokes, unsigned int nr)
@@ -98,7 +99,10 @@ static unsigned int count_usual_pokes(struct patcher_cursor *cursor,
 	return i;
 }
 
-/* Run all checks of a batch that do not read live text.  Inlined once for each @check. */
+/*
+ * Run all checks of a batch that do not read live text.  The function is inlined into each
+ * caller, where @check is a constant.
+ */
 static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
 				       unsigned int nr, bool *core, check_function *check)
 {
@@ -133,15 +137,19 @@ static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigne
 	return err && sort_pokes(pokes, nr) ? check(owner, pokes, nr, core) : err;
 }
 
-/* Nearly all sites have 5 bytes: with a constant length, the compiler inlines memcmp(). */
+/*
+ * Return true if two instructions are equal.  Nearly all have 5 bytes; with this constant as the
+ * length, the compiler inlines memcmp().
+ */
 static bool same_bytes(const u8 *a, const u8 *b, unsigned int len)
 {
 	return len == PATCHER_INSN_USUAL ? !memcmp(a, b, PATCHER_INSN_USUAL) : !memcmp(a, b, len);
 }
 
 /*
- * Compare the bytes in memory with those that the caller expects, in the executable mapping and
- * in its writable alias: so an alias of a wrong page is detected before the first store.
+ * Compare the bytes of each site with those that the caller expects, first in the executable
+ * mapping, then in its writable alias.  The second comparison detects an alias of a wrong page
+ * before the first store.
  */
 static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -191,7 +199,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	err = nr ? sort_and_check(owner, pokes, nr, &core, check) : -EINVAL;
 	if (!chunk)
 		err = -EINVAL;
-	/* -EINVAL may be caused by a kprobe's int3 in the old bytes: log the kprobe. */
+	/* If a kprobe's int3 in the old bytes caused -EINVAL, log the kprobe and return -EBUSY. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_vet(pokes, nr, false) ?: err;
 	if (!err && core)
@@ -216,8 +224,9 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
  * @nr: number of replacements, at least 1
  * @chunk: maximum number of sites that hold an int3 at the same time, at least 1
  *
- * The batch is checked as a whole, then written in chunks in the order of addresses, each
- * with three rounds of synchronisation.  A site holds an int3 only while its chunk is written.
+ * The batch is checked as a whole.  Then its sites are written in the order of their addresses,
+ * @chunk sites at a time, with three rounds of synchronisation for each chunk.  A site holds an
+ * int3 only while its chunk is written.
  *
  * Context: may sleep.
  * Return: as patcher_apply().
@@ -239,11 +248,11 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  *
  * Context: may sleep.
  * Return: 0; or, with nothing changed, -EINVAL for a wrong length, an overlap or a
- * new instruction that cannot be emulated, -ENOENT for an address that is no
- * registered site, -EPERM if a site belongs to another owner, -EBUSY if a kprobe, armed
- * or not, is registered on a site or up to 4 bytes before it, or is registered at the
- * target of a new jump while the batch is checked, -EILSEQ if the bytes in memory are not
- * @old, -ENOMEM; for core text also the errors of patcher_vet_core_insn().
+ * new instruction that cannot be emulated; -ENOENT if an address is not that of a
+ * registered site; -EPERM if a site belongs to another owner; -EBUSY if a kprobe, armed
+ * or not, is registered on a site or up to 4 bytes before it, or if a new jump leads into
+ * a kprobe that was registered while the batch was being checked; -EILSEQ if the bytes in
+ * memory are not @old; -ENOMEM; for core text also the errors of patcher_vet_core_insn().
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -273,8 +282,8 @@ static bool is_unexecuted(const struct patcher_table *table, const struct patche
  * @nr: number of replacements, at least 1
  *
  * None of the module's code has run yet, so the bytes are stored without breakpoints and
- * with one round of synchronisation.  In a program, whose code runs before its tables are
- * registered, this function does the same as patcher_apply().
+ * with one round of synchronisation.  A program's code runs before its tables are registered,
+ * so in a program this function does the same as patcher_apply().
  *
  * Context: may sleep; module notifier, MODULE_STATE_COMING.
  * Return: as patcher_apply().
@@ -290,7 +299,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_new);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
- * from or to int3, and the bytes with the original first byte must be one instruction.
+ * from or to int3.  Without the int3, the bytes must be exactly one instruction.
  */
 static __always_inline int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
 {
@@ -315,8 +324,8 @@ static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned i
  * @nr: number of changes, at least 1
  *
  * The cost is one store per site, and one round of synchronisation for the batch.
- * patcher_apply() may also replace a permanent breakpoint, by any instruction that it can
- * emulate.
+ * A permanent breakpoint can also be replaced with patcher_apply(), by any instruction that
+ * the patcher can emulate.
  *
  * Context: may sleep.
  * Return: as patcher_apply(); -EPERM also for a site whose table has no trap
@@ -373,8 +382,8 @@ static bool removes_lock_prefix(const struct patcher_poke *pokes, unsigned int n
  * the lock that cpus_read_lock() takes here.
  *
  * Context: may sleep.
- * Return: 0; or, with nothing changed, as patcher_apply(), and -EBUSY if more
- * than one CPU is online and a new byte is DS.
+ * Return: 0; or, with nothing changed, -EBUSY if more than one CPU is online and a new
+ * byte is DS, or an error of patcher_apply().
  */
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {

@@ -3,10 +3,10 @@
  * Check that no other code uses bytes of core text, by registering kprobes there.
  *
  * A kprobe that is registered disabled changes no byte, but register_kprobe() makes the
- * kernel's own checks: it returns -EILSEQ if the address is no instruction boundary and
- * -EINVAL if it must not be probed (noinstr, a jump label, a static call, freed text, no
- * text), sets KPROBE_FLAG_FTRACE if the address belongs to ftrace, and links the kprobe with
- * other kprobes at the address.
+ * kernel's own checks.  It returns -EILSEQ if no instruction begins at the address, and
+ * -EINVAL if the address must not be probed (noinstr, a jump label, a static call, freed text,
+ * no text).  It sets KPROBE_FLAG_FTRACE if the address belongs to ftrace, and links the kprobe
+ * with other kprobes at the address.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -20,7 +20,10 @@
 #include "core_text.h"
 #include "claim_check.h"
 
-/* An optimised kprobe is a jump of 5 bytes, so it may begin up to 4 bytes before a site. */
+/*
+ * Number of addresses before a site at which a kprobe would overlap it: an optimised kprobe is a
+ * jump of 5 bytes.
+ */
 #define REACH		(KMARKERS_JMP_LEN - 1)
 #define MAX_PROBES	(REACH + PATCHER_INSN_MAX + 1)
 
@@ -45,7 +48,7 @@ static int register_claim_probe(struct kprobe *probe, unsigned long addr)
 	err = register_kprobe(probe);
 	if (err || (unsigned long)probe->addr == addr)
 		return err;
-	/* The kernel moved the probe behind an ENDBR, where another of these probes belongs. */
+	/* The kernel moved the probe behind an ENDBR: the result is not that of @addr. */
 	unregister_kprobe(probe);
 	return -EINVAL;
 }
@@ -59,7 +62,7 @@ static void register_claim_probes(struct claim_check *check, unsigned long addr,
 		check->errors[i] = register_claim_probe(&check->probes[i], addr + i);
 }
 
-/* Unregister all probes in one call: each call waits for a grace period of its own. */
+/* Unregister all probes in one call, because each call waits for a grace period. */
 static void unregister_claim_probes(struct claim_check *check)
 {
 	struct kprobe *registered[MAX_PROBES];
@@ -74,8 +77,9 @@ static void unregister_claim_probes(struct claim_check *check)
 
 /*
  * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address
- * are in a circular list with their aggregate.  A probe that could be optimised has an aggregate
- * even if it is alone, so only a third node in the list is another kprobe.
+ * are in a circular list together with an aggregate kprobe.  The kernel makes an aggregate also
+ * for a single probe that it may optimise.  So a list of two nodes is this probe and its
+ * aggregate, and a third node is a kprobe of other code.
  */
 static bool shares_address(const struct claim_check *check, unsigned int i)
 {

@@ -43,7 +43,7 @@ static int register_site(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
-	/* A kprobe may be armed between the check above and the copy, or after the copy. */
+	/* After the check above, a kprobe may be armed: before this copy or after it. */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)
 		return -EBUSY;
@@ -74,7 +74,10 @@ int patcher_core_register(struct patcher_core_site *core)
 }
 EXPORT_SYMBOL_GPL(patcher_core_register);
 
-/* Check that a site holds its original bytes.  -EBUSY: other code has set a breakpoint there. */
+/*
+ * Return 0 if a site holds its original bytes, -EBUSY if other code has set a breakpoint there,
+ * -EILSEQ if it holds other bytes, and -EINVAL if it is not registered.
+ */
 static int check_original(const struct patcher_core_site *core)
 {
 	if (!patcher_sites_has(&core->table))
@@ -89,8 +92,8 @@ static int check_original(const struct patcher_core_site *core)
  * @core: a registered site that holds its original bytes
  *
  * The owner must have restored the original bytes.  A site that holds other bytes stays
- * registered, so that it can still be restored, and an error is logged.  @core must stay
- * until this function has returned 0.
+ * registered: an error is logged, and the owner can still restore the bytes.  @core must
+ * stay valid until this function has returned 0.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @core is not registered; -EILSEQ if the site does not hold

@@ -22,10 +22,10 @@
 #endif
 
 /*
- * Prefixes of the names of functions that may run between a breakpoint and
- * patcher_handle_int3() although they can be traced, on debug kernels too: the notifier
- * chain, the checks of its pointers, notifiers of the same priority as the patcher's, the
- * kernel's debuggers, RCU, and the instrumentation of all of these.
+ * Name prefixes of functions that ftrace can trace, but that may run between a breakpoint and
+ * patcher_handle_int3(): the notifier chain, the checks of its pointers, notifiers of the same
+ * priority as the patcher's, the kernel's debuggers, RCU, and the instrumentation of all of
+ * these in debug kernels.
  * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks
  * that a site in each of them is refused.
  */
@@ -74,7 +74,7 @@ int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr)
 	return err && err != -ENOMEM ? -EPERM : err;
 }
 
-/* Check that ftrace can trace a function, so that it is no entry, noinstr or assembly code. */
+/* Check that ftrace can trace a function.  It cannot trace entry, noinstr and assembly code. */
 static int vet_ftrace_entry(const struct kmarkers_extent *extent)
 {
 	struct ftrace_ops *ops;
@@ -97,7 +97,7 @@ bool patcher_handles_breakpoints(const char *name, unsigned long addr)
 	       (!kmarkers_find_extent(addr, &extent) && on_handler_path(extent.name));
 }
 
-/* Find a function that may be changed, and log a refusal. */
+/* Find a function that may be changed.  If it exists but must not be changed, log that. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
 	int err = resolve_function(name, extent);
@@ -121,7 +121,10 @@ static unsigned long call_target(unsigned long addr)
 	return addr + KMARKERS_CALL_LEN + displacement;
 }
 
-/* Find the start of a function.  Not inlined: two extents are too large for one stack frame. */
+/*
+ * Find the start of a function.  Inlined into patcher_find_call(), the second extent would make
+ * its stack frame too large.
+ */
 static noinline int find_function_start(const char *name, unsigned long *start)
 {
 	struct kmarkers_extent extent;
@@ -134,8 +137,8 @@ static noinline int find_function_start(const char *name, unsigned long *start)
 /*
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
  * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls
- * lead to tracking code in the padding before the function.  A call whose first byte is int3
- * is accepted: patcher_vet_core_insn() refuses it later and logs the owner of the int3.
+ * lead to tracking code in the padding before the function.  If the first byte is int3, the
+ * result may be true, too: patcher_vet_core_insn() refuses such a call later, and logs why.
  */
 static bool is_call_to(unsigned long addr, unsigned long callee)
 {

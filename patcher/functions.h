@@ -14,8 +14,8 @@ int patcher_find_call(const char *function, const char *callee, unsigned long *o
 int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr);
 
 /*
- * Return true if a function may run between a breakpoint and patcher_handle_int3().  @name is
- * one of its names; it may have others.
+ * Return true if the function at @addr may run between a breakpoint and patcher_handle_int3().
+ * @name is one of its names, of which it may have several.
  */
 bool patcher_handles_breakpoints(const char *name, unsigned long addr);
 

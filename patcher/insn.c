@@ -63,7 +63,7 @@ static unsigned int modrm_len(const u8 *bytes, unsigned int max)
 	unsigned int len = 1;
 
 	if (max < 2)
-		/* rm 4 and 5 mean that a SIB byte or a displacement follows. */
+		/* Only one byte may be read: refuse rm 4 (a SIB byte follows) and rm 5 (disp32). */
 		return max && bytes[0] >> 6 == 0 && (bytes[0] & 6) != 4 ? 1 : 0;
 	mod = bytes[0] >> 6;
 	rm = bytes[0] & 7;
@@ -208,7 +208,10 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 }
 NOKPROBE_SYMBOL(patcher_insn_decode);
 
-/* Evaluate a condition code; each odd code negates the code before: Intel SDM vol. 1, app. B. */
+/*
+ * Return true if the condition with this code holds.  An odd code is the negation of the code
+ * before it.  Source: Intel SDM vol. 1, app. B.
+ */
 static bool condition_holds(u8 cond, unsigned long flags)
 {
 	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
@@ -256,7 +259,7 @@ static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
 		*reg = insn->imm;
 		break;
 	case 4:
-		/* A write of 32 bits clears the upper half. */
+		/* A mov of 32 bits clears the upper half of the register. */
 		*reg = (u32)insn->imm;
 		break;
 	default:

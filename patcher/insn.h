@@ -23,13 +23,13 @@ enum patcher_insn_kind {
 
 /**
  * struct patcher_insn - a decoded instruction
- * @kind: its kind
+ * @kind: nop, jmp, jcc, call or mov
  * @len: its length in bytes, prefixes included
- * @cond: PATCHER_INSN_JCC: condition code, the low four bits of the opcode
- * @reg: PATCHER_INSN_MOV: the hardware's register number (0 ax ... 15 r15)
- * @size: PATCHER_INSN_MOV: bytes of the immediate, and of the register that are written
- * @high: PATCHER_INSN_MOV of one byte: true if the register is ah, ch, dh or bh
- * @imm: the immediate (PATCHER_INSN_MOV) or the displacement from the next instruction
+ * @cond: condition code, the low four bits of the opcode; only for a jcc
+ * @reg: the hardware's register number (0 ax ... 15 r15); only for a mov
+ * @size: length of the immediate or of the displacement in bytes; 0 for a nop
+ * @high: true for a mov of one byte to ah, ch, dh or bh
+ * @imm: the immediate of a mov; for a jump or call, the displacement from the next instruction
  */
 struct patcher_insn {
 	enum patcher_insn_kind kind;
@@ -47,7 +47,7 @@ void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, s
 /*
  * Return true if @len bytes are one of the 5-byte instructions that nearly all sites hold: the
  * nop, call rel32, jmp rel32, or mov $imm32 to a register without a prefix.  Comparing opcodes
- * is much faster than patcher_insn_decode(), which takes most of the time of validation.
+ * is much faster than patcher_insn_decode(), which would take most of the time of a batch's checks.
  */
 static inline bool patcher_insn_is_usual(const u8 *bytes, unsigned int len)
 {

@@ -2,20 +2,21 @@
 /*
  * Detect kprobes on text that a batch changes, and on text that its new jumps lead to.
  *
- * A kprobe copies the probed instruction when it is registered.  When an armed kprobe is hit,
- * it executes the copy; an optimised kprobe also executes copies of the instructions that
- * follow; when a kprobe is disarmed, it writes the copy's first byte back.  So no kprobe,
- * armed or not, may be registered on text while the text changes.  The kernel keeps all
- * registered kprobes in one hash table under one mutex, which is held during a batch.
+ * When a kprobe is registered, the kernel copies the probed instruction.  When an armed kprobe
+ * is hit, the kernel executes the copy, and for an optimised kprobe also copies of the
+ * instructions that follow.  When a kprobe is disarmed, the kernel writes the first byte of
+ * the copy back.  So no kprobe, armed or not, may be registered on text while the text
+ * changes.  The kernel keeps all registered kprobes in one hash table under one mutex; the
+ * patcher holds this mutex during a batch.
  *
- * An optimised kprobe is a jump of 5 bytes, written over instructions that nothing
- * jumps to.  The kernel searches for jumps to them once, when the first kprobe is
- * registered at an address, and may find a nop where the patcher later writes a jump.
- * So a kprobe that has passed that check, whatever its state is now, must not be optimised
- * while a jump written by the patcher leads behind its first byte.  The kernel never
- * optimises a kprobe that shares its address with one that has a post_handler.  Such a
- * guard kprobe is registered before the jump is written, and unregistered after the jump
- * is removed.
+ * An optimised kprobe is a jump of 5 bytes, which is safe only if no other jump leads behind
+ * its first byte.  The kernel searches for such jumps once, when the first kprobe is
+ * registered at an address.  At that time it may find a nop where the patcher later writes a
+ * jump.  So while a jump of the patcher leads behind the first byte of a kprobe that has
+ * passed this check, the kprobe must not be optimised, even if it is disarmed now.  The
+ * kernel never optimises a kprobe if another kprobe with a post_handler is at the same
+ * address.  The patcher registers such a kprobe, called a guard, before it writes the jump,
+ * and unregisters the guard after it has removed the jump.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -99,7 +100,7 @@ static __always_inline unsigned long end_of_poke(const void *pokes, unsigned int
 
 static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, unsigned int nr)
 {
-	/* The first poke that ends behind the kprobe's address. */
+	/* Index of the first poke that ends after @addr, the address of a kprobe. */
 	unsigned int i = kmarkers_lower_bound(pokes, nr, addr + 1, end_of_poke);
 
 	return i < nr && (unsigned long)pokes[i].addr < addr + KMARKERS_JMP_LEN;
@@ -109,11 +110,11 @@ static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, 
  * jumps_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
  * @bytes: one instruction, or a run of several
  * @len: number of bytes
- * @run: true if the bytes are a run, in which an instruction may begin at any byte
+ * @run: true if the bytes are a run: each byte is then tried as the start of an instruction
  * @at: the address at which the bytes are executed
  * @probe: address of the kprobe
  *
- * Return: true if a jump or a call leads to the 4 bytes behind @probe.
+ * Return: true if a jump or a call leads to one of the 4 bytes after @probe.
  */
 static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool run, unsigned long at,
 			      unsigned long probe)
@@ -157,7 +158,10 @@ static bool may_be_optimised(const struct kprobe *kp)
 	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
 }
 
-/* Return true if the guard's module was unloaded: the kernel has then removed the post_handler. */
+/*
+ * Return true if the module that contains the guard's address was unloaded.  The kernel has then
+ * removed the guard's post_handler.
+ */
 static bool is_guard_gone(const struct guard_kprobe *guard)
 {
 	return guard->kp.flags & KPROBE_FLAG_GONE;
@@ -176,7 +180,7 @@ static bool has_guard(const struct kprobe *kp)
 /**
  * struct obstacle - a reason to refuse a batch
  * @kp: the kprobe that conflicts with the batch
- * @from: the poke that jumps behind its first byte; NULL if a poke overlaps the kprobe
+ * @from: the poke that jumps behind the kprobe's first byte; NULL if a poke overlaps the kprobe
  */
 struct obstacle {
 	const struct kprobe *kp;
@@ -186,7 +190,7 @@ struct obstacle {
 static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *pokes,
 			unsigned int nr, struct obstacle *obstacle)
 {
-	/* The probed module was unloaded: this kprobe no longer writes text. */
+	/* If the probed module was unloaded, the kernel writes no text for the kprobe any more. */
 	if (kp->flags & KPROBE_FLAG_GONE)
 		return false;
 	obstacle->kp = kp;
@@ -250,10 +254,10 @@ static void mark_probed(const struct kprobe *kp, const struct patcher_poke *poke
  * patcher_find_probed() - find changes that patcher_apply() would refuse because of a kprobe
  * @pokes: the changes, in any order
  * @nr: number of changes
- * @probed: array whose elements for changes that a kprobe overlaps are set to true; the other
- *	elements are not written
+ * @probed: array with one element for each change.  If a kprobe overlaps the change, the
+ *	element is set to true; else it is not written
  *
- * Nothing is logged.  More kprobes may be registered after the check.
+ * Nothing is logged.  A kprobe that is registered after this call is not found.
  *
  * Context: may sleep.
  */
@@ -274,16 +278,16 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 }
 EXPORT_SYMBOL_GPL(patcher_find_probed);
 
-/* An empty post_handler; can be called only between register_kprobe() and disable_kprobe(). */
+/* The post_handler of a guard.  It runs only if the guard is hit before add_guard() disables it. */
 static void ignore_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
 NOKPROBE_SYMBOL(ignore_step);
 
 /*
- * Add a guard kprobe at an address.  It is registered enabled, then disabled: the kernel may
- * reuse an aggregate that is being removed for the new kprobe, and would leave the aggregate
- * armed if the kprobe were registered disabled.
+ * Add a guard kprobe at an address: register it enabled, then disable it.  The kernel may reuse
+ * an aggregate that is being removed for the new kprobe.  If the kprobe were registered
+ * disabled, that aggregate would stay armed.
  */
 static int add_guard(kprobe_opcode_t *addr)
 {
@@ -304,7 +308,10 @@ static int add_guard(kprobe_opcode_t *addr)
 	return 0;
 }
 
-/* Return the address of a kprobe that may be optimised and that a new jump leads into, or NULL. */
+/*
+ * Return the address of a kprobe that may be optimised and that a new jump leads into.  If there
+ * is none, return NULL, and set @err to the result of patcher_kprobes_vet().
+ */
 static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes, unsigned int nr,
 						int *err)
 {
@@ -328,7 +335,8 @@ static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes
  * @nr: number of pokes
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
- * Return: 0, -EBUSY or -ENOMEM; patcher_kprobes_vet() repeats the check later, under the lock.
+ * Return: 0, -EBUSY or -ENOMEM.  The result may change until patcher_kprobes_lock() is taken,
+ * so the caller then checks the batch again with patcher_kprobes_vet().
  */
 int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -350,7 +358,7 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 	struct guard_kprobe *guard;
 
 	list_for_each_entry(guard, &kprobes.guards, node)
-		/* Keep the guard if other code has set an int3: the instruction is unknown. */
+		/* An int3 of other code hides the instruction of the site: keep the guard. */
 		if (bytes[0] == KMARKERS_INT3 ||
 		    jumps_into_kprobe(bytes, site->len, site->flags & PATCHER_SITE_RUN,
 				      (unsigned long)bytes, (unsigned long)guard->kp.addr))
@@ -358,9 +366,10 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 }
 
 /*
- * Mark a guard as not needed if no other kprobe is at its address, or if its module was
- * unloaded.  Kprobes at one address are in a circular list with their aggregate.  Once an
- * address has no kprobe, the kernel searches for jumps again when one is registered there.
+ * Mark a guard as not needed if no other kprobe is at its address, or if the module that
+ * contains the address was unloaded.  Kprobes at one address are in a circular list with their
+ * aggregate, so a list of at most two nodes is the guard alone.  When the guard is removed, too,
+ * the kernel searches for jumps again when the next kprobe is registered there.
  */
 static void unmark_unshared_guards(void)
 {
@@ -374,7 +383,9 @@ static void unmark_unshared_guards(void)
 }
 
 /**
- * patcher_kprobes_release_guards() - unregister guards of kprobes that no site jumps into
+ * patcher_kprobes_release_guards() - unregister the guards that are no longer needed
+ *
+ * A guard is needed while its address has other kprobes and a site jumps behind its first byte.
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */

@@ -26,8 +26,8 @@
  * @nr: number of replacements
  * @refs: reference count: 1 while the batch is published, plus 1 per handler that reads it.
  *	Set with release after @pokes and @nr; handlers use atomic_inc_not_zero().
- * @number: sequence number: incremented after a batch is published and before its first int3
- *	is written, and before permanent breakpoints are written
+ * @number: sequence number.  It is incremented after a batch is published, before the first
+ *	int3 of the batch is written; and before permanent breakpoints are set or removed
  */
 struct current_batch {
 	struct patcher_poke *pokes;
@@ -110,7 +110,7 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-/* Increment @number before an int3 is written, so that is_foreign() does not return true for it. */
+/* Increment @number before an int3 is written; else is_foreign() would take it for other code's. */
 static void increment_batch_number(struct current_batch *batch)
 {
 	/* Pairs with the acquire in patcher_handle_int3(). */
@@ -119,7 +119,7 @@ static void increment_batch_number(struct current_batch *batch)
 	smp_wmb();
 }
 
-/* Return true if a site's old bytes are several instructions: a task may be preempted in them. */
+/* Return true if old bytes are several instructions, between which a task may be preempted. */
 static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -143,9 +143,9 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
  *	3. first bytes := new	| synchronise: no CPU still fetches an int3
  *	withdraw the batch, wait for handlers that read it
  *
- * A handler that finds no published batch was entered for an int3 that has since been
- * replaced; it returns to the site, which holds an instruction again.  If the site still
- * holds an int3, other code set it: see is_foreign().
+ * If a handler finds no published batch, the int3 for which it was entered has been replaced
+ * since.  The handler returns to the site, which holds an instruction again.  If the site
+ * still holds an int3, other code set it: see is_foreign().
  *
  * An emulator that translates code, such as QEMU, may still execute an int3 that is no
  * longer in memory.  Storing the same byte once more makes it translate again; the store
@@ -214,9 +214,9 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 }
 
 /*
- * Set or remove permanent breakpoints, each with one store.  The new batch number is for a
- * handler of an earlier breakpoint that reads an int3 set here.  The rewrite is for emulators,
- * which may miss the removal of an int3.
+ * Set or remove permanent breakpoints, each with one store.  A handler of an earlier breakpoint
+ * may read an int3 that is set here; because the batch number has changed, is_foreign() returns
+ * false for it.  The bytes are stored twice for emulators, which may miss the removal of an int3.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
@@ -281,16 +281,16 @@ NOKPROBE_SYMBOL(emulate_pending);
  *	3. the byte in memory
  *	4. the number once more
  *
- * A permanent breakpoint has no batch.  Its trap function returned false before step 3, so
- * it was not armed then, and the number is incremented between that call and the store of
- * the int3.
+ * A permanent breakpoint has no batch.  If its trap function returned false before step 3,
+ * it was not armed then.  If it is armed later, the number is incremented between that call
+ * and the store of the int3.
  *
- * If the byte is not int3, it was replaced since the CPU fetched it: by a batch that has
- * ended, or because other code removed its breakpoint.  Suppose the byte is the int3 of a
+ * If the byte is not int3, it was replaced since the CPU fetched it, by a batch or by other
+ * code that removed its breakpoint.  Suppose the byte is the int3 of a
  * batch.  Then the batch had not ended at step 3 and was not published at step 2, so it was
  * published between 2 and 3.  The number is incremented after the batch is published and
  * before its int3 is written, thus between 1 and 4, so the two numbers differ.  If they
- * differ, the int3 may be of a batch, and the instruction is retried.  If they are equal,
+ * differ, the int3 may belong to a batch, and the instruction is retried.  If they are equal,
  * the int3 was set by other code.  This holds wherever and however long the handler is
  * interrupted, as a signal handler may be.  Retries end, because each one needs another
  * batch to begin.

@@ -26,7 +26,10 @@ static const char owner[] = "redirect";
 static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
-/* Return true if a replacement is in text of @module or of the kernel that stays after init. */
+/*
+ * Return true if a replacement is in text that is not freed after init, either of @module or, if
+ * @module is NULL, of the kernel itself.
+ */
 static bool stays_loaded(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
@@ -83,8 +86,9 @@ static int redirect_call(struct patcher_redirect *redirect)
 }
 
 /*
- * Return true if a redirect is in use, or if the same call is redirected already:
- * patcher_find_call() would skip that call and find the next one to the same callee.
+ * Return true if @redirect is in use, or if another redirect has the same function and callee.
+ * In that case patcher_find_call() would skip the redirected call, and find the next call to the
+ * same callee.
  */
 static bool is_call_redirected(const struct patcher_redirect *redirect)
 {
@@ -137,12 +141,12 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * Restore the original call.  No kprobe can be registered while the bytes change,
- * because kprobe_mutex is held, and a kprobe that is on the call already makes
- * exchange_call() fail.  A kprobe that was registered while the call was redirected executes
- * a copy of the redirected call, whatever the bytes are now: so patcher_core_vet() checks the
- * site once more before the replacement may be freed.  If an earlier attempt failed in that
- * check, the original bytes are already in place.
+ * Restore the original call.  If a kprobe is on the call, exchange_call() fails.  While the
+ * bytes change, kprobe_mutex is held, so no kprobe can be registered.  But a kprobe that was
+ * registered while the call was redirected executes a copy of the redirected call, even after
+ * the original bytes are back.  So patcher_core_vet() checks the site once more before the
+ * replacement may be freed.  If that check fails, the caller tries again later; the original
+ * bytes are then already in place.
  */
 static int restore_original_call(struct patcher_redirect *redirect)
 {
@@ -167,8 +171,8 @@ static int restore_original_call(struct patcher_redirect *redirect)
  * replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
- * Return: 0; -EINVAL if @redirect is not in use; -EBUSY, -EILSEQ and so on as
- * patcher_apply(), with the replacement still in use: try again.
+ * Return: 0; -EINVAL if @redirect is not in use; or an error of patcher_apply() or of
+ * patcher_vet_core_insn(), such as -EBUSY: the replacement may still be called, so try again.
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
@@ -251,10 +255,10 @@ static int register_detour(struct patcher_detour *detour)
  *
  * Context: may sleep.
  * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no
- * such traceable function (a function of a module might be freed, and would stay in the
- * filter then); -EPERM if the function may run while a breakpoint is handled; -EBUSY
- * if other code redirects it, @detour is in use or kernel.ftrace_enabled is 0;
- * -ENOMEM; or another error of ftrace.
+ * such traceable function (functions of modules are refused: when a module is freed, its
+ * function would stay in the filter); -EPERM if the function may run while a breakpoint is
+ * handled; -EBUSY if other code redirects it, @detour is in use or kernel.ftrace_enabled is
+ * 0; -ENOMEM; or another error of ftrace.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -319,7 +323,7 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  * @function: the function's name, in the kernel or in a module
  * @addr: set to the function's address; on IBT builds it may be 4 bytes past the start
  *
- * @addr is not set for a symbol that ftrace cannot trace, such as data.
+ * If ftrace cannot trace the symbol, for instance data, @addr is not set.
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace it;

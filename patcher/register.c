@@ -55,7 +55,7 @@ static int register_table(struct patcher_table *table, bool allowed)
  * accepts, except for sites with PATCHER_SITE_RUN or PATCHER_SITE_PREFIX.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if a site holds anything else, is both a run and a prefix, or
+ * Return: 0; -EINVAL if a site does not hold such bytes, is both a run and a prefix, or
  * overlaps another site of the table; -EBUSY if the table is registered already, or a
  * site overlaps a site of another table; -EPERM if a site is outside the module's text
  * or in text freed after init, or is a run while patcher_text_can_wait() is false, or if
@@ -73,8 +73,8 @@ int patcher_register(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
- * Register a table of core text; not exported.  The caller holds patcher_lock(), and has
- * checked the site with patcher_vet_core_insn() since it took the lock.
+ * Register a table of core text; not exported.  The caller must hold patcher_lock(), and must
+ * have checked the site with patcher_vet_core_insn() since it took the lock.
  */
 int patcher_register_core(struct patcher_table *table)
 {
@@ -101,7 +101,7 @@ bool patcher_is_registered(const struct patcher_table *table)
 void patcher_unregister_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* Core text is still executed: wait for CPUs whose breakpoint handler needs the site. */
+	/* Core text is still executed: wait until no breakpoint handler needs the site any more. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del(table);
@@ -114,7 +114,7 @@ void patcher_unregister_locked(struct patcher_table *table)
  * @table: as registered
  *
  * Context: may sleep; waits for an RCU grace period, after which no breakpoint
- * handler uses @table; for core text it waits for another one before that.
+ * handler uses @table.  For core text it waits for two grace periods.
  */
 void patcher_unregister(struct patcher_table *table)
 {
@@ -130,10 +130,10 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * @table: as registered; not of core text
  *
  * The text that contains the sites may still be executed, but it holds no int3 of the
- * patcher: a batch ends when no CPU executes its int3s any more.  A breakpoint handler that
- * runs for an int3 of other code may use @table until an RCU grace period has passed.  Until
- * then the table and its sites must stay in memory, as the text and data of a module in
- * MODULE_STATE_GOING do.
+ * patcher: a batch ends only after all CPUs have stopped executing its int3s.  A breakpoint
+ * handler that runs for an int3 of other code may use @table until an RCU grace period has
+ * passed.  Until then the table and its sites must stay in memory, as the text and data of a
+ * module in MODULE_STATE_GOING do.
  *
  * Context: may sleep.
  */

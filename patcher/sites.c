@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The list of registered tables of sites.  patcher_lock() serialises writers.  Readers are
- * the writers and the breakpoint handler, which runs with interrupts off, so that
- * synchronize_rcu() waits for it.
+ * The list of registered tables of sites.  It is changed only with patcher_lock() held.  It is
+ * read with patcher_lock() held, or by the breakpoint handler.  The handler runs with interrupts
+ * off, so synchronize_rcu() waits for it.
  */
 #include <linux/errno.h>
 #include <linux/kprobes.h>
@@ -67,7 +67,10 @@ static unsigned long end_of_site(const struct patcher_table *table, unsigned int
 	return patcher_table_addr(table, i) + patcher_table_site(table, i)->len;
 }
 
-/* Return true if the records are sorted by address.  Nearly all are; heap sort would be slow. */
+/*
+ * Return true if the records of a table are sorted by address.  Nearly all tables are, and
+ * sorting them once more with a heap sort would be slow.
+ */
 static bool is_sorted(const struct patcher_table *table)
 {
 	unsigned int i;
@@ -163,7 +166,7 @@ bool patcher_sites_has(const struct patcher_table *table)
 /**
  * search_tables() - find the site at an address
  * @addr: address of the site's first byte
- * @cursor: set to the site's table and the index of the next record, if a site is found
+ * @cursor: if a site is found, set to its table and the index of the record after it
  *
  * Return: the site or NULL.
  */
@@ -198,7 +201,8 @@ NOKPROBE_SYMBOL(search_tables);
  * @found: set to the site's table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or patcher_lock() is held.
- * Return: the site or NULL; &patcher_table.alike for a site in &patcher_table.compact.
+ * Return: the site or NULL.  If the site is in a compact table, @alike of the table is returned,
+ * which has no address.
  */
 const struct patcher_site *patcher_sites_find(unsigned long addr,
 					      const struct patcher_table **found)
@@ -223,7 +227,7 @@ const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
 /**
  * patcher_sites_for_each() - call a function for every site
  * @show: the function
- * @data: passed to it
+ * @data: first argument of @show
  *
  * Context: patcher_lock() is held.
  */

@@ -7,7 +7,7 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* protected by patcher_lock(); hits, stale: unused */
+static struct patcher_stats counters;	/* under patcher_lock(); @hits and @stale are unused */
 static atomic_long_t hits;
 static atomic_long_t stale;
 
@@ -25,7 +25,10 @@ void patcher_count_hit(void)
 }
 NOKPROBE_SYMBOL(patcher_count_hit);
 
-/* Count a hit whose int3 has been replaced since.  Callable from the breakpoint handler. */
+/*
+ * Count a breakpoint whose int3 was replaced before the handler read it.  Callable from the
+ * breakpoint handler.
+ */
 void patcher_count_stale(void)
 {
 	atomic_long_inc(&stale);

@@ -13,7 +13,7 @@ void patcher_count_batch(int err, unsigned int nr, u64 ns);
 void patcher_count_hit(void);
 void patcher_count_stale(void);
 
-/* Set @longest to the nanoseconds since @start, if these are more. */
+/* If more nanoseconds than @longest have passed since @start, set @longest to their number. */
 static inline void patcher_record_longest(unsigned long *longest, u64 start)
 {
 	unsigned long ns = ktime_get_ns() - start;

@@ -34,7 +34,7 @@ static bool is_in_module(struct module *module, const void *start, unsigned long
 	       within_module_core(last, module);
 }
 
-/* Check the head of a chunk.  In all table versions, field version has the same offset. */
+/* Check the head of a chunk.  The field @version has the same offset in all table versions. */
 static int check_head(struct module *module, const struct kmarkers_chunk *chunk, const void *needs)
 {
 	if (!is_in_module(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
@@ -99,12 +99,12 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
 }
 
 /**
- * patcher_check_tables() - refuse a module that has tables which were not found
+ * patcher_check_tables() - refuse a module whose tables cannot be found
  * @module: a module in MODULE_STATE_COMING in which no records of any kind were found
- * @needs: address of the symbol that heads of its tables would refer to
+ * @needs: address of the symbol that the heads of such tables refer to
  *
- * Return: 0; -ENOEXEC, logged, if the module refers to the symbol: it has tables, and its
- * sites would never be patched.
+ * Return: 0; -ENOEXEC, logged, if the module refers to the symbol.  Such a module has tables, but
+ * its sites would never be patched.
  */
 int patcher_check_tables(struct module *module, const void *needs)
 {

@@ -42,8 +42,8 @@ bool patcher_text_is_new(const struct module *module)
  * that mapped the small ones.  A page table walk should therefore hold a lock of init_mm,
  * which is not exported.  The table is freed after a TLB flush on every CPU.  If the flush
  * uses IPIs, it waits for a walk with interrupts off.  If it does not (AMD's INVLPGB), the
- * walk may read a table that has been reused: so pfn_valid() checks its result, and
- * check_bytes() compares the bytes in the page before they are written.
+ * walk may read a table that has been reused, and return a wrong page.  So pfn_valid() checks
+ * its result, and check_bytes() compares the bytes in the page before they are written.
  */
 static struct page *find_text_page(unsigned long addr)
 {
@@ -112,7 +112,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	vunmap(alias->base);
-	/* vunmap() flushes TLBs lazily: until then, CPUs could still write through the alias. */
+	/* vunmap() flushes TLBs later: until then, a CPU could write through the alias. */
 	vm_unmap_aliases();
 }
 
@@ -187,8 +187,8 @@ static bool same_page(const u8 *a, const u8 *b)
  * CPU, QEMU misses a store to a page between the moment when a thread fetches the page's
  * bytes and the moment when it registers their translation.  A thread that finds no
  * translation in the page (notdirty_write()) may also mark the page as free of code after
- * another thread has registered a translation there.  QEMU misses the later stores of this
- * thread until it looks up the mapping again, which INVLPG forces.
+ * another thread has registered a translation there.  QEMU then misses all stores of the first
+ * thread to the page, until this thread looks up the mapping again.  INVLPG forces that.
  */
 void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {

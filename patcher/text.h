@@ -20,20 +20,20 @@ struct patcher_text_alias {
 };
 
 /*
- * True if @len bytes at @addr are text of @module that stays as long as the module
- * does: not data, and not text that is freed after initialisation.
+ * Return true if @len bytes at @addr are text of @module, and not text that is freed after
+ * initialisation.
  */
 bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len);
 
 /*
- * True if @module is being loaded and none of its code has run yet; false for NULL, and
- * always in user space.
+ * Return true if @module is being loaded and none of its code has run yet.  Return false if it
+ * is NULL, and always in user space.
  */
 bool patcher_text_is_new(const struct module *module);
 
 /*
- * Check that no other code uses the core text of the pokes.  patcher_lock() is held, and none
- * of the kernel's locks.  Return 0, -EBUSY, -EILSEQ, -EPERM or -EINVAL.
+ * Check that no other code uses the core text of the pokes.  The caller holds patcher_lock(), and
+ * no lock of the kernel.  Return 0, -EBUSY, -EILSEQ, -EPERM or -EINVAL.
  */
 int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr);
 
@@ -55,8 +55,8 @@ void patcher_text_unlock(bool core);
 /*
  * Check that no other code, such as a kprobe, uses the text of the pokes, which are sorted,
  * or the text that they jump to.  Return 0, -EBUSY or -ENOMEM.
- * @locked: true if patcher_text_lock() is held: the result is valid while it is held.  If
- *	false, guard kprobes are registered so that new jumps may lead into kprobes
+ * @locked: true if the caller holds patcher_text_lock(): the result is then valid until it is
+ *	released.  If false, the function registers guard kprobes for new jumps into kprobes
  */
 int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
@@ -79,7 +79,10 @@ void patcher_text_sync(void);
 void patcher_text_wait_tasks(void);
 bool patcher_text_can_wait(void);
 
-/* True if a single CPU is online; patcher_text_lock() is held.  False in user space. */
+/*
+ * Return true if a single CPU is online; always false in user space.  The caller holds
+ * patcher_text_lock().
+ */
 bool patcher_text_alone(void);
 
 /*

@@ -23,7 +23,7 @@
 /**
  * struct attachment - a handler and the pattern it is attached to
  * @node: link in the list of all attachments
- * @matched: at least one site has matched the pattern since it was attached
+ * @matched: true if at least one site has matched the pattern since the handler was attached
  * @call: the handler and its private data
  * @pattern: the pattern, parsed
  * @text: the pattern as it was written
@@ -89,7 +89,7 @@ static void revert_added_handlers(void)
 		sdt_sets_revert(state);
 }
 
-/* Take the sets in which all handlers have been removed from the sites that are disabled. */
+/* Detach the set from each disabled site if all handlers of the set have been removed. */
 static void drop_empty_sets(void)
 {
 	struct sdt_table *table;
@@ -102,13 +102,13 @@ static void drop_empty_sets(void)
 	sdt_sets_commit();
 }
 
-/* The maximum number of notes of a pattern for which the log says why they cannot be armed. */
+/* Maximum number of notes, for each pattern, that are logged because they cannot be armed. */
 #define MAX_REPORTED	8
 
 /**
  * struct matches - numbers of sites that a pattern matches
  * @unarmable: number of notes that cannot be armed
- * @others: number of all other sites
+ * @others: number of all other matching sites
  */
 struct matches {
 	unsigned int unarmable;
@@ -181,8 +181,9 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * Refuse a pattern with a function or an offset that matches nothing, if this program has no
- * symbols to look up the functions of sites. Probes whose definition names the function match.
+ * Refuse a pattern that has a function or an offset but matches no site, if this program has no
+ * symbols. Without symbols, the function of a site is known only if the definition of its probe
+ * names it.
  */
 static int check_function(const struct sdt_pattern *pattern)
 {
@@ -212,8 +213,8 @@ static int add_attachment(struct attachment *attachment)
 }
 
 /*
- * As sdt_attach(), but only to sites whose probe has this event name and format, unless @event is
- * NULL.
+ * Attach a handler as sdt_attach() does. If @event is not NULL, attach it only to sites whose probe
+ * has this event name and format.
  */
 int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		     sdt_handler *handler, void *private)
@@ -244,7 +245,7 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
 
 /**
  * sdt_attach() - call a handler for every hit of sites
- * @pattern: the sites: see PATTERNS in <kmarkers/sdt.h>
+ * @pattern: pattern of the sites: see PATTERNS in <kmarkers/sdt.h>
  * @handler: the handler
  * @private: passed to the handler
  *
@@ -285,8 +286,8 @@ static int remove_attachment(struct attachment *attachment)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if the handler was not attached; or an error of patcher_apply() or
- * patcher_store_traps(): then some sites stay enabled without a handler, and the next
- * sdt_detach() tries again to disable them.
+ * patcher_store_traps(). After such an error some sites stay enabled without a handler; the next
+ * call for any handler tries again to disable them.
  */
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
 {
@@ -326,7 +327,10 @@ void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned lon
 	mutex_unlock(&sdt_registry.lock);
 }
 
-/* Attach all handlers to a new table, which is not in the list yet. Return 0 or -ENOMEM. */
+/*
+ * Attach all handlers to the matching sites of a new table. The table is not in the registry's list
+ * yet. Return 0 or -ENOMEM.
+ */
 int sdt_attach_new_table(struct sdt_table *table)
 {
 	struct attachment *attachment;

@@ -4,10 +4,11 @@
  *
  * The target of a site is the code that its jump leads to.  A compiler may duplicate a site
  * together with its target, or the site alone, as gcc -ftracer does, and it may merge duplicates
- * of a target.  All of them refer to the same struct sdt_origin.  If each jump of an origin leads
- * exactly to a target, sites with the same target are copies of one site.  If the compiler put an
- * instruction in front of a target, it is unknown which target a jump reaches; then all sites of
- * the origin within one function are treated as copies of one site.
+ * of a target.  All duplicates refer to the same struct sdt_origin.  If the jump of every site of
+ * an origin lands on the first byte of some target, sites with the same target are copies of one
+ * site.  If the compiler put an instruction in front of a target, it is unknown which target a
+ * jump reaches; then all sites of the origin within one function are treated as copies of one
+ * site.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -26,10 +27,10 @@
 
 /**
  * struct end - one end of a jump: a site or a target
- * @origin: address of its struct sdt_origin
- * @function: hash of the name of its function, if ends are grouped by function; else 0
- * @addr: address of the target, or that which the site's jump leads to, if ends are grouped by
- *	address; else 0
+ * @origin: address of the struct sdt_origin that the site or target refers to
+ * @function: if ends are grouped by function, hash of the function's name; else 0
+ * @addr: if ends are grouped by address, address of the target, or for a site, the address that its
+ *	jump leads to; else 0
  * @state: state of the site; NULL for a target
  * @target: the target; NULL for a site
  */
@@ -69,7 +70,7 @@ static unsigned long find_jump_target(const struct patcher_site *site)
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* The record is malformed: sdt_switch_new() refuses it later. */
+	/* Without a branch, the record is malformed: sdt_switch_new() refuses it later. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);
@@ -104,7 +105,7 @@ static unsigned int collect_ends(struct sdt_table *table, struct end *ends)
 	return nr;
 }
 
-/* True if each jump of an origin leads exactly to a target. */
+/* True if the jump of every site of an origin lands on the first byte of some target. */
 static bool all_jumps_reach_targets(const struct end *ends, unsigned int nr)
 {
 	unsigned int i;
@@ -153,7 +154,7 @@ static void group_ends_by_function(struct end *ends, unsigned int nr)
 	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
 }
 
-/* Group the ends by address, or by function where a jump does not lead exactly to a target. */
+/* Group the ends of each origin by address, or by function if a jump does not land on a target. */
 static void group_ends(struct end *ends, unsigned int nr)
 {
 	unsigned int first, i;
@@ -166,7 +167,7 @@ static void group_ends(struct end *ends, unsigned int nr)
 	}
 }
 
-/* Link the copies of one site in a ring, and let each of its targets refer to the first copy. */
+/* Link all copies of a site in a ring, and make each of their targets refer to the first copy. */
 static void link_site_copies(const struct end *ends, unsigned int nr)
 {
 	struct sdt_state *first = ends->state, *last = first;
@@ -216,7 +217,7 @@ int sdt_join_copies(struct sdt_table *table)
 	return 0;
 }
 
-/* Disconnect targets from their sites. Hits may still run until a grace period has ended. */
+/* Disconnect targets from sites. Until a grace period has ended, hits may still use the sites. */
 void sdt_disconnect_targets(struct sdt_table *table)
 {
 	unsigned int i;

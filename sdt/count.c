@@ -20,7 +20,7 @@ static void count_hit_once(void *private, const struct sdt_hit *hit)
 	atomic_long_inc(&state->counted);
 }
 
-/* Start or stop counting the hits of sites. Return an error as sdt_attach() or sdt_detach(). */
+/* Start or stop counting the hits of sites. Return what sdt_attach() or sdt_detach() returns. */
 int sdt_count(const char *pattern, bool on)
 {
 	return on ? sdt_attach(pattern, count_hit_once, NULL) :

@@ -36,7 +36,7 @@ struct definition {
 	unsigned long addr;
 };
 
-/* Count the functions of a module that have this name. */
+/* Count the symbols that a module defines with this name. */
 static unsigned int count_functions(struct module *module, const char *name)
 {
 	const struct mod_kallsyms *syms;
@@ -52,7 +52,7 @@ static unsigned int count_functions(struct module *module, const char *name)
 	return nr;
 }
 
-/* True if the address of an argument is the sum of two registers. */
+/* True if the address of at least one argument is a sum of two registers. */
 static bool has_index(const struct definition *definition)
 {
 	const u8 *codes = definition->codes;
@@ -161,7 +161,7 @@ static void show_bpftrace(struct seq_file *m, const struct definition *definitio
 	seq_puts(m, "); }'\n");
 }
 
-/* Print definitions by function and offset. The command of perf finds the module with modinfo. */
+/* Print definitions by function and offset. The printed perf command finds the module's file. */
 static void show_by_name(struct seq_file *m, const struct definition *definition)
 {
 	const char *function = definition->function->name, *module = definition->module;
@@ -182,7 +182,10 @@ static void show_by_name(struct seq_file *m, const struct definition *definition
 	show_bpftrace(m, definition);
 }
 
-/* Print a definition by address: perf and bpftrace would use the first function of that name. */
+/*
+ * Print a definition by address, for a note whose function has namesakes. perf and bpftrace would
+ * probe the first function of that name, so print no command for them.
+ */
 static void show_by_address(struct seq_file *m, const struct definition *definition)
 {
 	seq_printf(m, "# several functions are named %s\n", definition->function->name);
@@ -195,11 +198,11 @@ static void show_by_address(struct seq_file *m, const struct definition *definit
 }
 
 /**
- * struct cursor - position in the file while it is read: the current note
+ * struct cursor - the current note while the file is read
  * @table: table of the note
  * @i: index of the note in the table
  * @function: function that contains the note; size 0 if no symbol covers its address
- * @namesakes: number of functions in the module with the name of @function
+ * @namesakes: number of symbols in the module that have the name of @function
  * @place: full name of the note
  */
 struct cursor {
@@ -279,7 +282,7 @@ static struct cursor *find_note(struct cursor *cursor, loff_t skip)
 	return NULL;
 }
 
-/* Count from the first note: modules may have been loaded and unloaded since the last read. */
+/* Count notes from the first one: the tables may have changed since the last read. */
 static void *start_notes(struct seq_file *m, loff_t *pos)
 {
 	struct cursor *cursor = m->private;
@@ -313,7 +316,7 @@ static int open_notes(struct inode *inode, struct file *file)
 	return seq_open_private(file, &operations, sizeof(struct cursor));
 }
 
-/* The file has a comment and the definitions of each note. */
+/* The file shows, for each note, a comment line and the definitions. */
 const struct file_operations sdt_notes_fops = {
 	.owner = THIS_MODULE,
 	.open = open_notes,

@@ -3,11 +3,11 @@
  * Trace events of SDT probes: an event source that offers the probes that commands requested.
  *
  * The event of a probe is in the system sdt_PROVIDER, and is named PROBE, or FUNCTION_PROBE if the
- * probe's definition names a function.  While the event is enabled, all sites are armed whose
- * probe has this provider, event name and fields, including sites of modules loaded later.
+ * probe's definition names a function.  While the event is enabled, all sites whose probe has this
+ * provider, event name and fields are armed, including sites of modules loaded later.
  *
- * kmarkers_events creates the events.  This module needs it only from the first command on that
- * requests an event.
+ * The module kmarkers_events creates the events.  It is needed only after a command has requested
+ * an event.
  */
 #include <linux/errno.h>
 #include <linux/limits.h>
@@ -48,15 +48,15 @@ struct request {
 static LIST_HEAD(requests);
 
 /*
- * The request of the current command; @matched is true if it matches a site, and @made if the
- * probe of a matching site is an event now. Guarded by the registry's lock.
+ * The request of the current command. @matched: it matches at least one site. @made: a trace event
+ * exists now for the probe of at least one matching site. Guarded by the registry's lock.
  */
 static struct {
 	const struct request *request;
 	bool matched, made;
 } current_request;
 
-/* The functions of kmarkers_markers; set once, by the first command that requests an event. */
+/* The functions of kmarkers_events; set once, by the first command that requests an event. */
 static const struct kmarkers_event_calls *calls;
 
 /* True if any request matches the site. */
@@ -70,7 +70,10 @@ static bool is_requested(const struct sdt_table *table, unsigned int i)
 	return false;
 }
 
-/* Modules that were live when the event source was registered do not have @ready set. */
+/*
+ * True if the module of a table is live, so that its events may be offered. @ready is not set if
+ * the module was live before the event source was registered.
+ */
 static bool sdt_table_is_live(const struct sdt_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
@@ -117,7 +120,7 @@ static int offer_site(const struct sdt_table *table, const struct patcher_site *
 	return visit(data, &offer);
 }
 
-/* True if the site's probe has the name and format of an event; a NULL format matches any. */
+/* True if the site's probe has the provider, name and format of an event; a NULL format is any. */
 static bool is_site_of_event(const struct patcher_site *site,
 			     const struct kmarkers_event_offer *event)
 {
@@ -146,7 +149,7 @@ static int visit_table_probes(const struct sdt_table *table, const struct kmarke
 		bool is_new = !current_request.made && is_newly_requested(table, i);
 
 		current_request.matched |= is_new;
-		/* Skip a site whose probe was just offered, as of many consecutive sites. */
+		/* Many consecutive sites have the same probe: do not offer it for each of them. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
 		if ((!only || is_site_of_event(site, only)) && is_requested(table, i)) {
@@ -187,8 +190,9 @@ static int find_probe(const struct kmarkers_event_offer *wanted, kmarkers_event_
 }
 
 /*
- * The handler that writes the records of an event. A record holds the preemption depth less one,
- * which is the depth at the site, because handlers are called with preemption disabled once.
+ * Handler of an enabled event: write a record of the hit to the trace. The kernel subtracts one
+ * from the preemption depth that it stores in a record. As handlers are called with preemption
+ * disabled once, the result is the depth at the site.
  */
 static void write_event_record(void *user, const struct sdt_hit *hit)
 {
@@ -213,7 +217,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 	return sdt_attach_event(text, event->name, event->format, write_event_record, user);
 }
 
-/* Always succeeds: once detached, the handler is not called, even if disabling a site failed. */
+/* Detach the handler. Ignore an error: a site that stays enabled does not call the handler. */
 static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
@@ -293,7 +297,7 @@ static int remove_request(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Offer again the probes of modules that were loaded meanwhile. */
+	/* Restore the request. Modules loaded meanwhile have not offered its probes: do so now. */
 	link_request(request, true);
 	calls->update(&source);
 	return err;
@@ -360,7 +364,10 @@ int sdt_switch_event(const char *pattern, bool on)
 	return on ? add_request(pattern) : remove_request(pattern);
 }
 
-/* Unregister the event source. No module with probes is loaded, and no command can run. */
+/*
+ * Free all requests, and unregister the event source. No module with probes is loaded any more, and
+ * no command can run.
+ */
 void sdt_events_exit(void)
 {
 	struct request *request, *next;

@@ -11,7 +11,7 @@
 #include "registry.h"
 #include "sets.h"
 
-/* Count the hits of a site that is promoted to a jump if it is hit often. */
+/* Count a hit, if the site is of the flavour that is promoted to a jump when it is hit often. */
 static void count_hit(struct sdt_state *state, const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_BREAKPOINT)
@@ -68,7 +68,7 @@ EXPORT_SYMBOL_GPL(sdt_fire);
 
 /**
  * sdt_trap() - handle a breakpoint at one of our sites
- * @sites: the patcher's table
+ * @sites: table of the site, as registered with the patcher
  * @site: the site
  * @regs: the interrupted context
  *
@@ -85,7 +85,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	struct sdt_state *first = sdt_first_copy(state);
 	unsigned int nr = sdt_args_of(site);
 	const struct sdt_set *set;
-	/* No loop: the compiler could turn it into a call of memcpy(), which may have a kprobe. */
+	/* Not a loop: the compiler could make it a call of memcpy(), which may have a kprobe. */
 	struct sdt_hit hit = {
 		.probe = sdt_probe_of(site),
 		.ip = patcher_site_addr(first->site),
@@ -104,7 +104,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	set = rcu_dereference_raw(state->set);
 	if (set) {
 		count_hit(first, site);
-		/* Disable preemption once, as sdt_fire() does: trace records hold the depth. */
+		/* Raise the preemption depth by one, as in sdt_fire(): trace records store it. */
 		preempt_disable_notrace();
 		sdt_call_handlers(set, &hit);
 		preempt_enable_notrace();

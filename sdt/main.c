@@ -18,11 +18,11 @@
 #include "registry.h"
 #include "tables.h"
 
-/* Serialises writes of promote_after with the start and the end of the work. */
+/* Guards hot_may_run, and serialises writes of the parameter promote_after. */
 static DEFINE_MUTEX(hot_lock);
 /*
- * True between init and exit: only then is the work queued. The parameter's file exists before and
- * after that.
+ * True between init and exit. The file of promote_after also exists before and after that time; a
+ * write must not queue the work then.
  */
 static bool hot_may_run;
 static unsigned int promote_after;
@@ -30,7 +30,10 @@ static unsigned int promote_after;
 static void promote_hot_sites(struct work_struct *work);
 static DECLARE_DELAYED_WORK(hot_work, promote_hot_sites);
 
-/* Once a second, promote the sites that were hit more than promote_after times, demote others. */
+/*
+ * Once a second, promote the sites that were hit more than promote_after times since the last run,
+ * and demote the others.
+ */
 static void promote_hot_sites(struct work_struct *work)
 {
 	unsigned int most = READ_ONCE(promote_after);
@@ -77,9 +80,9 @@ static const struct kernel_param_ops promote_after_ops = {
 };
 module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
 MODULE_PARM_DESC(promote_after,
-		 "promote sites with more hits per second, demote others; 0: only by command");
+		 "promote sites above this rate in hits/s, demote others; 0: only by command");
 
-/* True if a handler is in the module being unloaded, which should have detached it: log that. */
+/* True if a handler is in the module being unloaded. Log that the module has not detached it. */
 static bool is_handler_leaving(void *data, const char *pattern, unsigned long handler)
 {
 	struct module *module = data;
@@ -151,13 +154,17 @@ static int handle_sdt_module(struct notifier_block *nb, unsigned long event, voi
 	return notifier_from_errno(err);
 }
 
-/* The priority is that of kmarkers_immediate's notifier. */
+/*
+ * With priority 3, this notifier runs before that of kmarkers_events, which must not find offers of
+ * a module that is being unloaded.  It also runs before the notifier of kprobe events that wait for
+ * the module (priority 1 or 2), because a site with a kprobe's int3 would be refused.
+ */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_sdt_module,
 	.priority = 3,
 };
 
-/* Match all handlers: those left at exit are our own, attached by commands. */
+/* Match all handlers. At exit only handlers of this module are left, which commands attached. */
 static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
 	return true;

@@ -75,7 +75,10 @@ static bool is_refused_while_going(const struct sdt_table *table, int err)
 
 static const char refused[] = "the kernel accepts no kprobe at its instruction";
 
-/* True if the module is being loaded, which must not fail because of a note without a kprobe. */
+/*
+ * True if the kernel refused a kprobe while the module is being loaded. This is no error: loading
+ * must not fail because a note cannot have a kprobe. It may fail because memory is short.
+ */
 static bool is_refused_while_coming(const struct sdt_table *table, int err)
 {
 	return err && err != -ENOMEM &&
@@ -115,8 +118,9 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 /**
  * sdt_arm_notes() - arm each note that has handlers
  *
- * Notes of a module that is being unloaded stay off, so hits in its exit function are not reported.
- * If the module is being loaded, a note at which the kernel refuses a kprobe becomes unarmable.
+ * The kernel refuses kprobes in a module that is being unloaded: its notes stay off, so hits in its
+ * exit function are not reported. If the kernel refuses a kprobe in a module that is being loaded,
+ * the note becomes unarmable.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM; or an error of register_kprobe(), which is logged.  After an error, some
@@ -189,7 +193,8 @@ static void unregister_idle_kprobes(void)
 }
 
 /*
- * Return the number of hits that were missed because a kprobe's handler was running on the CPU.
+ * Return the number of a note's hits for which handlers were not called, because the handler of
+ * another kprobe was running on the same CPU.
  */
 unsigned long sdt_count_missed(const struct sdt_note *note)
 {
@@ -199,7 +204,7 @@ unsigned long sdt_count_missed(const struct sdt_note *note)
 /**
  * sdt_disarm_notes() - unregister the kprobes of notes that have no handlers
  *
- * On return none of their handlers is running.
+ * On return the handlers of these kprobes are not running on any CPU.
  *
  * Context: may sleep; the registry's lock is held.
  */

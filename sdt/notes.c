@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Register the notes of a module. A note has no instruction of its own, and is armed by a kprobe at
- * the next instruction. It is unarmable if no instruction of its function follows, if that
- * instruction is also reached by the jump around the note, or if the location of an argument is
- * unknown. A module with unarmable notes is loaded nevertheless.
+ * the next instruction. A note is unarmable in three cases: no instruction of its function follows
+ * it; a conditional jump around the note leads to that same next instruction; or the location of an
+ * argument cannot be decoded. A module with unarmable notes is loaded nevertheless.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -80,7 +80,7 @@ static __always_inline unsigned long addr_of_record(const void *records, unsigne
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* Clear the reason of notes that lie between the first and the last byte of a function. */
+/* Clear @reason of the notes of a table that lie inside a function. */
 static void accept_notes_in(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
@@ -94,7 +94,7 @@ static void accept_notes_in(struct sdt_table *table, const Elf_Sym *function)
 	}
 }
 
-/* True for a function; symbols with the prefix __pfx_ are padding before a function. */
+/* True for the symbol of a function. Symbols with the prefix __pfx_ name padding before one. */
 static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
 {
 	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
@@ -102,8 +102,8 @@ static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbo
 }
 
 /*
- * Clear the reason of all notes inside functions. No lock is needed: the module's symbol table
- * changes only after its init function has run.
+ * Clear @reason of all notes that lie inside functions. No lock is needed: the module's init
+ * function has not run yet, and the kernel changes the symbol table only afterwards.
  */
 static void accept_notes_in_functions(struct sdt_table *table)
 {
@@ -116,8 +116,8 @@ static void accept_notes_in_functions(struct sdt_table *table)
 }
 
 /*
- * True if an instruction begins at the address: to register a kprobe, the kernel decodes the
- * function up to it.
+ * True if an instruction begins at the address. Let register_kprobe() check that: it decodes the
+ * function up to the address.
  */
 static bool begins_instruction(unsigned long addr)
 {
@@ -159,7 +159,7 @@ static bool are_arguments_known(const struct sdt_note_record *record)
 	return codes;
 }
 
-/* Set the reason of each note that cannot be armed. */
+/* Set @reason of each note that cannot be armed. */
 static void find_unarmable_notes(struct sdt_table *table)
 {
 	unsigned int i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decode the locations of a note's arguments. Each is recorded as a byte with the size of the
- * argument, followed by the encoding of a 64-bit mov of the argument to %rax, which is never
- * executed. Only the few encodings that assemblers emit are decoded.
+ * Decode the locations of a note's arguments. A location is recorded as a byte with the size of the
+ * argument, followed by an instruction that is never executed: a 64-bit mov of the argument to
+ * %rax. Only the few encodings that assemblers emit are decoded.
  *
  * Encodings: Intel SDM vol. 2, "MOV", and 2.1 and 2.2 for REX, ModR/M and SIB.
  */
@@ -52,13 +52,13 @@ static s64 read_signed_number(const u8 **at, unsigned int size)
 }
 NOKPROBE_SYMBOL(read_signed_number);
 
-/* Decode a SIB byte and a displacement that replaces the base register. */
+/* Decode a SIB byte. If it has no base register, decode the displacement behind it, too. */
 static void decode_sib(const u8 **at, u8 rex, unsigned int mod, struct sdt_operand *operand)
 {
 	u8 sib = *(*at)++;
 	u8 index = (sib >> 3 & 7) | (rex & REX_X ? 8 : 0);
 
-	/* The number of %rsp stands for no index register. */
+	/* Index 4, which would be %rsp, means that there is no index register. */
 	if (index != 4)
 		operand->index = index;
 	operand->scale = 1 << (sib >> 6);
@@ -91,8 +91,9 @@ static void decode_modrm(const u8 **at, u8 rex, struct sdt_operand *operand)
 NOKPROBE_SYMBOL(decode_modrm);
 
 /*
- * Decode a mov from a register (89), from memory (8b) or of a 4-byte constant (c7) to %rax, from
- * its ModR/M byte on. Return the address behind the instruction, or NULL for any other instruction.
+ * Decode a mov to %rax, from its ModR/M byte on. The source is a register (opcode 89), memory (8b)
+ * or a 4-byte constant (c7). Return the address behind the instruction, or NULL if it is no such
+ * mov.
  */
 static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
 {
@@ -166,8 +167,9 @@ static unsigned long extend_value(unsigned long value, const struct sdt_operand 
 NOKPROBE_SYMBOL(extend_value);
 
 /*
- * Read an argument. Memory is read without faulting: where paths join behind a note, its kprobe
- * may be hit although the location does not hold the argument.
+ * Read an argument. Memory is read without faulting, because the address may be invalid: a note's
+ * kprobe is at the next instruction, and code that jumps there without passing the note hits it,
+ * too.
  */
 static unsigned long fetch_operand(const struct sdt_operand *operand, const struct pt_regs *regs)
 {

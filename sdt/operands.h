@@ -13,7 +13,7 @@ enum sdt_operand_kind {
 	SDT_CONSTANT,
 };
 
-/* Register number of an operand without a register. */
+/* Value of @base and @index below if there is no such register. */
 #define SDT_NO_REGISTER		16
 
 /**
@@ -21,11 +21,12 @@ enum sdt_operand_kind {
  * @kind: in a register, in memory, or a constant
  * @size: size of the argument in bytes
  * @is_signed: true if the argument is signed
- * @base: number of the register that holds the argument, or the base address of an argument in
- *	memory; SDT_NO_REGISTER for none
- * @index: number of the index register, which is added to the address; SDT_NO_REGISTER for none
+ * @base: number of the register that holds the argument or, if the argument is in memory, of the
+ *	register that holds its base address; SDT_NO_REGISTER if there is none
+ * @index: number of the index register, which is added to the address; SDT_NO_REGISTER if there
+ *	is none
  * @scale: factor of the index register: 1, 2, 4 or 8
- * @value: displacement that is added to the address; or the constant
+ * @value: displacement that is added to the address of an argument in memory, or the constant
  */
 struct sdt_operand {
 	enum sdt_operand_kind kind;

@@ -14,7 +14,7 @@
 #include "symbol.h"
 #include "types.h"
 
-/* Copy the name of a probe, with each two underscores replaced by a dash, as dtrace(1) does. */
+/* Copy the name of a probe, with each pair of underscores replaced by a dash, as in dtrace(1). */
 static void copy_name(char *to, size_t size, const char *name)
 {
 	size_t at = 0;
@@ -28,13 +28,16 @@ static void copy_name(char *to, size_t size, const char *name)
 	to[at] = '\0';
 }
 
-/* Return the name given by the probe's definition, or if that is empty the one found. */
+/* Return the name that the probe's definition gives; if that is empty, the name that was found. */
 static const char *prefer_given(const char *given, const char *found)
 {
 	return *given ? given : found;
 }
 
-/* Set all parts except the function, which is slow to look up. */
+/*
+ * Set all parts of a name. The function is not looked up, because that is slow; it is empty unless
+ * the probe's definition names it.
+ */
 static void name_probe(struct sdt_place *place, const struct sdt_table *table,
 		       const struct sdt_probe *probe)
 {
@@ -120,7 +123,10 @@ static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_
 	       (!pattern->has_offset || place.offset == pattern->offset);
 }
 
-/* True if a pattern matches a site or one of its copies, which differ only in their offsets. */
+/*
+ * True if a pattern matches a site. Copies of a site differ only in their offsets: if the pattern
+ * has an offset, it may be that of any copy.
+ */
 bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			 unsigned int i)
 {
@@ -178,11 +184,11 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 
 /**
  * sdt_name_event() - make the name of a probe's trace event
- * @name: filled in, of SDT_MAX_EVENT characters
+ * @name: buffer of SDT_MAX_EVENT bytes for the name
  * @probe: the probe
  *
- * The name is PROBE, or FUNCTION_PROBE if the probe's definition names a function: probes of
- * several functions often have the same name and different arguments.
+ * The name is PROBE. If the probe's definition names a function, the name is FUNCTION_PROBE,
+ * because probes of several functions often have the same name and different arguments.
  */
 void sdt_name_event(char *name, const struct sdt_probe *probe)
 {
@@ -192,8 +198,8 @@ void sdt_name_event(char *name, const struct sdt_probe *probe)
 
 /**
  * sdt_name_probe() - make the full name of a probe, for the log
- * @text: filled in, of SDT_MAX_NAME characters
- * @table: the table of a site of the probe, which gives the name of the module
+ * @text: buffer of SDT_MAX_NAME bytes for the name
+ * @table: table of a site of the probe; its module is used if the probe's definition names none
  * @probe: the probe
  */
 void sdt_name_probe(char *text, const struct sdt_table *table, const struct sdt_probe *probe)

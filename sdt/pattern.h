@@ -20,7 +20,7 @@ enum {
 /* Buffer sizes of a pattern and of the name of a function, including the NUL. */
 #define SDT_MAX_PATTERN		256
 #define SDT_MAX_FUNCTION	128
-/* Buffer size of the name of a trace event; the kernel accepts only shorter names. */
+/* Buffer size of the name of a trace event. The kernel refuses names that do not fit. */
 #define SDT_MAX_EVENT		256
 /* Buffer size of the full name of a probe: provider:module:function:name. */
 #define SDT_MAX_NAME		512
@@ -48,7 +48,7 @@ struct sdt_pattern {
  * @part: the parts of the name
  * @function: name of the function that contains the site
  * @offset: offset of the site in that function, in bytes
- * @name: name of the probe as shown; the last part points to it
+ * @name: name of the probe, with dashes as shown to users; @part[SDT_NAME] points to it
  */
 struct sdt_place {
 	const char *part[SDT_PARTS];

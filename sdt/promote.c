@@ -72,8 +72,8 @@ static int apply_promotions(void)
  * @pattern: pattern of the sites
  * @on: true to promote the sites, false to demote them
  *
- * A promoted site stays promoted while no handler is attached to it.  Sites of the flavour jump
- * are jumps anyway, so this has no effect on them.
+ * A site keeps its promotion while it has no handlers.  There is no effect on sites of the flavour
+ * jump, which are always enabled as jumps.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @pattern is not valid, or if a site cannot be promoted, with the reason in
@@ -104,14 +104,14 @@ int sdt_promote(const char *pattern, bool on)
 EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
- * The maximum number of sites that each call of sdt_promote_hot() logs because they could not be
- * promoted or demoted.
+ * Maximum number of sites that a call of sdt_promote_hot() logs because they could not be promoted
+ * or demoted.
  */
 #define MAX_REPORTED	8
 
 /*
- * True if an enabled site is a jump but should be a breakpoint, or the other way round. A site
- * without handlers is left out: it is to be disabled.
+ * True if an enabled site is a jump but should be a breakpoint, or the other way round. False for a
+ * site without handlers, which should be disabled.
  */
 static bool is_mode_wrong(const struct sdt_state *state)
 {
@@ -127,8 +127,8 @@ static void report_unchanged_site(const struct patcher_site *site, const struct 
 }
 
 /*
- * After an attempt to promote and demote sites, set @promoted of each enabled site to its actual
- * mode, and log the sites that could not be changed, each once.
+ * After an attempt to promote and demote sites, set @promoted of each enabled site according to its
+ * actual mode. Log each site that could not be changed, unless it could not be changed before.
  */
 static void settle_unchanged_sites(void)
 {
@@ -145,7 +145,7 @@ static void settle_unchanged_sites(void)
 			report_unchanged_site(sdt_site(table, i), state);
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
-		/* Keep the flag if no change was tried: the site may still have its kprobe. */
+		/* If no change was tried, keep the flag: the kprobe may still be there. */
 		if (held || state->was_promoted != state->promoted)
 			state->change_failed = held;
 		state->was_promoted = state->promoted;
@@ -175,7 +175,7 @@ int sdt_promote_hot(unsigned int most)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		/* The first copy of a site, which counts the hits of all copies, precedes them. */
+		/* The first copy of a site has the hits of all copies; it precedes the others. */
 		state->promoted = state->to_first ? sdt_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > most;
 		WRITE_ONCE(state->hits, 0);

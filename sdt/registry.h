@@ -16,26 +16,27 @@ struct sdt_set;
 /* The current instruction of a site. */
 enum sdt_mode {
 	SDT_OFF,	/* a nop */
-	SDT_TRAPPED,	/* a breakpoint */
-	SDT_CALLED,	/* a jump to the call of the handlers */
-	SDT_PROBED,	/* a note with a kprobe */
+	SDT_TRAPPED,	/* a breakpoint of this module in the first byte */
+	SDT_CALLED,	/* a jump to code that calls the handlers */
+	SDT_PROBED,	/* the kprobe of a note */
 };
 
 /**
  * struct sdt_state - the state of a site
- * @set: set of handlers, or NULL
- * @site: the site; not set for a note
- * @mode: enum sdt_mode; SDT_TRAPPED as long as a CPU may hit a breakpoint of ours
- * @promoted: the enabled site should be a jump instead of a breakpoint
- * @was_promoted: @promoted before a change that may fail
- * @is_stuck: the site could not be disabled
- * @change_failed: the last attempt to promote or demote the site failed
- * @counted: number of hits while the site was counted; the first copy of a site counts for all
- * @hits: number of hits since the last check for hot sites; the first copy of a site counts for
- *	all; hits on several CPUs at the same time may count as one
- * @to_first: distance to the state of the first copy of the site, as an array index
- * @to_next: distance to the state of the next copy of the site, as an array index; the last copy
- *	is followed by the first
+ * @set: set of the handlers attached to the site; NULL if there is none
+ * @site: record of the site; NULL for a note
+ * @mode: enum sdt_mode; SDT_TRAPPED until no CPU can hit our breakpoint any more
+ * @promoted: true if the site should be a jump instead of a breakpoint while it is enabled
+ * @was_promoted: value of @promoted to restore if a change fails
+ * @is_stuck: true if the site has no handlers but could not be disabled
+ * @change_failed: true if the last attempt to promote or demote the site failed
+ * @counted: number of hits that the command "count" has counted; for all copies of the site, in the
+ *	state of the first copy
+ * @hits: number of hits since the last call of sdt_promote_hot(); for all copies of the site, in
+ *	the state of the first copy; hits on several CPUs at the same time may be counted as one
+ * @to_first: index of the first copy of the site in the table, minus the index of this copy
+ * @to_next: index of the next copy of the site in the table, minus the index of this copy; the
+ *	first copy is the next of the last copy
  */
 struct sdt_state {
 	struct sdt_set __rcu *set;
@@ -63,7 +64,7 @@ static inline const struct sdt_state *sdt_next_copy(const struct sdt_state *stat
 
 /**
  * struct sdt_note_record - the record of a note in a module
- * @site: the same data as for other sites; its length is 0
+ * @site: the data that other sites have, too; the length of the instruction is 0
  * @codes: offset of the encoded locations of the arguments from this field, in bytes
  */
 struct sdt_note_record {
@@ -75,9 +76,9 @@ struct sdt_note_probe;
 
 /**
  * struct sdt_note - the additional state of a note
- * @reason: reason why the note cannot be armed and has no definition; NULL if it can
+ * @reason: text that says why the note cannot be armed; NULL if it can be armed
  * @probe: kprobe of the note while it is armed, or NULL
- * @missed: number of hits that earlier kprobes of the note missed
+ * @missed: number of hits missed by kprobes of the note that have been unregistered
  */
 struct sdt_note {
 	const char *reason;
@@ -86,15 +87,16 @@ struct sdt_note {
 };
 
 /**
- * struct sdt_table - the notes of a module, or all its other sites
+ * struct sdt_table - one of the two tables of a module: its notes, or all its other sites
  * @node: link in the list of all tables
  * @rcu: used to free the table after a grace period
  * @sites: the sites, sorted by address; registered with the patcher unless they are notes
  * @notes: array with the additional state of each note; NULL if the sites are not notes
- * @targets: the module's records of the code that jumps of sites lead to
+ * @targets: array of records, one for each piece of code that the jump of a site leads to
  * @nr_targets: number of targets
- * @number: number of the first note among the notes of all modules; never changes
- * @ready: the module is fully registered and is not being unloaded
+ * @number: number of the first note; the others are numbered from there, in the order of their
+ *	addresses, and no two notes of all loaded modules have the same number
+ * @ready: true once the module is fully registered, so its trace events may be offered
  * @states: state of each site
  */
 struct sdt_table {
@@ -116,7 +118,7 @@ struct sdt_registry {
 
 extern struct sdt_registry sdt_registry;
 
-/* The owner name of our sites in the patcher, which compares owners by address. */
+/* Owner of all SDT sites in the patcher. The patcher compares owners by address, not by text. */
 extern const char *const sdt_owner;
 
 static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *table, unsigned int i)
@@ -146,7 +148,10 @@ static inline bool sdt_is_branch(const struct patcher_site *site)
 	return sdt_flavour_of(site) == SDT_JUMP || sdt_flavour_of(site) == SDT_BREAKPOINT;
 }
 
-/* Return the probe of a site. The key of a branch refers to its origin, other keys to the probe. */
+/*
+ * Return the probe of a site. If the site is a branch, its key is the address of a struct
+ * sdt_origin; otherwise its key is the address of the probe.
+ */
 static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *site)
 {
 	const void *key = (const void *)patcher_site_key(site);
@@ -154,7 +159,7 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
-/* Return the number of arguments that a site passes; the remaining ones of its probe are 0. */
+/* Return the number of arguments that a site passes. Handlers get 0 for all further arguments. */
 static inline unsigned int sdt_args_of(const struct patcher_site *site)
 {
 	return site->flags >> SDT_ARGS_SHIFT;
@@ -165,13 +170,16 @@ static inline bool sdt_note_is_unarmable(const struct sdt_table *table, unsigned
 	return table->notes && table->notes[i].reason;
 }
 
-/* Return a site's set of handlers, or NULL. The registry's lock is held, or preemption is off. */
+/*
+ * Return a site's set of handlers, or NULL. The caller holds the registry's lock, or has disabled
+ * preemption.
+ */
 static inline struct sdt_set *sdt_set_of(const struct sdt_state *state)
 {
 	return rcu_dereference_raw(state->set);
 }
 
-/* Iterate over all sites: s points to the state, t to the table, i is the index. */
+/* Iterate over all sites: s points to the state of a site, t to its table, i is its index there. */
 #define sdt_for_each_state(s, t, i)					\
 	list_for_each_entry(t, &sdt_registry.tables, node)		\
 		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->states[i], 1); (i)++)

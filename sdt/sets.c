@@ -4,10 +4,10 @@
  * thousand sites needs only one or two sets.  Sets are changed under the registry's lock; hits
  * read them without the lock.
  *
- * Attaching a handler takes three steps.  First, sdt_sets_add_handler() for each site: the first
- * call for a set makes a copy of it with the handler, which all its sites then share.  Second, the
- * sites are switched.  Third, sdt_sets_commit(); if the switch failed, after sdt_sets_revert()
- * for each site.
+ * Attaching a handler takes three steps.  First, the caller calls sdt_sets_add_handler() for each
+ * site.  The first call for a set copies the set and adds the handler to the copy; the other sites
+ * of the set get the same copy.  Second, the caller switches the sites; if that fails, it calls
+ * sdt_sets_revert() for each site.  Third, it calls sdt_sets_commit().
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -18,10 +18,10 @@
 
 static LIST_HEAD(sets);
 
-/* The set with only the new handler, for sites that had no set before; else NULL. */
+/* While a handler is attached: set with only this handler, for sites without a set. Else NULL. */
 static struct sdt_set *grown_from_none;
 
-/* Replaces a handler that was removed. */
+/* The function that replaces a removed handler in a set. */
 static void do_nothing_on_hit(void *private, const struct sdt_hit *hit)
 {
 }
@@ -49,7 +49,7 @@ static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *cal
 	return set;
 }
 
-/* Replace the set of a site; @set may be NULL. */
+/* Let a site use another set; none if @set is NULL. */
 void sdt_sets_assign(struct sdt_state *state, struct sdt_set *set)
 {
 	struct sdt_set *old = sdt_set_of(state);
@@ -77,7 +77,7 @@ int sdt_sets_add_handler(struct sdt_state *state, const struct sdt_call *call)
 	return 0;
 }
 
-/* Undo sdt_sets_add_handler() for a site, if it was done. */
+/* Undo sdt_sets_add_handler() for a site, if it was called since the last commit. */
 void sdt_sets_revert(struct sdt_state *state)
 {
 	struct sdt_set *set = sdt_set_of(state);
@@ -88,7 +88,7 @@ void sdt_sets_revert(struct sdt_state *state)
 		sdt_sets_assign(state, set->from);
 }
 
-/* Commit the new sets, and free sets that no site uses. */
+/* Make the new sets of all sites permanent, and free the sets that no site uses any more. */
 void sdt_sets_commit(void)
 {
 	struct sdt_set *set, *next;
@@ -105,7 +105,7 @@ void sdt_sets_commit(void)
 	}
 }
 
-/* Remove the handler of an attachment from every set. */
+/* In every set, replace the handler of the attachment @of by one that does nothing. */
 void sdt_sets_remove_handler(const void *of)
 {
 	struct sdt_set *set;

@@ -12,7 +12,7 @@ struct sdt_state;
 
 /**
  * struct sdt_call - a handler in a set
- * @handler: the handler; replaced by one that does nothing when it is removed
+ * @handler: the handler; once it is removed, a function that does nothing
  * @private: private data of the handler
  * @of: the attachment that the handler belongs to, compared by address
  */
@@ -29,11 +29,11 @@ struct sdt_call {
  * @users: number of sites that use the set
  * @live: number of handlers that have not been removed
  * @nr: number of handlers, including those removed
- * @grown: while a handler is being attached, the copy of this set that has it; else NULL
- * @from: while a handler is being attached, the set that this one was copied from; else NULL
+ * @grown: copy of this set with the handler that is just being attached; else NULL
+ * @from: set that this one was copied from, while a handler is being attached; else NULL
  * @call: the handlers
  *
- * Hits read @nr and @call.
+ * Hits of sites read @nr and @call without the registry's lock.
  */
 struct sdt_set {
 	struct rcu_head rcu;

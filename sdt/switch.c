@@ -2,11 +2,11 @@
 /*
  * Enable sites that have handlers, disable those that have none, and promote or demote sites.
  *
- * All changes of a single byte, to and from breakpoints, are one batch of the patcher, which takes
- * one round of synchronisation.  All other changes are one batch of three rounds.  Sites are
- * disabled in separate batches, so that a site that cannot be disabled does not keep others from
- * being enabled.  Hot sites are promoted and demoted in separate batches, too.  Notes are armed
- * with kprobes.
+ * Changes of a single byte, to or from a breakpoint, are applied in one batch of the patcher, with
+ * one round of synchronisation.  All other changes are applied in another batch, with three rounds.
+ * Sites are disabled in batches of their own: a site that cannot be disabled then does not keep
+ * others from being enabled.  Hot sites, too, are promoted and demoted in batches of their own.
+ * Notes are armed with kprobes.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
@@ -23,10 +23,10 @@
 #include "switch.h"
 
 /*
- * First bytes of a disabled site that a breakpoint can arm: a nop, as KMARKERS_BRANCH_OFF is,
- * whose last four bytes are the displacement of the jump.  While the first byte is a breakpoint,
- * the kernel decodes the other bytes as two instructions, 1f, and a9 with four bytes, so that
- * the next instruction is decoded at the right address.
+ * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, they begin
+ * a nop whose last four bytes are the displacement of the jump.  If the kernel decodes the function
+ * while the first byte is a breakpoint, it finds two instructions behind that byte: 1f, and a9 with
+ * four bytes.  They end where the nop ends, so it decodes the next instruction correctly.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
@@ -50,7 +50,7 @@ struct change {
  * @pokes: array with room for a patcher_poke for each change
  * @nr: number of changes
  * @to_off: true if the changes disable sites; false if they enable, promote or demote sites
- * @is_store: true if each change stores a single byte
+ * @is_store: true if each change stores a single byte, false if each stores several
  * @is_hot: true to include only changes of enabled sites, between breakpoint and jump
  */
 struct changes {
@@ -87,8 +87,8 @@ static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mod
 }
 
 /*
- * Fill in the replacement of a site's instruction. Return true if it stores a single byte, to or
- * from a breakpoint. patcher_apply() checks the old bytes.
+ * Fill in the old and new bytes of a site's instruction. Return true if only the first byte is
+ * stored, to or from a breakpoint. The patcher checks the old bytes.
  */
 static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *site,
 			  enum sdt_mode from, enum sdt_mode to)
@@ -99,12 +99,12 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	set_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	set_sdt_insn(poke->new, site, to);
-	/* Compare all bytes but the first: those behind a breakpoint may still be of a jump. */
+	/* Compare all bytes but the first: behind a breakpoint, the rest of a jump may remain. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Fill in @change for a site. Return true if the change is needed and of this kind. */
+/* Fill in @change for a site. Return true if it is needed, and of the kind of @changes. */
 static bool is_sdt_change(struct change *change, const struct changes *changes,
 			  const struct patcher_site *site, struct sdt_state *state)
 {
@@ -120,7 +120,7 @@ static bool is_sdt_change(struct change *change, const struct changes *changes,
 	       make_sdt_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
 
-/* Collect the changes of this kind; if @changes->list is NULL, only count them. */
+/* Collect all changes of the kind of @changes; if @changes->list is NULL, only count them. */
 static void collect_sdt_changes(struct changes *changes)
 {
 	struct sdt_table *table;
@@ -139,8 +139,9 @@ static void collect_sdt_changes(struct changes *changes)
 }
 
 /*
- * Update the modes of sites, before (@is_done false) and after their instructions are written. The
- * mode is SDT_TRAPPED from before the breakpoint is written until no CPU can hit it any more.
+ * Update the modes of sites. This is called before (@is_done false) and after their instructions
+ * are written: the mode must be SDT_TRAPPED before the breakpoint is written, and until no CPU can
+ * hit it any more.
  */
 static void set_modes(const struct change *list, unsigned int nr, bool is_done, int err)
 {
@@ -171,8 +172,8 @@ static int apply_sdt_pokes(const struct changes *changes, unsigned int first, un
 }
 
 /*
- * Apply one change. If the site cannot be disabled, mark it as stuck and return the error; or
- * return 0 if it was stuck before.
+ * Apply one change. If it fails to disable a site, mark the site as stuck, and return the error, or
+ * 0 if the site was stuck before.
  */
 static int apply_single_change(const struct changes *changes, unsigned int i)
 {
@@ -187,7 +188,7 @@ static int apply_single_change(const struct changes *changes, unsigned int i)
 	return err;
 }
 
-/* Apply as many changes as possible, by bisection, because nearly all succeed. */
+/* Apply as many changes as possible. Bisect a batch that fails, because nearly all succeed. */
 static int apply_most_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	unsigned int half = nr / 2;

@@ -5,7 +5,7 @@
 #include "../base/symbols.h"
 #include "symbol.h"
 
-/* Strip suffixes such as .cold, which the compiler adds for the split-off part of a function. */
+/* Suffixes such as .cold are stripped: the compiler adds them to split-off parts of a function. */
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 {
 	struct kmarkers_extent extent;

@@ -13,7 +13,7 @@
  */
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size);
 
-/* Return 0, or log why functions cannot be looked up and return -EOPNOTSUPP. */
+/* Return 0. If functions cannot be looked up, log the reason and return -EOPNOTSUPP. */
 int sdt_require_functions(void);
 
 #endif /* SDT_SYMBOL_H */

@@ -32,7 +32,7 @@ static const u8 lengths[] = {
 	[SDT_SPLIT] = 3,
 };
 
-/* Check a record without reading the instruction: its address may not be in text. */
+/* Check the record of a site. Do not read the instruction: the address may be invalid. */
 static bool is_valid_site(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
@@ -63,8 +63,8 @@ static int check_arguments(const struct sdt_table *table)
 }
 
 /*
- * Free a table after a grace period, even if it was refused: in a program, sites may be hit while
- * their table is checked.
+ * Free a table after a grace period. Hits may use even a table that was refused, because in a
+ * program, sites may be hit while their table is checked.
  */
 void sdt_free_table(struct sdt_table *table)
 {
@@ -104,8 +104,8 @@ static int enable_table(struct sdt_table *table)
 }
 
 /*
- * Write nops to all sites of a table, attach the handlers that match, add the table to the
- * registry, and enable the sites that have handlers.
+ * Write nops to the branches of a new table, attach the handlers whose patterns match, add the
+ * table to the registry, and enable the sites that have handlers.
  */
 static int activate_table(struct sdt_table *table)
 {
@@ -136,7 +136,7 @@ static int add_sites(struct sdt_table *table)
 	return err;
 }
 
-/* Find a table with a note whose number is one of @nr from @first on; NULL if there is none. */
+/* Return a table of notes that uses a number from @first to @first + @nr - 1, or NULL. */
 static const struct sdt_table *find_table_with_number(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
@@ -149,8 +149,8 @@ static const struct sdt_table *find_table_with_number(unsigned int first, unsign
 }
 
 /*
- * Register a table of notes, with numbers that no other table has. Notes have no instruction, so
- * they are not registered with the patcher.
+ * Register a table of notes, and give the notes numbers that no other note has. Notes have no
+ * instruction of their own, so they are not registered with the patcher.
  */
 static int add_notes(struct sdt_table *table)
 {
@@ -161,7 +161,7 @@ static int add_notes(struct sdt_table *table)
 		table->number = other->number + other->sites.nr;
 	err = activate_table(table);
 
-	/* Hits may still use the table: of other sites, and of its own that were enabled. */
+	/* Some notes may have been enabled before the error: wait for their hits. */
 	if (err)
 		synchronize_rcu();
 	return err;
@@ -237,7 +237,7 @@ void sdt_drop_module(struct module *module)
 	list_for_each_entry_safe(table, next, &sdt_registry.tables, node) {
 		if (table->sites.module != module)
 			continue;
-		/* Disable the sites: nothing would handle a breakpoint that stays. */
+		/* Disable the sites: once the table is gone, no breakpoint of it is handled. */
 		sdt_release_table(table);
 		sdt_switch_off();
 		list_del(&table->node);

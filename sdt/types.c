@@ -13,10 +13,10 @@
 
 #include "types.h"
 
-/* Buffer size of a type; longer ones are cut off. */
+/* Buffer size of the text of a type, in bytes; longer texts are cut off. */
 #define WORDS_MOST	64
 
-/* Integer types that are a single word; the others consist of the words of C below. */
+/* Integer types with a name of their own. Types made of C keywords are parsed: see words[]. */
 static const struct {
 	const char *type;
 	const char *conversion;
@@ -35,7 +35,7 @@ static const struct {
 	{ "pid_t", "%d" }, { "uid_t", "%u" }, { "gid_t", "%u" }, { "ktime_t", "%ld" },
 };
 
-/* Bits for the words of C that integer types consist of. */
+/* Bits for the C keywords that integer types are made of. */
 enum {
 	IS_UNSIGNED = 1,
 	IS_CHAR = 2,
@@ -66,7 +66,7 @@ static unsigned int find_word_bits(const char *word, size_t length)
 	return IS_UNKNOWN;
 }
 
-/* Return the bits of all words of a type. The word behind "enum" is a name and is skipped. */
+/* Return the combined bits of all words of a type. Skip the name that follows "enum". */
 static unsigned int collect_word_bits(const char *type)
 {
 	unsigned int bits = 0;
@@ -87,7 +87,7 @@ static const char *pointer_conversion(const char *type)
 
 	if (strchr(star + 1, '*') || strchr(type, '('))
 		return "%p";
-	/* A pointer to char is a string, without unsigned or an unknown word such as __user. */
+	/* A pointer to char is a string, unless the type has unsigned, __user or other words. */
 	return collect_word_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
 }
 
@@ -136,7 +136,7 @@ static const char *choose_conversion(char *text)
 	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? integer_conversion(bits) : "%lx";
 }
 
-/* Copy the next type, without blanks around it.  Return the address behind its comma. */
+/* Copy the first type of a list, without blanks around it. Return the list behind its comma. */
 static const char *copy_next_type(char *type, size_t size, const char *types)
 {
 	unsigned int depth = 0;

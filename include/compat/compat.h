@@ -22,11 +22,11 @@
 #endif
 
 /*
- * Return true after cond_synchronize_rcu(): in the kernel, a grace period has passed then.
- * poll_state_synchronize_rcu() may still return false: since dd04140531b5 ("rcu: Make polled
- * grace-period API account for expedited grace periods"), v6.0, a normal and an expedited
- * grace period that overlap count as one.  Only in programs can the wait end without a grace
- * period: see native/include/linux/rcupdate.h.
+ * Return true if cond_synchronize_rcu(), called before, ended with a grace period.  In the kernel
+ * this is always so.  poll_state_synchronize_rcu() cannot be used for this, because it may still
+ * return false: since dd04140531b5 ("rcu: Make polled grace-period API account for expedited
+ * grace periods"), v6.0, a normal and an expedited grace period that overlap count as one.  In
+ * programs the wait can end without a grace period: see native/include/linux/rcupdate.h.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 
@@ -98,9 +98,9 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 }
 
 /*
- * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some
- * older ones.  Without it, the filter is emptied instead: an empty filter holds no memory
- * either, but emptying it allocates memory temporarily, and is repeated until it succeeds.
+ * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some stable
+ * kernels.  Before v6.2, the filter is emptied instead: an empty filter holds no memory either.
+ * But emptying it allocates memory temporarily, so it is repeated until it succeeds.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {
@@ -114,9 +114,9 @@ static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 
 /*
  * a25d036d939a ("ftrace: Reverse what the RECURSION flag means in the ftrace_ops"),
- * v5.11: before, ftrace guarded callbacks against recursion unless a flag disabled that;
- * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses"), v6.2: arguments
- * can be read without saving all registers.
+ * v5.11: FTRACE_OPS_FL_RECURSION enables the guard of a callback against recursion; before, it
+ * disabled the guard.  94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses"),
+ * v6.2: arguments can be read without FTRACE_OPS_FL_SAVE_REGS.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_FTRACE_FLAGS	FTRACE_OPS_FL_RECURSION

@@ -9,9 +9,9 @@
 #include <linux/trace_events.h>
 
 /*
- * ("tracing: Have dynamic events have a ref counter"), v5.15: before,
- * the member module was called mod, and there was no reference count.  Kernels without dynamic
- * events have no reference count either.
+ * ("tracing: Have dynamic events have a ref counter"), v5.15: before, the member module of struct
+ * trace_event_call was called mod, and events had no reference count.  Kernels without
+ * CONFIG_DYNAMIC_EVENTS have no reference count either.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
 #define compat_event_module	module
@@ -27,7 +27,7 @@ static inline bool compat_event_is_held(struct trace_event_call *call)
 	return call->flags & TRACE_EVENT_FL_DYNAMIC && atomic_read(&call->refcnt);
 }
 
-/* Count references to an event in refcnt, which shares a union with the module pointer. */
+/* From now on, count references to an event in its refcnt, which shares a union with module. */
 static inline void compat_event_count(struct trace_event_call *call, struct module *module)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
@@ -50,7 +50,7 @@ static inline void compat_event_count(struct trace_event_call *call, struct modu
 }
 #endif
 
-/* Let further references to an event, which has none now, be references to its module. */
+/* From now on, count references to an event, which has none, as references to its module. */
 static inline void compat_event_uncount(struct trace_event_call *call, struct module *module)
 {
 	call->flags &= ~COMPAT_EVENT_COUNTED;

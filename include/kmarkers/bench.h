@@ -12,10 +12,11 @@
  * a pass is the slope of time over loop count, in which work that is done once per window,
  * such as reading the clock, cancels out.
  *
- * A new variant needs a BENCH_OPS() and a BENCH_ROW(); a new group needs a struct
- * bench_group and a line in groups.c, or BENCH_GROUP() in a module or a program of its own.
- * A module is loaded after kmarkers_bench, and is then measured through the files of
- * kmarkers_bench in debugfs; a program links with libkmbench.a and is used like kmbench:
+ * A new variant needs a BENCH_OPS() and a BENCH_ROW().  A new group needs a struct bench_group
+ * and a line in groups.c; a group outside this repository needs only a BENCH_GROUP(), in a
+ * module or a program.
+ * Such a module is loaded after kmarkers_bench; the files of kmarkers_bench in debugfs then
+ * measure its group.  Such a program is linked with libkmbench.a, and used like kmbench:
  *
  *	static unsigned long hash;
  *
@@ -34,8 +35,8 @@
  *		.variants = variants,
  *		.nr_variants = 3)
  *
- * The number of passes in a window is determined on the machine, so that the window takes 10
- * to 30 microseconds.
+ * The harness chooses the number of passes in a window on the machine, such that the window
+ * takes 10 to 30 microseconds.
  */
 #ifndef KMARKERS_BENCH_H
 #define KMARKERS_BENCH_H
@@ -74,7 +75,7 @@ enum bench_measured {
 	BENCH_LOOP,	/* value: TSC ticks of a loop; size: number of its passes */
 	BENCH_SWITCH,	/* value: TSC ticks of switching sites; size: number of sites */
 	BENCH_PART,	/* value: TSC ticks of a part of such a switch */
-	BENCH_GAP,	/* value: TSC ticks that another CPU lost in one gap meanwhile */
+	BENCH_GAP,	/* value: TSC ticks that another CPU lost in one gap during such a switch */
 	BENCH_ROUNDS,	/* value: number of rounds of synchronisation of such a switch */
 };
 
@@ -95,21 +96,21 @@ struct bench_variant {
 /**
  * struct bench_group - the variants of a benchmark, which are measured together
  * @name: name of the benchmark, and of its directory; must not be a command of bench/control
- * @variants: baseline, A/A clone, then the others; any names if there is a @block
+ * @variants: baseline, A/A clone, then the others; in a group with a @block, any names
  * @nr_variants: number of variants
- * @loops: loop counts of every variant, ascending.  All 0: loop counts are determined for each
- *	variant before the first block, so that windows take 10 to 30 microseconds
+ * @loops: loop counts of every variant, ascending.  If all are 0, the harness chooses loop counts
+ *	for each variant before the first block, such that a window takes 10 to 30 microseconds
  * @setup: allocates what the variants need; may be NULL; returns 0 or an error
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
- * @block: custom function that measures a block: variants are then only names and @loops is
- *	unused; NULL for the standard function of run.c; returns 0 or an error
+ * @block: custom function that measures a block and returns 0 or an error, or NULL for the
+ *	standard function of run.c.  If it is set, variants are only names, and @loops is unused
  * @block_samples: returns the number of samples that @block writes, always the same, at least 1
  * @most_blocks: maximum number of blocks in a run of this group; 0 for no limit
- * @most_seconds: time in seconds after the start of the first block at which the last block may
- *	begin; 0 for no limit
- * @arms: true if @setup enables markers; if false, all markers must be disabled
- * @lacks: one line that names the missing feature if @setup returns -ENODEV
+ * @most_seconds: maximum number of seconds between the start of the first block and the start of
+ *	the last one; 0 for no limit
+ * @arms: true if @setup enables markers; if false, a run fails while any marker is enabled
+ * @lacks: one line for the user that names the missing feature if @setup returns -ENODEV
  *
  * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
  * several groups are run.
@@ -130,7 +131,7 @@ struct bench_group {
 	const char *lacks;
 };
 
-/* Flags of struct bench_sample: the task was preempted, or migrated, in the window. */
+/* Flags of struct bench_sample: in the window, the task was preempted or moved to another CPU. */
 #define BENCH_PREEMPTED		0x1
 #define BENCH_MIGRATED		0x2
 

@@ -58,11 +58,12 @@ static __always_inline u64 bench_tsc(void)
  * BENCH_ALIGN_HEAD() - place the loop with BENCH_HEAD() at the cache line offset of a layout
  * @layout: a number below BENCH_LAYOUTS
  *
- * Between the two macros the compiler places the code that prepares the loop, more for some
- * variants than for others.  8801f is the next head in the output, also where the compiler
- * copies the loop.  The compiler must not align the head itself, because GNU as would then not
- * terminate: the kernel's flags, and elsewhere BENCH_NO_ALIGN, forbid it.  Clang's assembler
- * cannot compute the length; with it the code before the loop is placed at the offset instead.
+ * Between the two macros the compiler places the code that prepares the loop, whose length
+ * depends on the variant.  The padding makes up for this length, which the assembler computes
+ * from the labels 8800 and 8801.  If the compiler copies the loop, 8801f is the head of the same
+ * copy.  If the compiler aligned the head itself, GNU as would not terminate: the kernel's
+ * flags, and elsewhere BENCH_NO_ALIGN, prevent that.  Clang's assembler cannot compute the
+ * length, so with clang the code before the loop is placed at the offset instead.
  */
 /**
  * BENCH_HEAD() - the first statement of the loop that BENCH_ALIGN_HEAD() places
@@ -85,7 +86,7 @@ static __always_inline u64 bench_tsc(void)
 #endif
 
 /**
- * BENCH_BEGIN() - disable interrupts while no other task is waiting to run
+ * BENCH_BEGIN() - disable interrupts at a moment when no other task is waiting to run
  * @irqs: variable for local_irq_restore()
  *
  * If a task were waiting, enabling preemption in the window would execute one or two more
@@ -101,7 +102,7 @@ do {									\
 } while (1)
 
 /**
- * BENCH_WINDOW() - run a loop of the statements, and set start and end to the TSC around it
+ * BENCH_WINDOW() - run the statements in a loop; set start and end to the TSC before and after it
  * @layout: the layout, which determines the loop's offset in a cache line
  */
 #define BENCH_WINDOW(layout, ...)					\
@@ -283,9 +284,10 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * @unseen: number of untimed passes
  * @prepare: statement that is executed before each pass, and not timed
  *
- * The first pass of a window costs more than the others if other variants have trained the
- * branch predictors.  A constant cost would cancel out in the slope.  But the first of a
- * variant's three windows has a random loop count, so the additional cost would spread the slopes.
+ * If other variants have trained the branch predictors, the first pass of a window costs more
+ * than the others.  If this cost were the same in all windows, it would cancel out in the slope.
+ * But it is highest in the first of a variant's three windows, whose loop count is random, so it
+ * would spread the slopes.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A branch: an instruction of a site that is either a nop or a jump.
+ * A branch is an instruction that is changed between a nop and a jump to a label.
  *
  * It has 7 bytes.  In each of its forms the last 4 are the distance to the label:
  *

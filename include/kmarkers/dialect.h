@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Check target, dialect and options of the compiler, so that a program gets one clear error. */
+/* Check the compiler's target, dialect and options: if one is unsuitable, print a single error. */
 #ifndef KMARKERS_DIALECT_H
 #define KMARKERS_DIALECT_H
 
@@ -16,9 +16,9 @@
 #endif
 
 /*
- * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  With #pragma GCC
- * system_header, gcc does not warn about macros of the header and of the headers that it includes;
- * clang warns about those of the included headers.
+ * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  The headers that
+ * programs include have #pragma GCC system_header.  With it, gcc warns neither about macros of such
+ * a header nor about macros of the headers that it includes; clang warns about the latter.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -42,7 +42,10 @@ asm(".macro kmarkers_entry_site data\n"
 #define KMARKERS_ENTRY_TEXT_OF(x)	#x
 #define KMARKERS_ENTRY_TEXT(x)		KMARKERS_ENTRY_TEXT_OF(x)
 
-/* A struct kmarkers_chunk, also an empty struct kparam_string, and a struct kernel_param. */
+/*
+ * The head, a struct kmarkers_chunk, and the parameter, a struct kernel_param.  The kernel also
+ * reads the head as a struct kparam_string, with a maximum length of 0.
+ */
 asm(".pushsection .discard_kmarkers_entry, 0, \"aw\", @progbits\n"
 	"	.balign 4\n"
 	".Lkmarkers_entry_begin:\n"

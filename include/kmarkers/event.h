@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace events that are created at run time, by event sources.
+ * Trace events that event sources create at run time.
  *
  * OVERVIEW
  *
- * A *source* knows objects in modules that can be trace events: markers are one
+ * A *source* manages objects in modules that can be trace events: markers are one
  * source, SDT probes another.  It *offers* an event for each object: a system, a name
- * and a format.  All offers of one system and name are one event, which has the format
- * of the first, the fields that the format names, and for its owner a module that
- * offers it.  While the event is enabled, the source calls write() for each hit.
+ * and a format.  All offers with the same system and name make one event.  It has the
+ * format of the first offer, and a field for each argument that this format names; its
+ * owner is one of the modules that offer it.  A *user* of an event is a trace
+ * buffer that records it, or perf.  For each hit the source calls write() or probe() once
+ * for each user.
  *
- * The module kmarkers_events creates the events.  A source does not depend on that module
- * before it joins:
+ * The module kmarkers_events creates the events.  A source can load that module when it
+ * first needs it:
  *
  *	calls = kmarkers_events_get();
  *	err = calls->join(&source);
@@ -29,15 +31,16 @@
  *
  * LOCKS
  *
- * Lock order: the kernel's event_mutex before the locks of a source.  The functions of a
- * source are called with event_mutex held, so a source must not hold a lock of its own when
+ * Lock order: the kernel's event_mutex, then the locks of a source.  kmarkers_events calls
+ * the functions of a source with event_mutex held, so a source must not hold a lock of its own when
  * it calls a function of kmarkers_events other than write() and probe().
  *
- * MODULES THAT LEAVE
+ * MODULES THAT ARE UNLOADED
  *
  * A source drops the objects of a module in a notifier of MODULE_STATE_GOING whose priority is
- * above KMARKERS_EVENTS_PRIORITY.  That of kmarkers_events then finds no offer of the module any
- * more, and hands its events over or removes them.
+ * above KMARKERS_EVENTS_PRIORITY.  So when the notifier of kmarkers_events runs, the module
+ * offers no event any more.  This notifier passes each event that the module owns to another
+ * module that offers it, too; if there is none, it removes the event.
  */
 #ifndef KMARKERS_EVENT_H
 #define KMARKERS_EVENT_H
@@ -47,17 +50,17 @@
 #include <linux/module.h>
 #include <linux/types.h>
 
-/* Above 1, that of the trace core, which removes events with their module. */
+/* Above 1, the priority of the trace core's module notifier, which removes a module's events. */
 #define KMARKERS_EVENTS_PRIORITY	2
 
 /**
  * struct kmarkers_event_offer - an event that a source offers for one of its objects
- * @system: the directory of the event in tracefs
- * @name: the event
- * @format: as that of a marker
+ * @system: system of the event: the name of its parent directory in tracefs
+ * @name: name of the event
+ * @format: format of the event's fields, as for the arguments of a marker
  * @place: place of the object in the code, for the log
  * @module: the module that contains the object
- * @made: set to true if an event of this format exists now; or NULL
+ * @made: if not NULL, set to true if the event exists, or is created, with this format
  *
  * The strings are valid only until the function that gets the offer returns.
  */
@@ -73,10 +76,10 @@ struct kmarkers_event_offer {
 typedef int kmarkers_event_visitor(void *data, const struct kmarkers_event_offer *offer);
 
 /**
- * struct kmarkers_event_link - an event, and what records its hits
+ * struct kmarkers_event_link - an event, and a user that records its hits
  * @event: system, name and format of the event
  * @user: passed to write() or probe()
- * @err: set by disconnect_many(): 0, or an error with the user still connected
+ * @err: set by disconnect_many(): 0; or an error, in which case the user is still connected
  */
 struct kmarkers_event_link {
 	struct kmarkers_event_offer event;
@@ -86,22 +89,24 @@ struct kmarkers_event_link {
 
 /**
  * struct kmarkers_event_source - an event source
- * @node: private
- * @ready: called when all subsystems have registered a module.  Return true if the source has
- *	objects in the module, and did not offer them before
- * @visit: call a function for each offer of one module that is ready, or for NULL of all such
- *	modules.  A return value other than 0 of the function ends the walk, and is returned
- * @find: call a function for one offer of that system, name and format; a NULL format matches
- *	any.  Return what the function returned, or 0 if there is no such offer
- * @connect: call write() or probe() for each hit from now on.  Return 0 or an error
- * @disconnect: stop calling it.  After an RCU grace period it is not called any more,
- *	unless an error is returned
- * @connect_many: as @connect for several events: all or none.  NULL for a source whose events are
+ * @node: link in the list of sources; private to kmarkers_events
+ * @ready: called when a module is live and the module notifiers of all other subsystems have
+ *	run.  Return true if the source has objects in the module, which it offers from now on
+ * @visit: call a function for each offer of a ready module or, if the module is NULL, for each
+ *	offer of all ready modules.  If the function returns a value other than 0, stop and
+ *	return this value
+ * @find: call a function for one offer with the wanted system, name and format; if the wanted
+ *	format is NULL, with any format.  Return the function's return value, or 0 if there is
+ *	no such offer
+ * @connect: from now on, call write() or probe() for each hit.  Return 0 or an error
+ * @disconnect: stop these calls.  Return 0, or an error, in which case they go on.  After 0 was
+ *	returned and an RCU grace period has passed, no call is in progress
+ * @connect_many: connect several events, either all or none.  NULL for a source whose events are
  *	not switched by enable()
- * @disconnect_many: as @disconnect for several events; sets the error of each
+ * @disconnect_many: disconnect several events; set @err of each link
  *
- * @connect and @disconnect get the system, name and format of the event, and what is to be
- * passed to write() or probe().
+ * @connect and @disconnect get the system, name and format of the event, and the user that they
+ * pass to write() or probe().
  */
 struct kmarkers_event_source {
 	struct list_head node;
@@ -117,28 +122,31 @@ struct kmarkers_event_source {
 
 /**
  * struct kmarkers_event_calls - functions for event sources
- * @join: register a source, which may offer nothing yet.  Return 0; -ENOENT if this kernel
- *	has no trace events for modules
- * @leave: unregister a source, none of whose events is enabled.  An event with references
- *	stays, and cannot be enabled
- * @update: create and remove events so that they match the offers of a source.  Return 0; or,
- *	with all events unchanged, -EBUSY if an event that is no longer offered is enabled or has
- *	references
- * @offer: create the event of one more offer, if it has none.  A reason against it is logged
- * @withdraw: remove the event of an offer that is not made any more, or hand it over to another
- *	module.  Return 0, or -EBUSY if it is enabled or has references
- * @enable: enable or disable events of one system in the main trace buffer, as their files enable
- *	in tracefs do, with one connect_many() or disconnect_many().  Return 0; or, with none
- *	enabled by it, -EINVAL if one does not exist, which is logged, -ENOMEM, or an error of the
- *	trace core or of the source
- * @is_enabled: is an event enabled in the main trace buffer?
- * @flush: wait for the events of all modules that were loaded or unloaded before
- * @write: record a hit of an event; gets the user that connect() was given, and the arguments
+ * @join: register a source.  This creates no events: if the source has offers already, it must
+ *	call update() afterwards.  Return 0; or -ENOENT if this kernel has no trace events for
+ *	modules
+ * @leave: unregister a source, none of whose events may be enabled, and remove its events.  An
+ *	event that is still referenced stays, but cannot be enabled
+ * @update: create the events that a source offers, and remove those that it does not offer any
+ *	more.  Return 0; or, if one of the latter is enabled or referenced, -EBUSY, in which case
+ *	no event is changed
+ * @offer: add one more offer: create its event if the event does not exist.  If the event cannot
+ *	be created, log the reason
+ * @withdraw: remove the event of an offer that the source no longer makes, or pass the event to
+ *	another module that offers it.  Return 0, or -EBUSY if it is enabled or has references
+ * @enable: enable or disable events of one system in the main trace buffer, as writing to their
+ *	files enable in tracefs does, but with one connect_many() or disconnect_many().  Return
+ *	0; or an error, in which case the call has enabled no event: -EINVAL if an event does not
+ *	exist, which is logged; -ENOMEM; or an error of the trace core or of the source
+ * @is_enabled: return true if an event is enabled in the main trace buffer
+ * @flush: wait until the events of all modules that were loaded or unloaded before the call have
+ *	been created or removed
+ * @write: record a hit of an event; gets the user that connect() was given, and the hit's arguments
  * @probe: record a hit of an event; gets the user that connect() was given, two values that it
- *	ignores, and the arguments.  It is the probe function of a marker
- * @find_register_writer: return the address of a function that records a hit of the event of a user
- *	and takes the user and the event's arguments as C passes them; or NULL if there is none: for
- *	more than five arguments, strings, arrays, or perf
+ *	ignores, and the hit's arguments.  It is the probe function of a marker
+ * @find_register_writer: return the address of a C function that records a hit for a user; its
+ *	parameters are the user and the arguments of the event.  Return NULL if there is none:
+ *	for perf, and for an event with more than five arguments, a string or an array
  */
 struct kmarkers_event_calls {
 	int (*join)(struct kmarkers_event_source *source);

@@ -220,9 +220,9 @@ on:
 })
 
 /*
- * Two forms of branches that were tried in 2006 and 2008.  They compare a register with
- * itself, or clear it, and jump: changing one byte turns jne, which is never taken, into je,
- * which is always taken.
+ * Two forms of branches that were tried in 2006 and 2008.  The first instruction compares a
+ * register with itself, or clears it with xor; both set ZF.  The second is a jne, which is then
+ * never taken.  Changing one byte turns it into a je, which is always taken.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -245,7 +245,7 @@ on:
 }
 
 /**
- * imv_cmp_flip() - imv_branch() in two instructions, for comparison
+ * imv_cmp_flip() - imv_branch() as two instructions, for benchmarks
  * @name: its name; of one byte
  *
  * The instructions are cmp of a register with itself, and jne or je.
@@ -255,7 +255,7 @@ on:
 #define imv_cmp_flip(name)	__imv_cmp_flip(&name##__imv)
 
 /**
- * imv_xor_flip() - imv_branch() in two instructions and a register, for comparison
+ * imv_xor_flip() - imv_branch() as two instructions that clear a register, for benchmarks
  * @name: its name; of one byte
  *
  * The instructions are xor of a register with itself, and jne or je.

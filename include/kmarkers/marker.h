@@ -122,7 +122,7 @@ typedef void marker_probe_func(void *probe_private, void *call_private,
 			       const char *fmt, va_list *args);
 
 /**
- * struct marker_probe - one connected probe; an array of them ends with func NULL
+ * struct marker_probe - one connected probe; the last element of an array has a NULL @func
  * @func: the probe
  * @private: its private data
  */
@@ -152,7 +152,7 @@ enum marker_flavour {
  * @state__imv: 1 while probes are connected; read by the site
  * @flavour: how the site reads @state__imv
  * @nr_args: number of its arguments
- * @probes: the probes to call, an RCU array, or NULL
+ * @probes: array of the probes to call, protected by RCU; NULL if there are none
  * @node: link in the registry; private
  * @module: name of the module that contains it
  */
@@ -328,11 +328,11 @@ do {									\
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  *
- * The callback is connected to the tracepoint while any marker in it has probes; there
- * may be several, or copies of one from an inline function.  Code that connects the
- * callback itself, with NULL as data, conflicts with this: while it is connected,
- * registering a probe returns -EEXIST, a module does not load if its marker would be
- * connected to a probe, and the log names marker, callback and tracepoint.
+ * The callback is connected to the tracepoint while any marker in it has probes.  It may
+ * contain several markers, or several copies of a marker in an inline function.  Other code
+ * must not connect the callback with NULL as data.  While it does, registering a probe
+ * returns -EEXIST, and a module whose marker has a registered probe is not loaded; the log
+ * names the marker, the callback and the tracepoint.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
@@ -390,7 +390,10 @@ void marker_synchronize_unregister(void);
  */
 typedef void marker_probe_2006(const char *fmt, ...);
 
-/* A probe of 2006 as an argument: the function, or the function cast to marker_probe_func. */
+/*
+ * Parameter type of functions that take a probe of 2006.  Callers pass the function itself, or the
+ * function cast to marker_probe_func.
+ */
 union marker_any_probe {
 	marker_probe_2006 *probe;
 	marker_probe_func *cast;

@@ -101,7 +101,7 @@ struct pt_regs;
  * @addr: address of its first byte, relative to this field
  * @key: address of an object of the owner, such as a variable, relative to this field
  * @len: length of the instruction in bytes
- * @size: size of the operand in bytes, defined by the owner
+ * @size: size of the operand in bytes; only the owner uses it
  * @flags: PATCHER_SITE_*
  *
  * The assembler writes these records, of 12 bytes, into the module's own data.
@@ -159,10 +159,11 @@ static inline unsigned long patcher_compact_addr(const struct patcher_compact_si
  * @nr: number of sites
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: name of the only owner that may change the sites; compared by address
- * @trap: function called for an int3 at a site that no batch has set, in the context of the
- *	breakpoint, which may be an NMI.  If the int3 is a permanent breakpoint, it handles
- *	the hit, sets @regs to where execution continues and returns true.  NULL if the
- *	table has no permanent breakpoints
+ * @trap: trap function, called when a CPU has executed an int3 at a site and the int3 does not
+ *	belong to a batch.  It runs in the context of the breakpoint, which may be an NMI.
+ *	For a permanent breakpoint, it handles the hit, sets @regs to where execution
+ *	continues and returns true; for another int3 it returns false.  NULL if the table
+ *	has no permanent breakpoints
  * @core: private: true if the sites are in core text; set only by the functions of
  *	<kmarkers/redirect.h>, false for all other callers
  * @node: link in the patcher's list; private
@@ -230,9 +231,9 @@ static inline unsigned int patcher_bucket(u64 ns)
  * @waits: number of RCU grace periods waited for to unregister tables
  * @longest_round_ns: longest duration of one round of CPU synchronisation
  * @longest_trap_ns: longest time that the int3s of a batch, or of a chunk of it, were in memory
- * @longest_wait_ns: longest time between taking patcher_lock() and holding all locks of a
- *	batch, checks included
- * @check_ns: total time of validation
+ * @longest_wait_ns: longest time from taking patcher_lock() until all locks of a batch were
+ *	held; it includes the checks of the batch
+ * @check_ns: total time of checking batches
  * @map_ns: total time of mapping and unmapping text
  * @apply_ns: total time of writing and synchronising
  * @durations: histogram of batches by duration

@@ -11,17 +11,17 @@
  * disabled or about to be optimised.  The kernel's own functions check these conditions,
  * again for each change; the bytes are compared once more under the kernel's text_mutex.
  *
- * A kprobe that is registered later on a changed site cannot be prevented.  It executes
+ * Other code may register a kprobe on a site after it was changed.  The kprobe executes
  * a copy of the changed instruction, and writes the copy back when it is disarmed: this is
  * harmless until the site is changed again.  The next change there is refused with
  * -EBUSY until the kprobe is unregistered, and with -EILSEQ if it left other bytes.
  *
- * If several functions have the same name, the one is used that a kprobe by this name
- * would probe; it may be another one than intended.
+ * If several functions have the same name, the patcher changes the one that a kprobe by this
+ * name would probe, which need not be the intended one.
  *
- * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call: its
- * counter is one too low when the replacement returns, so the return stack is refilled
- * once too early, which costs time but is safe.
+ * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call, so its
+ * counter is one too low when the replacement returns.  The kernel then refills the return
+ * stack buffer once too early, which costs time but is safe.
  *
  * EXAMPLE
  *

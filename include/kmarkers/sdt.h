@@ -61,9 +61,9 @@
  *			program it is a note as in sys/sdt.h, has a nop, and is not
  *			registered with kmarkers
  *
- * In a module the site of a note is the next instruction, to which other paths may lead, too;
- * if there is none, the note cannot be armed: see Documentation/sdt.md.  In a
- * program the same holds if SDT_NOTES_WITHOUT_NOP is defined before this file is included.
+ * In a module the site of a note is the next instruction, to which other code paths may lead,
+ * too; if no instruction follows, the note cannot be armed: see Documentation/sdt.md.  The
+ * same holds in a program that defines SDT_NOTES_WITHOUT_NOP before it includes this file.
  *
  * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
@@ -83,8 +83,8 @@
  * GUARANTEES
  *
  * While a site is armed, each execution calls each of its handlers once, also during
- * promotion and demotion; but a note that a CPU executes in the handler of a kprobe is
- * missed, and counted as missed.  A handler is always called with its own private data.  After
+ * promotion and demotion.  Exception: a note that a CPU executes in the handler of a kprobe
+ * is missed, and counted as missed.  A handler is always called with its own private data.  After
  * sdt_synchronize() returned, no handler detached before it still runs.  A handler that hits
  * a site to which it is attached recurses without end: there is no recursion guard.
  *
@@ -119,7 +119,7 @@ KMARKERS_CHUNK(sdttarget, sdt_tables_need_sdt, 16);
 #endif
 
 #define SDT_MAX_ARGS	7
-/* Maximum lengths of names of providers and probes: those of trace events cannot be longer. */
+/* Maximum lengths in characters of names, which are also parts of names of trace events. */
 #define SDT_PROVIDER_MOST	59
 #define SDT_PROBE_MOST		63
 
@@ -257,7 +257,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 	__SDT_DECLARE_KINDS(id);					\
 	void __sdt_check_##id(int, ...)
 
-/* __sdt_args_ID is declared, never defined: its length is the number of arguments plus one. */
+/* The array __sdt_args_ID is only declared: its length is the number of arguments plus one. */
 #define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\

@@ -12,7 +12,7 @@
 #endif
 
 /**
- * SDT_PROBES_ENABLED() - always 1, because sites are enabled one by one
+ * SDT_PROBES_ENABLED() - always 1: there is no global switch, as sites are enabled one by one
  */
 #define SDT_PROBES_ENABLED()		1
 
@@ -48,7 +48,7 @@
 	_Static_assert(sizeof("" type), "")
 
 /**
- * SDT_PROBE() - place a site with five arguments, of which trailing constants 0 are not passed
+ * SDT_PROBE() - place a site with up to five arguments, padded with constant zeros to five
  * @prov: its provider
  * @mod: as defined
  * @func: as defined
@@ -59,8 +59,9 @@
  * @a3: an argument
  * @a4: an argument
  *
- * The macro expands to SDT_PROBE1() to SDT_PROBE5(), according to the last argument that is not a
- * constant 0, or to SDT_PROBE0() if there is none and the probe has no argument.
+ * The macro expands to one of SDT_PROBE1() to SDT_PROBE5(), up to the last argument that is not a
+ * constant 0.  If all are constant zeros, it expands to SDT_PROBE0() if the probe has no argument,
+ * else to SDT_PROBE1().
  */
 #define SDT_PROBE(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
 	__SDT_PROBE_PADDED(SDT_FLAVOUR, prov, mod, func, probe, a0, a1, a2, a3, a4)

@@ -7,7 +7,7 @@
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H
 
-/* Without checks for sparse: it does not evaluate kinds, and has no __builtin_classify_type(). */
+/* No checks under sparse, which does not evaluate kinds and lacks __builtin_classify_type(). */
 #ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
 #define __SDT_CHECK_KIND(when, id, n, a)
@@ -55,7 +55,7 @@
 	 __SDT_IS(t, "off_t") || __SDT_IS(t, "pid_t") ||		\
 	 __SDT_IS(t, "uid_t") || __SDT_IS(t, "gid_t"))
 
-/* Arrays that are declared, never defined: the length of each encodes an argument's kind. */
+/* Arrays that are only declared: the length of each encodes the kind of one argument. */
 #define __SDT_DECLARE_KINDS(id)						\
 	extern __maybe_unused						\
 	char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
@@ -92,15 +92,18 @@
 	 __builtin_types_compatible_p(__typeof__(1 ? _Generic((a), void *: (a), default: (void *)1) : \
 						 (int *)0), int *))
 
-/* True also for an undeclared kind: an array of unknown length is compatible with any length. */
+/*
+ * True if the kind of argument @n is @kind.  Also true if its kind is not defined, because an array
+ * of unknown length is compatible with an array of any length.
+ */
 #define __SDT_HAS_KIND(id, n, kind)					\
 	__builtin_types_compatible_p(__typeof__(__sdt_kind_##n##_##id), char[kind])
 
-/* Values 1 to 5 of __builtin_classify_type() are integers and pointers. */
+/* True if @a is an integer or a pointer: these are 1 to 5 for __builtin_classify_type(). */
 #define __SDT_IS_WORD(a)						\
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
 
-/* True if @a fits a register; ?: converts an array to a pointer, and promotes a bit-field. */
+/* False for integers of over 64 bits; ?: converts an array to a pointer, promotes a bit-field. */
 #define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 
 #define __SDT_CHECK_KINDS_0(when, id)

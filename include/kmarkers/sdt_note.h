@@ -35,9 +35,9 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_RAW(a)		((void)0, (a))
 
 /*
- * The type of an argument.  gcc gives a bit-field a type of its own, which is not in the list:
- * it is passed as a long long.  A pointer keeps its type.  Arguments that are neither integers
- * nor pointers do not compile.
+ * The type as which an argument is passed.  gcc gives a bit-field a type of its own, which is
+ * not in the list below, so it is passed as a long long.  A pointer keeps its type.  Arguments
+ * that are neither integers nor pointers do not compile.
  */
 #define __SDT_NOTE_TYPE(a)						\
 	__typeof__(_Generic(__SDT_NOTE_RAW(a),				\
@@ -73,7 +73,10 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "or"
 #endif
 
-/* gdb does not know %r8b to %r15b: in a program a byte is passed as an int, of size 1. */
+/*
+ * gdb does not know the names %r8b to %r15b.  So in a program an argument of one byte is in a
+ * 32-bit register, and its size in the note is still 1.
+ */
 #if defined(__SDT_NOTE_IS_RECORD) || defined(__CHECKER__)
 #define __SDT_NOTE_WORD(a)		__SDT_NOTE_VALUE(a)
 #else

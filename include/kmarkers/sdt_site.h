@@ -7,7 +7,7 @@
 #error "include <kmarkers/sdt.h>"
 #endif
 
-/* Position of the number of arguments in struct patcher_site.flags. */
+/* Lowest bit of the number of arguments in struct patcher_site.flags. */
 #define SDT_ARGS_SHIFT	8
 
 #ifndef SDT_NOTES_ONLY
@@ -23,7 +23,10 @@
 	"	.byte 2b - 1b, %c1\n"					\
 	"	.short %c2\n")
 
-/* Arguments of sites that a breakpoint arms: in the argument registers of a call, then in rax. */
+/*
+ * Operands for the arguments of sites that a breakpoint arms: the first six are in the argument
+ * registers of a call, the seventh is in rax.
+ */
 #define __SDT_IN_0
 #define __SDT_IN_1		, "D" (a0)
 #define __SDT_IN_2		__SDT_IN_1, "S" (a1)
@@ -152,7 +155,10 @@ __SDT_EAGER(7)
 
 #endif /* SDT_NOTES_ONLY */
 
-/* Also true for probes that are only declared: an array of unknown length fits any length. */
+/*
+ * True if a probe is defined with @n arguments.  Also true if it is only declared, because an array
+ * of unknown length is compatible with an array of any length.
+ */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])
 /* A site may pass fewer arguments than its probe has, as in FreeBSD: the missing ones are 0. */
@@ -175,7 +181,7 @@ __SDT_EAGER(7)
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
-/* With an unknown flavour, an undefined constant is reported, not an undeclared function. */
+/* Each site names one of these constants: for an unknown flavour, the error names it. */
 enum {
 #ifndef SDT_NOTES_ONLY
 	__SDT_HAS_jump,
@@ -188,7 +194,7 @@ enum {
 
 #define __SDT_SITE(flavour, id, prov, name, n, args...)			\
 	__SDT_SITE_IF(1, flavour, id, prov, name, n, ## args)
-/* Emit a site if the constant @when is true. */
+/* Emit a site if the constant @when is true; emit nothing if it is false. */
 #define __SDT_SITE_IF(when, flavour, id, prov, name, n, args...)	\
 do {									\
 	__SDT_CHECK(when, id, n, ## args);				\
@@ -200,8 +206,8 @@ do {									\
 #ifndef SDT_NOTES_ONLY
 /*
  * clang before 17 assumes that one asm statement may jump to the labels of all others in the
- * function, and refuses jumps into the scope of a variable with a cleanup or of a variable
- * length.  So the statement is in a function of its own.
+ * function, and refuses jumps into the scope of a variable that has a cleanup or a variable
+ * length.  So this asm statement is in a function of its own.
  */
 #ifdef __clang__
 static __always_inline bool __sdt_is_on(struct sdt_origin *origin, int flags)

@@ -10,8 +10,8 @@
  * @array: elements in the order of their keys
  * @nr: number of elements
  * @key: the given key
- * @key_at: returns the key of the element at an index; must be always inline if the
- *	caller must not call functions, as the breakpoint handler
+ * @key_at: returns the key of the element at an index.  If the caller must not call functions,
+ *	like the breakpoint handler, it must be __always_inline
  *
  * Return: the index of that element; @nr if all keys are below @key.
  */

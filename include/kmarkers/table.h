@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables of records, which the build collects and which are found when a module is loaded.
+ * Tables of records.  The build collects the records of a module, and kmarkers finds them when
+ * the module is loaded.
  *
  * Every translation unit that includes a header of kmarkers contributes one
  * *chunk* for each kind of table: records, which macros anywhere in the code place in
@@ -17,9 +18,9 @@
  * argument and no file in sysfs.  The parameter cannot be set.  In user space the
  * linker's __start_ and __stop_ symbols bound the section of heads.
  *
- * The section names begin with .discard because objtool skips such
- * sections (they point at code that is no indirect branch target), and continue
- * without a dot because the module linker script drops only .discard.*.
+ * The section names begin with .discard because objtool skips such sections; it would take
+ * the code that the records point at for targets of indirect branches.  They continue without
+ * a dot because the module linker script drops only .discard.*.
  */
 #ifndef KMARKERS_TABLE_H
 #define KMARKERS_TABLE_H
@@ -73,8 +74,8 @@ static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
  * @chunk: the head of these records
  * @record: expected size of a record in bytes
  *
- * Return: 0, or -EINVAL if the head has another table version or record size, or its size is
- * not a multiple of a record's.
+ * Return: 0, or -EINVAL if the head has another table version or record size, or if the size
+ * of its records together is not a multiple of the size of one.
  */
 static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 				      const struct kmarkers_chunk *chunk, unsigned int record)
@@ -104,8 +105,8 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 }
 
 /*
- * Keep the name of an object out of the symbol table: when a module is loaded, the kernel
- * searches its whole symbol table once for each of its functions.
+ * Keep the name of an object out of the module's symbol table.  When a module is loaded, the
+ * kernel searches this whole table once for each function of the module.
  */
 #define KMARKERS_UNNAMED(name)	asm(".L" name)
 
@@ -144,7 +145,10 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
 #define KMARKERS_SECTION(kind)	"kmarkers_" #kind
 #endif
 
-/* Some linkers drop a section that is referred to only by its __start_ and __stop_ symbols. */
+/*
+ * Some linkers drop a section that is referred to only by its __start_ and __stop_ symbols, unless
+ * it has the flag R.
+ */
 #if !defined(__KERNEL__) && defined(__has_attribute)
 #if __has_attribute(__retain__)
 #define __KMARKERS_HEADS_FLAGS	"awR"

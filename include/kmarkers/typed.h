@@ -62,9 +62,9 @@
  *	movabs $private, %rdi
  *	jmp probe
  *
- * The last two instructions are changed only while no CPU can be between them: the
- * first one has jumped past them for an RCU grace period, and sites disable preemption.
- * A probe that a 32-bit displacement does not reach is called by the iterator.
+ * The last two instructions are changed only while no CPU can be between them: before that,
+ * the first one is a jump past them for an RCU grace period, and sites disable preemption.
+ * If a 32-bit displacement does not reach a single probe, the iterator calls it.
  */
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H
@@ -84,15 +84,15 @@
 KMARKERS_CHUNK(stubs, marker_tables_need_markers, 12);
 #endif
 
-/* A function of any type, which is cast back before it is called. */
+/* Type to which all functions are cast for storage; they are cast back before they are called. */
 typedef void marker_typed_func(void);
 
 /**
  * struct marker_typed - a typed marker
  * @marker: the fields that all markers have
- * @probes: its typed probes, an RCU array, or NULL; each func is cast to the marker's type
+ * @probes: array of its typed probes, protected by RCU, or NULL; each func is cast to its type
  * @iterator: function that calls all probes, those of @marker included
- * @nothing: function of the type of a probe that does nothing
+ * @nothing: probe of the marker's type that does nothing
  * @stub: address of the first instruction of its stub, or NULL
  * @array: the array of @probes; private to the registry, protected by its lock
  * @idle: RCU grace-period state: after that grace period no CPU is in the part of the stub
@@ -255,7 +255,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* Both loads pair with the stores of a registration; an array is never empty. */ \
+	/* Both acquires pair with the stores of a registration.  No array is empty. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	if (__probe) {							\
 		__func = smp_load_acquire(&__probe->func);		\

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The historical name of <kmarkers/marker.h>, and MARK() of 2006, a name that drivers use, too. */
+/*
+ * The historical name of <kmarkers/marker.h>, and MARK() of 2006.  MARK() is not in that header,
+ * because drivers use this name for macros of their own.
+ */
 #ifndef LINUX_MARKER_H
 #define LINUX_MARKER_H
 

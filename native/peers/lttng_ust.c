@@ -17,7 +17,7 @@
 
 #include "peer.h"
 
-/* LTTNG_ROOT is empty if the packages are installed. */
+/* LTTNG_ROOT: where scripts/setup unpacked LTTng; empty if its packages are installed. */
 #define LTTNG_LIBDIR	LTTNG_ROOT "/usr/lib/x86_64-linux-gnu"
 
 #define PATIENCE_MS	10000
@@ -70,7 +70,7 @@ static bool create_session(void)
 	return run_lttng("create --snapshot kmbench-%d");
 }
 
-/* Set search paths to the commands and libraries that scripts/setup unpacked. */
+/* If scripts/setup unpacked the commands and libraries, set the search paths to them. */
 static void set_unpacked_paths(void)
 {
 	static const struct {
@@ -88,7 +88,7 @@ static void set_unpacked_paths(void)
 		setenv(settings[i].name, settings[i].value, 1);
 }
 
-/* Return true if the tracepoint is enabled: a thread of LTTng in this process enables it. */
+/* Return true if the tracepoint is enabled.  A thread of LTTng in this process enables it. */
 static bool is_enabled(void)
 {
 	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);

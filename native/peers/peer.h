@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A peer: a probe mechanism of another tracer, which is compared with markers.  Each peer is a
- * shared object, peer-NAME.so, which is built if its package is installed.  Its text, unlike that
- * of kmbench, stays mapped from its file, where its tracer expects it.
+ * shared object, peer-NAME.so, which is built if its package is installed.  The text of kmbench is
+ * moved, but the text of a peer stays mapped from its file, where the other tracer expects it.
  */
 #ifndef NATIVE_PEERS_PEER_H
 #define NATIVE_PEERS_PEER_H

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds the peers, which are probe mechanisms of other tracers, whose packages are installed.
-# scripts/setup unpacks packages that are not installed into PEER_ROOT.
+# Builds each peer (a probe mechanism of another tracer) whose package is installed.  If a package is
+# not installed, scripts/setup unpacks it into PEER_ROOT.
 PEER_ROOT := $(abspath ../build/peers)
 PEER_LIBS := $(wildcard $(PEER_ROOT)/usr/lib/x86_64-linux-gnu)
 PEER_FLAGS := $(if $(PEER_LIBS),$(addprefix -isystem $(PEER_ROOT)/usr/include,/ /x86_64-linux-gnu))
-# By this rpath, the program and the libraries find the unpacked libraries at run time.
+# With this rpath, the peer and its libraries find the unpacked libraries at run time.
 LTTNG_LIBS := $(PEER_LIBS:%=-L%) $(PEER_LIBS:%=-Wl,--disable-new-dtags,-rpath,%) -llttng-ust -ldl
 # The variable holds a #, because make 4.3 and later keep the backslash of \# in a function.
 hash := \#

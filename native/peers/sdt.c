@@ -18,13 +18,13 @@
 BENCH_OPS(off, DTRACE_PROBE2(kmarkers, bench_off, 1, NULL))
 UPROBES_OPS(on, DTRACE_PROBE2(kmarkers, bench_on, 1, NULL));
 
-/* The descriptor of a note, up to the names of provider and probe, which are adjacent strings. */
+/* Descriptor of a note.  The name of the provider is followed by the name of the probe. */
 struct stapsdt {
 	Elf64_Addr pc, base, semaphore;
 	char provider[];
 };
 
-/* Add a uprobe on the site of a note, if its probe is bench_on. */
+/* If a note belongs to the probe bench_on, add a uprobe on its site. */
 static int add_note_uprobe(const char *path, const Elf64_Ehdr *elf, const struct stapsdt *note)
 {
 	const char *name = note->provider + strlen(note->provider) + 1;

@@ -4,8 +4,8 @@
  * after its first hit: it replaces the nop by a call to code that makes a system call.  On other
  * kernels the uprobe is a breakpoint, as in sdt.c, and its row is left out.
  *
- * The call pushes a return address, which early versions of the kernel's code push into the red
- * zone of the function, so this file is compiled without a red zone.
+ * The call pushes a return address.  In early versions of the kernel, it overwrites the red zone of
+ * the function, so this file is compiled without a red zone.
  */
 #include <dlfcn.h>
 #include <sys/utsname.h>

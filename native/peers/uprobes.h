@@ -14,8 +14,8 @@
 #include <kmarkers/bench.h>
 
 /*
- * BENCH_OPS() with only four uprobes, each for a quarter of the layouts: the cost depends little on
- * the address, and the kernel takes a tenth of a second to remove one.  env records the number.
+ * Like BENCH_OPS(), but with four uprobes, each for a quarter of the layouts.  Their cost depends
+ * little on the address.  The removal of each takes 0.1 s.  The file env records their number.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\
@@ -45,7 +45,7 @@ static int uprobes_read_type(void)
 	return type;
 }
 
-/* Return the file offset of an address that is in a segment of an ELF file. */
+/* Return the offset in an ELF file of an address, or 0 if no segment contains the address. */
 static unsigned long uprobes_find_offset(const Elf64_Ehdr *elf, unsigned long addr)
 {
 	const Elf64_Phdr *phdr = (const void *)elf + elf->e_phoff;

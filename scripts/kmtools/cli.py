@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command kmarkers: the table of its commands, and the function that runs one.
+"""The command kmarkers: the table of its commands, and the function that runs one of them.
 
 The module of a command is imported only when that command is called, because `bench` must start
 before numpy is installed. All commands have the same exit codes: 0 success; 1 a bad result or a
-failed step; 2 it cannot be done on this machine, and a message gives the reason; 128 + N after
+failed step; 2 the command cannot do its work on this machine, and prints the reason; 128 + N after
 signal N.
 """
 
@@ -31,9 +31,10 @@ from kmtools.base.processes import interruptible
 from kmtools.base.text import escape_unprintable, terminal_width, wrap_line
 from kmtools.commands import Run
 
-# Command: its module in kmtools.commands, which has a function of its name, and a line of help.
+# For each command: the module of kmtools.commands with the function of the same name, and a line of
+# help.
 COMMANDS = {
-    "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
+    "bench": ("run", "set up, build, measure in every tier that works on this machine, report"),
     "collect": ("run", "merge raw samples into the folder of a run"),
     "report": ("run", "write summary, figures and HTML page of a run, and print its main result"),
     "table": ("run", "print the tables of a run"),
@@ -78,7 +79,7 @@ COMMANDS = {
     ),
 }
 
-# Commands that need only files of the user; all others need a checkout of kmarkers.
+# Commands that work on files of the user alone. All others need a checkout of kmarkers.
 ANYWHERE = {"collect", "report", "table", "compare", "impact", "plot", "rates", "macro", "sites"}
 
 # Python packages of requirements-fleet.txt, which only a few commands need.
@@ -86,7 +87,7 @@ EXTRAS = ("duckdb", "ruptures", "scipy")
 
 
 def list_commands(prefix: str = "") -> str:
-    """Return the commands whose names begin with a prefix, one line each with its help."""
+    """Return a line for each command whose name begins with a prefix: its name and its help."""
     names = [name for name in COMMANDS if name.startswith(prefix)]
     width = max(map(len, names), default=0)
     lines = (
@@ -104,14 +105,15 @@ def fill_paragraphs(text: str) -> str:
 
 
 def find_command(words: Sequence[str]) -> str | None:
-    """Return the command that the first one or two words name; None if there is none."""
+    """Return the command that the first two words name, else the one that the first word names;
+    None if there is neither."""
     names = (" ".join(words[:count]) for count in (2, 1))
     return next((name for name in names if name in COMMANDS), None)
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command that the first words name (default: the words of the command line). Prints
-    the error that ends it; returns its exit code."""
+    """Run the command that `words` name, by default the words of the command line; return its exit
+    code. If an error ends the command, print the error."""
     own = words is None
     words = sys.argv[1:] if words is None else words
     name = find_command(words) or "kmarkers"
@@ -121,7 +123,7 @@ def main(words: Sequence[str] | None = None) -> int:
         with interruptible():
             known = name in COMMANDS
             code = run_command(name, words[len(name.split()) :]) if known else print_usage(words)
-            # Flush here, so that a write error is reported as an error of the command.
+            # Flush here: a write error is then reported as an error of the command.
             sys.stdout.flush()
             return code
     except FailedError as error:
@@ -142,15 +144,15 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def print_error(name: str, error: str) -> None:
-    """Print an error message; unprintable characters are escaped, because parts of it may come from
+    """Print an error message. Escape its unprintable characters, because parts of it may come from
     another machine."""
     lines = [escape_unprintable(line) for line in error.split("\n")]
     print(f"{name}: " + "\n".join(lines), file=sys.stderr)
 
 
 def print_usage(words: Sequence[str]) -> int:
-    """Print the version or the list of commands if the words ask for it; else raise UnableError,
-    because there is no such command."""
+    """If the words ask for the version or for help, print that; else raise UnableError, because
+    they name no command."""
     if list(words) == ["--version"]:
         print(f"kmarkers {read_version()}", flush=True)
         return DONE
@@ -183,7 +185,7 @@ def run_command(name: str, words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run = describe(parser)
-    # Positional arguments may follow options, but only parse_args() accepts "--".
+    # parse_intermixed_args() also accepts options between positional arguments, but not "--".
     parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
     try:
         parsed = parse(words)

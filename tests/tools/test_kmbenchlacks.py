@@ -104,7 +104,7 @@ def test_a_single_cpu_has_no_observer() -> None:
     done = run_program(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
-    assert "arm-stall: SKIP, no second CPU can be had for its observer thread\n" in done.stderr
+    assert "arm-stall: SKIP, no second CPU is available for its observer thread\n" in done.stderr
     done = run_program(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
     assert done.returncode == 0
     assert done.stderr.count("no second CPU") == 1

@@ -71,7 +71,7 @@ def test_process_is_repeated_after_a_suspend(
         assert len(collect.load_raw("native", kmbench / "raw").rows) == 2
     assert (kmbench / "ran").read_text().split() == ["5"] * min(3, sleeps + 1)
     assert said == [
-        "native: the machine was suspended while kmbench measured; it measures again"
+        "native: the machine was suspended while kmbench measured; this process is measured again"
     ] * (min(2, sleeps))
 
 

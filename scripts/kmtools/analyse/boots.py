@@ -17,9 +17,9 @@ OUTSIDE = 0.05
 
 @dataclass(frozen=True)
 class Ratio:
-    """The time under the kernel `label` in seconds, and its ratio to the time under the first
-    kernel. `low` and `high` are the 95 % interval, None if either kernel has fewer than FEWEST
-    boots."""
+    """The time under the kernel `label`, a geometric mean in seconds, and its ratio to the time
+    under the first kernel. `low` and `high` are the 95 % interval of the ratio, None if either
+    kernel has fewer than FEWEST boots."""
 
     label: str
     boots: int
@@ -31,8 +31,7 @@ class Ratio:
 
 
 def group_logs(times: Sequence[Time]) -> dict[str, list[float]]:
-    """Return, for each label in order of appearance, the mean logarithm of the times of each
-    boot."""
+    """Return the mean logarithm of the times of each boot, by kernel in order of appearance."""
     found: dict[str, dict[str, list[float]]] = {}
     for one in times:
         found.setdefault(one.label, {}).setdefault(one.boot, []).append(math.log(one.seconds))
@@ -51,7 +50,7 @@ def welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
 
 
 def compute_ratios(times: Sequence[Time]) -> list[Ratio]:
-    """Return the ratio of each label to the first."""
+    """Return the time of each kernel, and its ratio to the time of the first."""
     logs = group_logs(times)
     found = []
     for label, own in logs.items():

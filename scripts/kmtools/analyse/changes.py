@@ -2,10 +2,10 @@
 """Compares two runs: computes the change of each row, its confidence interval and a verdict.
 
 The change of a row is the relative difference of its numbers, in percent; rows.py defines them. Its
-interval is a t interval over the clusters of both runs. It holds for all judged rows at once with
-99 %: the error probability of each is 1 % divided by the number of rows (Bonferroni). With a single
-process in a run the interval is extended to contain the interval over code layouts. It is then
-widened by one step of the clock.
+interval is a t interval over the clusters of both runs. The intervals of all judged rows hold at
+once with a confidence of 99 %: the error probability of each is 1 % divided by the number of rows
+(Bonferroni). If either run has a single process, the interval is extended to contain the interval
+over code layouts. Finally the interval is widened by the steps of both clocks.
 
 The rule is that of verdicts.py, with a margin in percent. The noise floor of a benchmark is the
 absolute change of its A/A clone; with a single process it is the largest distance from zero in the
@@ -17,7 +17,8 @@ compared as numbers. If the grade of a benchmark is poor in one of the runs, its
 withheld, as in the report of that run.
 
 A whole row (see rows.py), such as the baseline, changes with the clock and the load of the machine,
-and no clone measures by how much. Its change is shown, but gets a verdict on demand only.
+and no clone measures by how much. Its change is always shown, but gets a verdict only if the user
+asks for one.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Change:
 
 
 def choose_row(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the row of a kernel; else the only row; None if there are several rows, all of other
-    kernels."""
+    """Return the row of a kernel. If no row has this kernel, return the only row, or None unless
+    there is exactly one."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
@@ -107,8 +108,9 @@ def variance_of_mean(values: np.ndarray) -> float:
 
 
 def degrees_of_freedom(parts: tuple[float, float], sizes: tuple[int, int]) -> int:
-    """Return the degrees of freedom of a sum of two variances: the sum of both if they are equal,
-    else Welch's, which are fewer."""
+    """Return the degrees of freedom of a sum of two variances. If both variances have the same
+    degrees of freedom (`sizes`), these are added; else Welch's formula is used, which gives
+    fewer."""
     below = sum(part**2 / size for part, size in zip(parts, sizes, strict=True))
     if sizes[0] == sizes[1] or not below:
         return sum(sizes)
@@ -142,8 +144,8 @@ def relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, st
 
 
 def layout_change_interval(a: Row, b: Row, other: Interval) -> Interval:
-    """Return the 95 % interval of the change over the code layouts that both rows have; `other` if
-    they share fewer than two."""
+    """Return the 95 % interval of the change over the code layouts that both rows have. If they
+    share fewer than two layouts, return `other`."""
     both = sorted(set(a.layouts) & set(b.layouts))
     ratios = [b.layouts[n] / a.layouts[n] - 1 for n in both if a.layouts[n] > 0]
     if len(ratios) < 2:
@@ -185,8 +187,8 @@ def reason_not_comparable(a: Row, b: Row) -> str:
 
 
 def change_without_pair(a: Row | None, b: Row | None, margin: float) -> Change | None:
-    """Return the change of a row that only one run has or that cannot be compared; None if the rows
-    can be compared."""
+    """If only one run has the row, or if the two rows cannot be compared, return a change that
+    states this; else None."""
     row = a or b
     assert row is not None
     verdict, note = (MISSING, "only in A") if b is None else (NEW, "only in B")
@@ -198,9 +200,9 @@ def change_without_pair(a: Row | None, b: Row | None, margin: float) -> Change |
 
 
 def noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
-    """Return the noise floor of each benchmark in percent: the absolute change of its A/A clone.
-    With a single process no interval contains the variance between processes; the floor is then the
-    largest distance from zero in the clone's interval."""
+    """Return the noise floor of each benchmark in percent: the absolute change of its A/A clone. If
+    a run has a single process, no interval contains the variance between processes; the floor is
+    then the largest distance from zero in the clone's interval."""
     found = {}
     for a, b in pairs:
         if a.is_clone and a.kind == SHARE:
@@ -212,8 +214,8 @@ def noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, st
 
 
 def reasons_poor(a: Row, b: Row) -> str:
-    """Return the reasons why two rows get no verdict because of a poor grade; empty if there are
-    none."""
+    """If the grade of either row is poor, return the reasons, with the runs that have them; else an
+    empty text."""
     reasons: dict[str, str] = {}
     for side, row in (("A", a), ("B", b)):
         if why := row.poor.partition("; next: ")[0]:

@@ -25,7 +25,8 @@ AGREE_GAPS = 0.75
 # The rounding error of a gap in ticks: a window is the difference of two rounded readings, and a
 # gap is the difference of two windows.
 ROUNDED = 1.25
-# The shortest fractional step in ticks: most gaps are multiples of a shorter one by chance.
+# The shortest fractional step in ticks: by chance, most gaps are near multiples of any shorter
+# step.
 SHORTEST_BROKEN = 6
 # The number of gaps below which no step is accepted.
 FEWEST = 12
@@ -63,8 +64,8 @@ def refine_step(gaps: Floats, step: float) -> float:
 
 
 def share_of_multiples(gaps: Floats, step: float) -> float:
-    """Return the share of the gaps of at most MOST_STEPS steps that are multiples of the step
-    within the rounding error; 0 if there are fewer than FEWEST such gaps."""
+    """Among the gaps of at most MOST_STEPS steps, return the share that are multiples of the step
+    within the rounding error; 0 if there are fewer than FEWEST gaps of this length."""
     few = gaps[gaps <= MOST_STEPS * step]
     if len(few) < FEWEST:
         return 0.0
@@ -72,15 +73,17 @@ def share_of_multiples(gaps: Floats, step: float) -> float:
 
 
 def frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct values; only the repeated ones, if most windows have a repeated value."""
+    """Return the distinct values. If at least half of the windows have a value that occurs more
+    than once, return only such values."""
     different, counts = np.unique(values, return_counts=True)
     again = counts > 1
     return different[again] if 2 * counts[again].sum() >= len(values) else different
 
 
 def find_fractional_step(values: NDArray[np.int64]) -> float:
-    """Return the largest step of which nearly all gaps between neighbouring values are multiples
-    within the rounding error; 1 if there is none. Gaps of one tick are rounding errors."""
+    """Return the largest step such that most gaps between neighbouring values are multiples of the
+    step, within the rounding error; 1 if there is no such step. Gaps of one tick are ignored as
+    rounding errors."""
     gaps = np.diff(frequent_values(values)).astype(np.float64)
     gaps = gaps[gaps > 1]
     likely, counts = np.unique(gaps[gaps <= LONGEST], return_counts=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares the code layouts at which rows of many runs were measured, by a comparison key; merges
-the rows of many runs.
+"""Checks by a comparison key whether rows of many runs were measured at the same code layouts, and
+merges the rows.
 
 The cost of a loop depends on its offset in a cache line, which differs between versions of
 kmarkers. So a row is not compared if one run measured it at four layouts and the other at eight.
@@ -18,7 +18,7 @@ import numpy as np
 from kmtools.analyse.layouts import EIGHTHS
 from kmtools.analyse.rows import EXACT, Row
 
-# The name of a run, and a row of it.
+# The name of a run, and one of the rows of this run.
 Entry = tuple[str, Row]
 Key = tuple[Any, ...]
 
@@ -33,8 +33,8 @@ def describe_difference(places: Collection[int], others: Collection[int]) -> tup
 
 def layouts_key(bits: int) -> int:
     """Return the comparison key of a set of layouts, given as a bit mask. A process with few blocks
-    has a random subset of the 32 layouts, so a set with layouts beyond the first eight is reduced
-    to its eighths of a cache line."""
+    has a random subset of the 32 layouts. So if a set has layouts beyond the first eight, the key
+    only holds the eighths of a cache line in which its layouts lie."""
     eighths = (1 << EIGHTHS) - 1
     if bits <= eighths:
         return bits
@@ -51,8 +51,8 @@ def layouts_mask(places: Collection[int]) -> int:
 
 
 def layouts_differ(places: Collection[int], others: Collection[int]) -> bool:
-    """Return True if rows at these two sets of layouts cannot be compared. Exact counts have no
-    layouts."""
+    """Return True if rows at these two sets of layouts cannot be compared. If either set is empty,
+    as for exact counts, the rows can be compared."""
     return bool(places and others) and layouts_key(layouts_mask(places)) != layouts_key(
         layouts_mask(others)
     )

@@ -2,9 +2,9 @@
 """Converts between TSC cycles and core cycles, which have different frequencies.
 
 Each window is measured in both. The frequency of a core may change from block to block, so slopes
-are fitted to core cycles. One ratio for each benchmark, the median over its windows, converts the
-slopes to TSC cycles, and TSC cycles to core cycles wherever these are shown. The output states
-whether core cycles were counted or estimated.
+are fitted to core cycles. Each benchmark has one ratio of core cycles to TSC cycles, the median
+over its windows. This ratio converts the slopes to TSC cycles, and converts TSC cycles back
+wherever core cycles are shown. The output states whether core cycles were counted or estimated.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
 SOURCES = ("estimated", "counted")
-# Share of the blocks that is cut off at either end for the spread of their ratios.
+# The share of the blocks with the smallest ratios, and of those with the largest, that is left out
+# when the spread of the ratios is computed.
 TAIL = 0.05
-# The largest denominator of a ratio. Ratios are fractions, so that slopes stay exact.
+# The largest denominator of a ratio. A ratio is a fraction, because slopes divided by a fraction
+# stay exact.
 LARGEST = 1_000_000
 
 

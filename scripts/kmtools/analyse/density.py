@@ -3,10 +3,10 @@
 of sites in it.
 
 In these benchmarks the name of a variant ends with the number of its sites: marker-jump-16. The
-baseline has none. A superscalar core executes a single site in issue slots that are idle anyway, so
-a pass with one site does not show the cost of a site. If the costs of passes are not on a line, the
-slope does not show it either: the verdict is withheld, and the note gives the cost of a site
-between successive numbers of sites.
+baseline has no site. A superscalar core executes a single site in issue slots that are idle anyway,
+so a pass with one site does not show the cost of a site. If the costs of passes are not on a line,
+the slope is not the cost of a site either: the verdict is withheld, and the note gives the cost of
+a site between successive numbers of sites.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 BENCHMARKS = ("density-*", "cold-icache-*")
 # Largest permitted deviation from a line over the number of sites, as a share of the cost of a
-# site; if the margin is larger, it is the limit.
+# site. If the margin is larger, the margin is the limit.
 SHARE = 0.05
 COUNTED = re.compile(r"(.+)-([1-9][0-9]*)")
 KHZ = re.compile(r"[1-9][0-9]*")
@@ -104,8 +104,8 @@ def has_site_counts(benchmark: str) -> bool:
 
 
 def fit_over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
-    """Return the slope of the cost of a pass over the number of sites, for each block that has a
-    pass with every number."""
+    """Return the slope of the cost of a pass over the number of sites, for each block in which
+    passes with all these numbers were measured."""
     by_block: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
     for sites, series in passes.items():
         for slope in series:
@@ -124,11 +124,11 @@ def fit_over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 def note_on_bend(
     passes: Mapping[int, Sequence[Slope]], resolution: float, most: float, outside: float
 ) -> str:
-    """Return a note if the costs of passes are not on a line over the number of sites, with the
-    cost of a site between successive numbers; empty if they may be on a line. A bend is the slope
-    between two neighbouring numbers minus the slope between the two before, in each block; it
-    counts if its whole interval is beyond `most`. The error probability `outside` is divided among
-    all bends."""
+    """If the costs of passes are not on a line over the number of sites, return a note with the
+    cost of a site between successive numbers; else an empty text. A bend is computed in each block,
+    for three successive numbers: the slope between the last two minus the slope between the first
+    two. It counts if its whole interval is beyond `most`. The error probability `outside` is
+    divided among all bends."""
     counts = sorted(passes)
     steps = [fit_over_sites({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):
@@ -148,8 +148,8 @@ def note_on_bend(
 def locate_slopes(
     series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
 ) -> tuple[float, Interval]:
-    """Return the location of slopes and its interval: median and range of exact counts, else the
-    estimates of location.py."""
+    """Return the location of slopes and its interval: for exact counts the median and the range,
+    for times the estimates of location.py."""
     if exact and series:
         return stats.median_of_series(series), stats.exact_interval(series)
     found = location.locate_series(series, resolution, outside)

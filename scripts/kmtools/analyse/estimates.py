@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Computes the estimates of a run, which are its rows by layout and process and the grades of its
-tiers, and stores them.
+"""Computes and stores the estimates of a run: its rows, by layout and process, and the grades of
+its tiers.
 
 They are computed once, when the run is measured or first read, and stored beside its samples in
 estimates.json, so that comparisons of runs need not parse samples. The file holds the hashes of the
@@ -83,8 +83,8 @@ def make_estimates(
     env: Mapping[str, Any],
     judged: Sequence[Result] | None = None,
 ) -> Estimates:
-    """Compute the estimates of samples. `judged` are their results before verdicts were withheld
-    because of a grade; None computes them."""
+    """Compute the estimates of samples. `judged` are the results of the samples before verdicts
+    were withheld because of a grade; if it is None, they are computed."""
     results = verdicts.analyse_samples(samples, tiers) if judged is None else judged
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [
@@ -217,8 +217,9 @@ def read_stored(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | 
 
 
 def load_estimates(run: Path) -> Estimates:
-    """Return the estimates of a run. If they have to be computed, they are stored in its folder, if
-    that is writable. RunError names file and line of an error in its samples."""
+    """Return the estimates of a run. If they must be computed, they are also stored in the folder
+    of the run, provided that it is writable. RunError names file and line of an error in the
+    samples."""
     path = find_samples(run)
     env = read_env(run / "env.json")
     tiers = make_tiers(env)

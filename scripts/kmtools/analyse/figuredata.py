@@ -19,11 +19,11 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, locate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
-# The number of points of a distribution, and its reach beyond the quartiles in interquartile
-# ranges.
+# The number of points of a drawn distribution, and the length of its tails beyond the quartiles, in
+# interquartile ranges.
 POINTS, BEYOND = 48, 3.0
 FEWEST = 20
-# Benchmarks whose paired differences are drawn as distributions.
+# Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
 # The reference variants of published costs, by benchmark and variant.
 Bases = dict[tuple[str, str], set[str]]
@@ -61,7 +61,8 @@ def reference_variants() -> Bases:
 
 
 def costs_over(result: Result, others: Sequence[Result]) -> dict[str, tuple[float, Interval]]:
-    """Return the costs of a result over other variants, by the names of these variants."""
+    """Return the differences of the cost of a result from those of other variants, by the names of
+    these variants."""
     found = {}
     for other in others:
         if result.slopes and other.slopes:

@@ -19,14 +19,16 @@ from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SAID, SLOWER, UNMEASURE
 from kmtools.measure import disturbance, rundir
 from kmtools.measure.rundir import Tier
 
-# Shares of the timed windows with a flag, above which the grade is fair or poor.
+# Shares of flagged windows among the timed windows: above the first share the grade is fair, above
+# the second poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# The same limits for late windows, as a share of the windows without a flag; for steal time and for
-# the time of other programs on the same CPU, as shares of the time of measuring.
+# The same two limits for late windows, as shares of the windows without a flag; then for steal
+# time, and for the time of other programs on the same CPU, as shares of the measuring time.
 MANY_LATE, TOO_MANY_LATE = 0.01, 0.1
 MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
 MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
-# Share of the benchmarks with more noise than the margin allows, above which the grade is poor.
+# If more than this share of the benchmarks has more noise than the margin allows, the grade is
+# poor.
 FEW_CLONES = 1 / 3
 # Largest difference of the clock's rate between processes, as a share. The rate is measured to a
 # few parts per million.
@@ -213,8 +215,8 @@ def check_late_windows(known: Evidence) -> Reason | None:
 def grade_time_share(
     known: Evidence, counter: str, much: float, too_much: float
 ) -> tuple[Level, float] | None:
-    """Return the level and the share of the time in a counter of measure/disturbance.py; None if
-    the share is small."""
+    """Return the share of the measuring time that a counter of measure/disturbance.py holds, after
+    the level that it gives; None if the share is small."""
     try:
         share = float(known.tier.env[counter]) / float(known.tier.env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):
@@ -325,15 +327,15 @@ def find_poor_benchmarks(
 def withhold_verdicts(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Result]:
-    """Return the results, in which the verdicts of benchmarks with a poor grade are withheld. A/A
-    clones keep their verdicts, which are evidence of the noise."""
+    """Withhold the verdicts of benchmarks with a poor grade, and return all results. A/A clones
+    keep their verdicts, which are evidence of the noise."""
     notes = find_poor_benchmarks(env, tiers, results)
     return [withhold_verdict(result, notes.get(result.key[:3], "")) for result in results]
 
 
 def withhold_verdict(result: Result, note: str) -> Result:
-    """Return the result with this note and a withheld verdict; unchanged without a note, or if it
-    is an A/A clone or has no verdict to withhold."""
+    """Withhold the verdict of a result and add the note. If the note is empty, or if the result is
+    an A/A clone or has no verdict to withhold, return the result unchanged."""
     if not note or result.is_clone or result.verdict not in SAID:
         return result
     return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

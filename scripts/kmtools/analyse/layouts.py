@@ -14,7 +14,7 @@ from kmtools.measure.samples import LAYOUTS
 
 EIGHTHS = 8
 LINE_BYTES = 64
-# The fewest blocks of each layout. If there are fewer, the layouts in one eighth of a line are
+# The fewest blocks per layout. If there are fewer, the layouts in one eighth of a cache line are
 # merged.
 FEWEST = 3
 
@@ -26,9 +26,9 @@ def offset_in_line(layout: Any) -> Any:
 
 
 def layout_of_code(layout: int, codes: int) -> int:
-    """Return the layout of the piece of code that ran at `layout`, for a variant with only `codes`
-    pieces of code. Each piece serves equally many successive layouts, and the pieces are evenly
-    spaced in a cache line."""
+    """Return the true layout of the code that ran when `layout` was measured, for a variant with
+    only `codes` pieces of code, fewer than there are layouts. Each piece is used for equally many
+    successive layouts, and the pieces are evenly spaced in a cache line."""
     return layout * codes // LAYOUTS * (EIGHTHS // codes)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests whether the windows of a variant lie on a straight line over their loop counts.
 
-Only then is the slope the cost of an operation. In each block with three windows, the bend is
-the slope over the two larger counts minus that over the two smaller ones. A variant is bent if the
-whole interval of its bends (location.py) lies beyond the margin and beyond SHARE of its cost.
+Only if they do, the slope is the cost of an operation. In each block with three windows, the bend
+is the slope over the two larger counts minus that over the two smaller ones. A variant is bent if
+the whole interval of its bends (location.py) lies beyond the margin and beyond SHARE of its cost.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# Largest permitted bend, as a share of the cost of an operation; if the margin is larger, it is the
-# limit.
+# Largest permitted bend, as a share of the cost of an operation. If the margin is larger, the
+# margin is the limit.
 SHARE = 0.01
 
 
 def compute_bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
-    """Return the bends of every variant of one benchmark, divided by `per` and ordered by block."""
+    """Return the bends of every variant of one benchmark, ordered by block. Each is divided by
+    `per`, the number of core cycles in a TSC cycle."""
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(place for place, windows in points.items() if len(windows) == 3):
         variant, block, layout, process = place

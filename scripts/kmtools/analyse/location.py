@@ -3,28 +3,29 @@
 clusters (processes, layouts).
 
 Blocks are not independent observations: a process, a code layout or the state of the machine is the
-same in many of them. The location is found in three steps. The effect of each layout is taken out.
-The blocks of a process form one batch, or several if there are few processes. The location is the
-mean of the batches' midmeans; the midmean, a 25 % trimmed mean, is robust against disturbed
+same in many of them. The location is found in three steps: the effect of each layout is removed;
+the blocks of each process are taken as one batch, or as several if there are few processes; and the
+midmeans of all batches are averaged. The midmean, a 25 % trimmed mean, is robust against disturbed
 windows, and resolves less than a step of the clock.
 
 The variance of that location is the sum of two parts:
-- over time, from the batches alone, so that it holds whatever blocks of one batch share. It is
-  the average of the first cosine coefficients of the series of batches, which sees slow changes
-  as well (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated to slower ones by
-  a first-order autoregression, whose bias is corrected in part (Kendall 1954);
-- over layouts, as far as they differ by more than blocks do: the measured layouts are a sample of
-  all places in a cache line, where a loop costs one more cycle in some stretch of neighbouring
-  places. Many layouts are evenly spaced, and the variance of the mean of such a sample is
-  found from differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941; Wolter
-  2007, "Introduction to variance estimation", systematic samples). It is too large, if anything,
-  where neighbours are alike. Fewer than MANY_LAYOUTS are taken as a simple random sample.
+- over time, computed from the batches alone, because blocks of one batch may depend on each other.
+  It is the average of the first squared cosine coefficients of the series of batches, which
+  includes slow changes (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated to
+  slower ones by a first-order autoregression, whose bias is corrected in part (Kendall 1954);
+- over layouts, as far as they differ by more than blocks do. The measured layouts are a sample of
+  all places in a cache line, and a loop may cost one more cycle in a stretch of neighbouring
+  places. If there are many layouts, they are evenly spaced, and the variance of the mean of such a
+  sample is estimated from differences between neighbours (von Neumann, Kent, Bellinson and Hart
+  1941; Wolter 2007, "Introduction to variance estimation", systematic samples). If neighbours are
+  alike, this estimate is rather too large than too small. Fewer than MANY_LAYOUTS layouts are taken
+  as a simple random sample.
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
-The variance cannot be estimated if the machine changed its state only a few times. If batches are
-in one of two states and change between them a few times only, the interval holds both states. A
-state that lasted for less than a fiftieth of the time is a disturbance, which hardly moves the
-mean.
+The variance cannot be estimated if the machine changed its state only a few times. If all batches
+are in one of two states, with only a few changes between the states, the interval is extended to
+contain both. A state that lasted for less than a fiftieth of the time is a disturbance, which
+hardly moves the mean.
 
 Values are in the tier's unit per operation.
 """
@@ -70,10 +71,11 @@ PLAIN = 10
 
 @dataclass(frozen=True)
 class Location:
-    """A location and its interval; `over_time` and `over_layouts` are the intervals that either
-    part of the variance alone would give, the latter None for a single layout. `endless` is the
-    limit of the interval for an endless run, from layouts alone; None if the noise of blocks hides
-    the variance over layouts. `spread` is the interquartile range of the residuals."""
+    """A location and its interval. `over_time` is the interval that the variance over time alone
+    would give, `over_layouts` the one from the variance over layouts alone (None for a single
+    layout). `endless` is the interval that would remain in an endless run, from layouts alone; None
+    if the noise of blocks hides the variance over layouts. `spread` is the interquartile range of
+    the residuals."""
 
     value: float
     interval: Interval
@@ -85,7 +87,8 @@ class Location:
 
 
 def midmean(x: Floats) -> float:
-    """Return the midmean (25 % trimmed mean); the median of fewer than four values, NaN of none."""
+    """Return the midmean (25 % trimmed mean). For fewer than four values return the median, for
+    none NaN."""
     n = len(x)
     if n < 4:
         return float(np.median(x)) if n else math.nan
@@ -100,8 +103,8 @@ def merge_layouts(layout: Whole) -> Whole:
 
 
 def layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
-    """Return the effect of each layout, ordered by the offset in a cache line, with a mean of zero;
-    and the effect in each block."""
+    """Return the effects of the layouts, whose mean is zero, ordered by the offset in a cache line;
+    and for each block the effect of its layout."""
     which = np.unique(offset_in_line(layout), return_inverse=True)[1]
     effects = np.array([midmean(x[which == i]) for i in range(which.max() + 1)])
     effects -= effects.mean()
@@ -133,8 +136,8 @@ def split_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
 
 
 def slow_variance(batches: Floats) -> tuple[float, int]:
-    """Return the variance of the mean of a series of batches, which includes slow changes, and its
-    degrees of freedom."""
+    """Return the variance of the mean of a series of batches, and its degrees of freedom. The
+    variance accounts for slow changes."""
     n = len(batches)
     away = batches - batches.mean()
     energy = float(away @ away)
@@ -152,14 +155,16 @@ def slow_variance(batches: Floats) -> tuple[float, int]:
 
 
 def noise_variance(rest: Floats) -> float:
-    """Return the variance of the midmean of independent values, by Winsor's variance."""
+    """Return the variance of the midmean of independent values, computed from their Winsorized
+    variance."""
     low, high = np.quantile(rest, (TRIMMED, 1 - TRIMMED))
     return float(np.var(np.clip(rest, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(rest)
 
 
 def find_two_states(x: Floats, process: Whole) -> Interval | None:
-    """Return the two states between which the machine changed a few times; None if there are none.
-    Changes at the start of a process are differences between processes, and do not count."""
+    """If the machine was in one of two states and changed between them only a few times, return the
+    two states as an interval; else None. At least one change must lie within a process: changes at
+    the start of a process are differences between processes."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]
@@ -194,7 +199,8 @@ def mean_interval(value: float, variance: float, freedom: float, outside: float)
 
 
 def process_interval(batches: Floats, owners: Whole, value: float, outside: float) -> Interval:
-    """Return the interval of the mean of the processes' means, each of which is one observation."""
+    """Return the interval of the mean over processes. The mean of each process is one
+    observation."""
     means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
     variance = float(np.var(means, ddof=1)) / len(means)
     return mean_interval(value, variance, len(means) - 1, outside)

@@ -146,7 +146,8 @@ def missing_successors(names: Collection[tuple[str, str]], found: str) -> list[s
 
 
 def count_continued() -> tuple[int, int]:
-    """Return the number of published rows that have a successor, and of all published rows."""
+    """Return the number of published rows that have a successor, and the number of all published
+    rows."""
     table = read_table(PUBLISHED)
     rows = [(row["source"], f"{row['benchmark']}:{row['variant']}") for row in table]
     names = successors()
@@ -164,8 +165,8 @@ def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
 
 
 def ancestors() -> dict[tuple[str, str], list[Published]]:
-    """Return the published numbers that each of our (benchmark, variant) continues, in file
-    order."""
+    """Return, for each of our (benchmark, variant) pairs, the published numbers that it continues,
+    in file order."""
     names = successors()
     joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for number in read_published():

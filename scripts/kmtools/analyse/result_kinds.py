@@ -59,7 +59,7 @@ def select_kind(results: Iterable[Result], kind: str) -> list[Result]:
 
 
 def select_judged(results: Iterable[Result]) -> list[Result]:
-    """Return the results with a verdict: no baselines, no A/A clones, and none without a
+    """Return the results that are judged: all except baselines, A/A clones, and results without a
     baseline."""
     return [r for r in results if not is_reference(r) and r.verdict != NO_BASELINE]
 

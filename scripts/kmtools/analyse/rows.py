@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class Name:
-    """The identity of a row. Two runs compare rows of the same name and unit."""
+    """The identity of a row. Rows of two runs are compared if they have the same name and unit."""
 
     tier: str
     benchmark: str
@@ -97,7 +97,7 @@ def make_row(
     name: Name, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """Make a row of timed numbers; `series` has one for each block, in block order."""
+    """Make a row of timed numbers; `series` has a number for each block, in block order."""
     x = stats.float_values(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)
@@ -106,7 +106,8 @@ def make_row(
     parts = location.split_batches(process, processes if processes > 1 else STRETCHES)
     effects, values, spread = location.estimate_batches(x, layout, parts)
     if 0 < step <= spread:
-        # The blocks vary by more than a step of the clock, which then does not limit the mean.
+        # The blocks vary by more than a step of the clock, so the step does not limit the precision
+        # of the mean.
         effects, values, _ = location.estimate_batches(location.dither(x, step), layout, parts)
         resolution = 0.0
     places = np.unique(layout)

@@ -74,8 +74,9 @@ def fit_line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def fit_slopes(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
-    """Fit the slopes of every variant of one benchmark, divided by `per` and ordered by block. A
-    block has no slope of a variant with fewer than two loop counts there."""
+    """Fit the slopes of every variant of one benchmark, ordered by block. Each is divided by `per`,
+    the number of core cycles in a TSC cycle. If a block has fewer than two loop counts of a
+    variant, it has no slope of that variant."""
     top_by, bottom_by = per.denominator, per.numerator
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(points):

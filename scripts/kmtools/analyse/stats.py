@@ -72,7 +72,7 @@ def median_of_series(series: Sequence[Slope]) -> float:
 
 
 def layout_medians(series: Sequence[Slope]) -> dict[int, float]:
-    """Return the median of a series in each layout."""
+    """Return the median of a series at each layout."""
     groups: dict[int, list[Slope]] = defaultdict(list)
     for slope in series:
         groups[slope.layout].append(slope)
@@ -154,10 +154,10 @@ def exact_interval(series: Sequence[Slope]) -> Interval:
 
 
 def count_late(samples: Iterable[Sample], khz: float | None) -> int:
-    """Return the number of late windows without a flag: longer by more than a microsecond and by
-    more than a tenth than the median of the same loop count, layout and process. An interrupt takes
-    longer than that. Late windows are used like all others. `khz` is the rate of the clock; if it
-    is not known, the number is 0."""
+    """Return the number of late windows among those without a flag. A window is late if it exceeds
+    the median of the windows of the same loop count, layout and process by more than a microsecond
+    and by more than a tenth, as after an interrupt. Late windows are used like all others. `khz` is
+    the rate of the clock; if it is not known, the number is 0."""
     if khz is None:
         return 0
     rows = np.array(

@@ -2,8 +2,8 @@
 """Decides at interim analyses of a run in user space which benchmarks are measured further.
 
 A benchmark is measured until more time would resolve none of its rows, or until the time limit.
-stopping.py defines these analyses (looks) by the number of processes. Benchmarks without verdicts,
-which time switches of sites, end with the first look.
+stopping.py defines these analyses (looks) by the number of processes. Benchmarks that time switches
+of sites have no verdicts; they end with the first look.
 """
 
 from __future__ import annotations

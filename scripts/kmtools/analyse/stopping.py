@@ -4,13 +4,13 @@ analysis.
 
 If each look (interim analysis) had an error of 5 %, a run that ends as soon as its rows are
 resolved would be wrong more often. So each look spends a part of the 5 % (alpha spending: Lan and
-DeMets 1983), and its intervals have that error probability. The parts add up to 5 %, which bounds
-the errors of all looks together whatever they have in common (Bonferroni). Confidence sequences
-that hold at every time (Howard, Ramdas, McAuliffe and Sekhon 2021) are wider at each of so few
-looks.
+DeMets 1983), and its intervals have that error probability. The parts add up to 5 %. So the error
+probability of all looks together is at most 5 %, even if their errors depend on each other
+(Bonferroni). Confidence sequences that hold at every time (Howard, Ramdas, McAuliffe and Sekhon
+2021) are wider at each of so few looks.
 
-The time limit may end a run between two looks. It does not depend on the measured values, so the
-part of the look that was not reached is spent.
+The time limit may end a run between two looks. The intervals then have the error probability of the
+next look. This is valid, because the limit does not depend on the measured values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from kmtools.measure.samples import Sample
 
 # The number of processes of a benchmark at each look, and the error probability that the look
-# spends. There is no earlier look, so that short disturbances are over before the first.
+# spends. The first look is not earlier, because short disturbances should be over by then.
 LOOKS = {16: 0.03, 32: 0.01, 64: 0.01}
 PILOT = 2
 MOST = max(LOOKS)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-# Upper limit of the degrees of freedom of an estimated variance, because these are estimates, too.
+# Upper limit of the degrees of freedom of an estimated variance, because the degrees of freedom are
+# estimates, too.
 MOST_FREEDOM = 30
 
 

@@ -107,8 +107,8 @@ def interval_fields(
 def core_cycle_fields(
     core: CoreCycles, median: float, delta: float | None, interval: Interval | None
 ) -> dict[str, Any]:
-    """Return the field core_cycles, a result in core cycles; None for values that are not
-    finite."""
+    """Return the field core_cycles: the numbers of a result in core cycles. Values that are not
+    finite become None."""
     return {
         "source": core.source,
         "per_tick": json_number(core.per_tick),
@@ -211,8 +211,9 @@ def write_summary(
 
 def read_summary(run: Path) -> dict[str, Any]:
     """Return the checked summary.json of a run: an object of schema 2, or of schema 1 for an old
-    file. A file of schema 1 is a list of both kinds of entries, without provenance and units; it is
-    returned as an object with the fields schema, results and switching."""
+    file. A file of schema 1 is one list with the entries of results and of switches, without
+    provenance and units; it is returned as an object with the fields schema, results and
+    switching."""
     require_run(run)
     path = run / "summary.json"
     if not path.is_file():

@@ -142,9 +142,8 @@ def ratio_to_rounds_by_hand(points: Sequence[Point]) -> float | None:
 
 
 def ratio_to_stores_at_million(points: Sequence[Point]) -> float | None:
-    """Return the ratio of ratio_to_stores() between a hundred thousand and a million sites: the
-    list of a million sites is larger than most caches, so that the stores alone take longer there,
-    too."""
+    """Return the ratio of ratio_to_stores(), but between a hundred thousand and a million sites.
+    The list of a million sites is larger than most caches, so the stores alone take longer, too."""
     return divide_known(
         *(time_per_further_site(points, way, 100_000, 1_000_000) for way in (OURS, STORES))
     )
@@ -162,8 +161,8 @@ def ratio_to_batch(way: str) -> Measure:
 
 
 def stall_percent(points: Sequence[Point]) -> float | None:
-    """Return the gap of a CPU that executes no site, in percent of its gap under stop_machine, each
-    less the gap that the CPU sees when nothing is switched."""
+    """Return the gap of a CPU that executes no site, in percent of its gap under stop_machine. The
+    gap that this CPU sees when nothing is switched is subtracted from both."""
     ways = (OURS, "stop-machine", "idle")
     own, stopped, idle = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     if not own or not stopped or not idle:
@@ -174,8 +173,8 @@ def stall_percent(points: Sequence[Point]) -> float | None:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of switching in one tier: the value of `measure` must be at most `limit`, or at least
-    `limit` unless `most` is set."""
+    """A limit of switching in one tier. If `most` is true, the value of `measure` must be at most
+    `limit`, else at least `limit`."""
 
     tier: str
     words: str
@@ -184,8 +183,8 @@ class Limit:
     limit: float
 
     def row(self, points: Sequence[Point]) -> list[str] | None:
-        """Return the limited quantity, the limit, the value, and "kept" or BROKEN; None without
-        data."""
+        """Return the limited quantity, the limit, the value, and "kept" or BROKEN; None if the
+        quantity was not measured."""
         got = self.measure(points)
         if got is None:
             return None

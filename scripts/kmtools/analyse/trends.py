@@ -43,8 +43,8 @@ class Shift:
 
 
 def spread_of_neighbours(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation of the runs, estimated from differences of neighbours, which a
-    shift hardly affects."""
+    """Return the standard deviation of the runs, estimated from differences of neighbours, because
+    a shift hardly affects these differences."""
     differences = np.abs(np.diff(values))
     usual = float(np.median(differences)) or float(np.mean(differences))
     return usual / (HALF * math.sqrt(2))

@@ -14,8 +14,9 @@ zero in that interval for the A/A clone, a second copy of the baseline's own cod
 Where core cycles are known, all of this is computed from slopes in core cycles, and converted to
 TSC cycles by one ratio for each benchmark, see corecycles.py. The verdict is withheld if the
 windows of a variant are not on a line over their loop counts, see linearity.py, or if longer loops
-of the variant or of its baseline took no longer. The clone itself is judged by the margin alone, so
-that it can fail. Instruction counts are exact and compared as integers: identical, more or fewer.
+of the variant or of its baseline took no longer. The clone itself is judged by the margin alone,
+because its difference never exceeds its own noise floor. Instruction counts are exact and compared
+as integers: identical, more or fewer.
 """
 
 from __future__ import annotations
@@ -81,10 +82,10 @@ PLACED = "code layouts differ, and more time does not help"
 # - Whole operations: one percent, less than the costs change from one build of a kernel to the next
 #   because of the layout of code and data. A smaller cost does not decide about instrumentation.
 # - Emulated ticks: 5 %, because only rough ratios of whole operations are meaningful.
-# History: wider rows for cold-* and getppid-* were removed after a first look at native numbers,
-# which turned a cold branch's +0.6 cycles from equivalent into slower. 2 % under cache pressure, a
-# percent for hot loops, and absolute margins in TSC cycles were removed later, because instructions
-# take core cycles.
+# History: wider margins for cold-* and getppid-* were removed after a first look at native numbers.
+# The removal turned a cold branch's +0.6 cycles from equivalent into slower. 2 % under cache
+# pressure, a percent for hot loops, and absolute margins in TSC cycles were removed later, because
+# instructions take core cycles.
 HOT = ("empty-loop*", "memcpy-4096", "nop-encodings", "density-*", "cold-icache-l1")
 MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
     (rundir.UNIT_TSC, HOT, 0.25, 0.0),
@@ -134,10 +135,10 @@ class Result:
     outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
-    # The density of the paired differences, as pairs of value and height. figuredata.py adds it,
-    # and also_over.
+    # The density of the paired differences, as pairs of value and height. figuredata.py adds this
+    # field and also_over.
     distribution: Sequence[tuple[float, float]] = ()
-    # One step of the clock, as a cost of this variant alone; `resolution` is the coarser one of
+    # One step of the clock, as a cost of this variant alone; `resolution` is the coarser step of
     # this variant and its baseline.
     step: float = 0.0
     also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
@@ -159,8 +160,8 @@ def margin_for(unit: str, benchmark: str, baseline: float, core: CoreCycles | No
 def decide_verdict(
     delta: float, interval: Interval, margin: float, noise_floor: float | None
 ) -> str:
-    """Apply the rule of this file to a timed difference; with noise_floor None, by the margin
-    alone."""
+    """Apply the rule of this file to a timed difference. If noise_floor is None, only the margin
+    counts."""
     floor = 0.0 if noise_floor is None else noise_floor
     if interval.lo > margin and delta > floor:
         return SLOWER
@@ -243,8 +244,9 @@ class Group:
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
 
     def has_measured(self, variant: str) -> bool:
-        """Return True if longer loops take longer, in the variant and in the baseline; also for
-        variants without slopes, and for emulated ticks, which do not measure the time of a loop."""
+        """Return True if longer loops take longer, in the variant and in the baseline. Slopes that
+        are missing are not checked, and neither are emulated ticks, which do not measure the time
+        of a loop."""
         if self.tier.emulated and not self.tier.exact:
             return True
         both = (self.slopes.get(name or variant, []) for name in (variant, self.baseline))
@@ -300,7 +302,7 @@ def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, st
     floor = None if is_clone else group.noise.wide.reach
     verdict = decide_verdict(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
-    # The noise of an endless run is zero, and so is its noise floor.
+    # An endless run would have no noise, so its interval is judged without a noise floor.
     endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(PLACED)
@@ -336,9 +338,9 @@ def detectable_in_group(group: Group) -> float | None:
 
 
 def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
-    """Return verdict and note of a variant after the test of linearity.py. If its windows are not
-    on a line, the note states this, and a verdict about its cost is withheld. The A/A clone keeps
-    its verdict, which is evidence of the noise."""
+    """Return verdict and note of a variant after the test of linearity.py. If the windows of the
+    variant are not on a line, the note states this, and a verdict about the cost is withheld. The
+    A/A clone keeps its verdict, which is evidence of the noise."""
     series = group.bends.get(variant, [])
     if group.tier.exact:
         bend = linearity.largest_exact_bend(series)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names of verdicts, and the arguments of command-line options about them; without numpy."""
+"""Names of verdicts, and the arguments of command-line options about them. This file does not
+import numpy."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ FAILURES = {
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
 }
-# Arguments of --fail-on for shifts, which are slower or faster and nothing else.
+# Arguments of --fail-on for shifts. A shift can only be slower or faster.
 SHIFTS = ("slower", "faster", "changed", "costlier")
 # The properties of a machine by which runs can be grouped.
 PROPERTIES = ("cpu", "microcode", "kernel")

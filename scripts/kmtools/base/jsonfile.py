@@ -30,8 +30,8 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 def has_type(value: object, kind: object) -> bool:
-    """Return True if a value is of a type, or equals a text. True, NaN and infinity are not
-    numbers; an integer is accepted as a float."""
+    """Return True if a value has the type `kind` or, if `kind` is a text, equals it. True, NaN and
+    infinity are not numbers; an integer is accepted as a float."""
     if kind is Any or kind is None:
         return kind is Any or value is None
     if isinstance(kind, str) or isinstance(value, bool):

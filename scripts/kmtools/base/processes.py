@@ -28,7 +28,8 @@ def run_program(
     """Run a program to its end; return its exit code. Raises TimeoutExpired after `seconds`.
 
     The output is appended to `log`, or goes to the output of this process. `env` is added to the
-    environment. The program runs in a new session, so that every process it started ends with it.
+    environment. The program runs in a new session, and all processes of the session are ended when
+    the program has ended.
     """
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("a")) if log else None
@@ -65,8 +66,8 @@ def capture_output(
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
-    """End the processes of a session: send SIGTERM, on which programs remove temporary files, and
-    SIGKILL once the first process has ended, after at most GRACE_SECONDS."""
+    """End the processes of a session: send SIGTERM, on which programs remove their temporary files;
+    wait until the first process has ended, for at most GRACE_SECONDS; then send SIGKILL."""
     _signal_session(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)

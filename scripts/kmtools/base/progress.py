@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows the current step of a long job, its progress and the time that is left.
+"""Shows the current step of a long job, the progress of the step and the time left.
 
 It uses the standard library alone: the first step of a measurement runs before any package is
 installed.

@@ -36,8 +36,8 @@ codecs.register_error(PLAIN, replace_lacking)
 
 class TolerantOutput(io.FileIO):
     """Standard output that discards text once the reader of the pipe, such as `head -1`, has
-    exited: the work and the exit code stay the same, also those of child programs. Any other error
-    is raised once, so that it is reported once."""
+    exited. The command and the programs that it starts then continue, with unchanged exit codes.
+    Any other error is raised only the first time."""
 
     _failed = False
 
@@ -59,7 +59,7 @@ class TolerantOutput(io.FileIO):
 
 
 def open_missing_streams() -> None:
-    """Open closed standard streams on /dev/null: else the next file that is opened would get the
+    """Open closed standard streams on /dev/null. Otherwise the next file to be opened would get the
     file descriptor of a standard stream."""
     for number in range(3):
         try:

@@ -59,8 +59,9 @@ def wrap_line(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
 
 
 def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the lines of a table whose columns after the first are numbers. Columns beyond `width`
-    are in further tables below, each of which repeats the first column."""
+    """Return the lines of a table whose columns after the first are numbers. If the table is wider
+    than `width`, the remaining columns go to further tables below; each repeats the first
+    column."""
     lines: list[str] = []
     first, last = 1, len(heads)
     while first < len(heads):

@@ -38,9 +38,11 @@ def check(parser: ArgumentParser) -> Run:
     code is 1 if a test failed, else 2 if a part could not run on this machine.
     """
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of tests or groups")
-    parser.add_argument("--set", choices=registry.SETS, help="set of tests to run (short)")
+    parser.add_argument("--set", choices=registry.SETS, help="set of tests (default: short)")
     parser.add_argument("--list", action="store_true", help="list tests without running them")
-    parser.add_argument("--kernel", default="", help="test kernel: a name in kernels.txt")
+    parser.add_argument(
+        "--kernel", default="", help="test kernel: a name in kernels.txt (default: each test's own)"
+    )
     parser.add_argument(
         "-o",
         dest="options",
@@ -81,9 +83,9 @@ def print_tests(rows: Sequence[Row]) -> None:
 
 
 def run_setup(rows: Sequence[Row], kernel: str, full: bool) -> None:
-    """Run scripts/setup for the tools that the tests need, and restart this command with the Python
-    of build/venv. Tests whose tools could not be installed are skipped."""
-    # In the full set, some tests of the scripts use the packages of --tools and --fleet.
+    """Run scripts/setup to install the tools that the tests need, and restart this command with the
+    Python of build/venv. Tests whose tools could not be installed are skipped."""
+    # In the full set, some tests of tests/tools use packages that --tools and --fleet install.
     some = ["--tools", "--fleet"] if full else []
     needs = list(dict.fromkeys([*some, *(row.needs for row in rows if row.needs)]))
     plain = any(not row.needs for row in rows)
@@ -100,8 +102,8 @@ def run_setup(rows: Sequence[Row], kernel: str, full: bool) -> None:
 
 
 def print_accelerator(rows: Sequence[Row], ask: Ask) -> None:
-    """Print the accelerator (KVM or TCG) of test kernels, if the test kernel is unpacked and one of
-    the tests can boot it."""
+    """If the test kernel is unpacked and one of the tests can boot it, print the accelerator (KVM
+    or TCG) with which it boots."""
     from kmtools.lab import catalogue, machine
 
     kernel = ask.named or catalogue.default_name()

@@ -48,7 +48,7 @@ def add_verdict_options(parser: ArgumentParser, failing: str, known: Collection[
         type=parse_percent,
         default=words.MARGIN,
         metavar="PERCENT",
-        help=f"ignore changes smaller than this percentage (default {words.MARGIN:g})",
+        help=f"ignore changes smaller than this percentage (default: {words.MARGIN:g})",
     )
     parser.add_argument(
         "--fail-on",
@@ -120,7 +120,7 @@ def show_comparison(args: Namespace, found: comparison.Comparison) -> None:
 
 
 def write_requested(path: Path, text: str) -> None:
-    """Write a requested file in one step; UnableError if its folder does not exist."""
+    """Write a requested file atomically; raise UnableError if its folder does not exist."""
     if not path.parent.is_dir():
         raise UnableError(f"{path}: there is no folder {path.parent}")
     write_atomically(path, text)

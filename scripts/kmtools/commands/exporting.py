@@ -12,8 +12,8 @@ from kmtools.commands.comparing import write_requested
 
 
 def export(parser: ArgumentParser) -> Run:
-    """Every line of the samples is checked first. --parquet needs the Python package duckdb
-    (scripts/setup --fleet)."""
+    """Every line of the samples is checked before a file is written. --parquet needs the Python
+    package duckdb (scripts/setup --fleet)."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--parquet", type=Path, metavar="FILE", help="write every sample to this Parquet file"

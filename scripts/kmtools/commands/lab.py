@@ -29,7 +29,7 @@ def lab_fetch(parser: ArgumentParser) -> Run:
 
 def lab_build(parser: ArgumentParser) -> Run:
     """If the sources are outside this tree, the modules of kmarkers are built for the kernel first,
-    and make gets the variable KMARKERS, with which the Kbuild file includes kmarkers.mk."""
+    and make gets the variable KMARKERS: the Kbuild file can include $(KMARKERS)/kmarkers.mk."""
     parser.add_argument("name", metavar="NAME", help="kernel in kernels.txt")
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"
@@ -67,7 +67,9 @@ def lab_add(parser: ArgumentParser) -> Run:
         **kind,
     )
     suite = catalogue.load()[0].suite
-    parser.add_argument("--suite", default=suite, help=f"suite whose compiler is used ({suite})")
+    parser.add_argument(
+        "--suite", default=suite, help=f"Debian suite whose compiler is used (default: {suite})"
+    )
 
     def run(args: Namespace) -> None:
         kernel = added.add_kernel(args.name, [*args.image, *args.headers], args.suite)
@@ -85,7 +87,9 @@ def lab_compile_commands(parser: ArgumentParser) -> Run:
     """Builds the modules for a test kernel, and writes the compiler commands of that build, with
     paths of this machine, followed by those of the user-space programs."""
     parser.add_argument(
-        "--kernel", default=catalogue.default_name(), help="test kernel: a name in kernels.txt"
+        "--kernel",
+        default=catalogue.default_name(),
+        help="test kernel: a name in kernels.txt (default: the first)",
     )
     return lambda args: print(database.write_database(args.kernel))
 
@@ -117,10 +121,19 @@ def parse_existing_file(text: str) -> Path:
 
 
 def vm_run(parser: ArgumentParser) -> Run:
-    # Each option sets the field of Request that has its name.
+    # run() passes all options to Request: the name of each (dest) is that of a field.
     add = parser.add_argument
-    add("--kernel", default=catalogue.default_name(), help="test kernel: a name in kernels.txt")
-    add("--tier", choices=TIERS, default="vm", help="tier to store with the results (vm)")
+    add(
+        "--kernel",
+        default=catalogue.default_name(),
+        help="test kernel: a name in kernels.txt (default: the first)",
+    )
+    add(
+        "--tier",
+        choices=TIERS,
+        default="vm",
+        help="tier; in icount, the emulator counts instructions (default: vm)",
+    )
     add("--modules", type=Path, help="directory of *.ko files, copied to /modules in the guest")
     add_guest_options(parser, 1024)
     add(
@@ -130,21 +143,36 @@ def vm_run(parser: ArgumentParser) -> Run:
         help="script that busybox sh runs in the guest",
     )
     add(
-        "--out", type=Path, default=ROOT / "build" / "vm", help="output folder for logs and results"
+        "--out",
+        type=Path,
+        default=ROOT / "build" / "vm",
+        help="output folder for logs and results (default: build/vm)",
     )
     add(
         "--timeout",
         type=float,
         default=300.0,
         metavar="SECONDS",
-        help="time limit for the whole run (300)",
+        help="time limit for the whole run (default: 300)",
     )
-    add("--append", default="", help="additional kernel command line")
-    add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs to inject per second (0)")
+    add("--append", default="", help="parameters to append to the kernel command line")
     add(
-        "--secure-boot", action="store_true", help="use UEFI Secure Boot, and sign the booted image"
+        "--nmi",
+        type=float,
+        default=0.0,
+        metavar="HZ",
+        help="number of NMIs to inject per second (default: 0)",
     )
-    add("--accel", choices=("tcg", "kvm"), help="accelerator (default: the best usable)")
+    add(
+        "--secure-boot",
+        action="store_true",
+        help="boot under UEFI Secure Boot, with kernel and modules signed",
+    )
+    add(
+        "--accel",
+        choices=("tcg", "kvm"),
+        help="accelerator (default: kvm if the kernel boots under it, else tcg)",
+    )
 
     def run(args: Namespace) -> int:
         result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
@@ -167,7 +195,7 @@ def lab_shell(parser: ArgumentParser) -> Run:
         nargs="?",
         default=default,
         metavar="NAME",
-        help=f"kernel in kernels.txt ({default})",
+        help=f"kernel in kernels.txt (default: {default})",
     )
     parser.add_argument(
         "--module",
@@ -208,19 +236,21 @@ def add_guest_options(parser: ArgumentParser, memory: int) -> None:
         metavar="SRC:DEST",
         help="file to copy into the guest; may be repeated",
     )
-    add("--cpus", type=parse_positive, default=2, help="number of CPUs (2)")
+    add("--cpus", type=parse_positive, default=2, help="number of CPUs (default: 2)")
     add(
         "--mem",
         dest="memory",
         type=parse_positive,
         default=memory,
         metavar="MIB",
-        help=f"memory in MiB ({memory})",
+        help=f"memory in MiB (default: {memory})",
     )
 
 
 def vm_accel(parser: ArgumentParser) -> Run:
     parser.add_argument(
-        "--kernel", default=catalogue.default_name(), help="test kernel: a name in kernels.txt"
+        "--kernel",
+        default=catalogue.default_name(),
+        help="test kernel: a name in kernels.txt (default: the first)",
     )
     return lambda args: print(find_usable_accel(args.kernel, print).line)

@@ -31,7 +31,9 @@ def macro(parser: ArgumentParser) -> Run:
         help="file with the times measured so far",
     )
     parser.add_argument("--label", help="label of the booted kernel, such as noreplace-smp")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of COMMAND ({RUNS})")
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, help=f"number of runs of COMMAND (default: {RUNS})"
+    )
     parser.add_argument(
         "command", nargs="*", metavar="COMMAND", help="command and arguments, after --"
     )

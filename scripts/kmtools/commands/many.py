@@ -22,15 +22,16 @@ def fleet(parser: ArgumentParser) -> Run:
     """Each folder below FOLDER that contains env.json is the run of one machine. The runs are
     grouped by CPU model, microcode and kernel, and each group is compared with the largest group,
     row by row, as by kmarkers compare; each run counts as one cluster. Machines without a run
-    (dead), slow machines and machines with refused samples are listed, left out, and make the exit
-    code 1. Runs in Parquet need the Python package duckdb (scripts/setup --fleet)."""
+    (dead), slow machines and machines with refused samples are listed and left out of the
+    comparison; if there is one, the exit code is 1. Runs in Parquet need the Python package duckdb
+    (scripts/setup --fleet)."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
     parser.add_argument(
         "--by",
         default=",".join(words.PROPERTIES),
-        help="machine properties that define a group, separated by commas (default %(default)s)",
+        help="machine properties that define a group, separated by commas (default: %(default)s)",
     )
     parser.add_argument(
         "--against",

@@ -45,12 +45,18 @@ def plot(parser: ArgumentParser) -> Run:
     """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="draw only these figures")
-    parser.add_argument("--format", choices=FORMATS, default="svg", help="file format (svg)")
+    parser.add_argument("--format", choices=FORMATS, default="svg", help="format (default: svg)")
     parser.add_argument("--style", type=Path, metavar="FILE", help="matplotlib style file")
     parser.add_argument(
-        "--width", type=parse_width, default=WIDTH, metavar="MM", help="width in millimetres (197)"
+        "--width",
+        type=parse_width,
+        default=WIDTH,
+        metavar="MM",
+        help="width in millimetres (default: 197)",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (RUN_DIR/figures)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="output folder (default: RUN_DIR/figures)"
+    )
     return run_plot
 
 
@@ -110,8 +116,8 @@ def draw_figure(
     sheet: Sheet, how: tuple[str, float], path: Path | None, style: dict[str, Any] | None
 ) -> bytes:
     """Return a figure as the bytes of a file; `how` is the format and the width in pixels. `path`
-    is the style file, which error messages name, because matplotlib may fail on the parameters of a
-    style."""
+    is the style file. If matplotlib fails on the parameters of the style, the error message names
+    this file."""
     from kmtools.report.figures import canvas
 
     kind, pixels = how

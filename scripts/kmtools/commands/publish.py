@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 
-# Document: the function that writes it from stored test results.
+# For each document: the function (MODULE:FUNCTION) that writes it from stored test results.
 WRITERS = {
     "kernels": "kmtools.suites.kernelpage:publish_kernels",
     "processors": "kmtools.suites.processors:publish_processors",
@@ -35,7 +35,9 @@ def publish(parser: ArgumentParser) -> Run:
         metavar="RUN_DIR",
         help="folder of the run to copy (only for reference)",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (results/reference)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="output folder (default: results/reference)"
+    )
 
     def run(args: Namespace) -> None:
         if args.document == "reference":

@@ -37,9 +37,14 @@ def impact(parser: ArgumentParser) -> Run:
 
 def rates(parser: ArgumentParser) -> Run:
     """The costs are those of hot loops, from the tiers of a run that were timed on a real CPU.
-    Names the cheapest mechanism, once for dormant and once for enabled markers."""
+    Below the table, the cheapest mechanism is named: for dormant and for enabled markers."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
-    parser.add_argument("--rate", type=float, default=1e6, help="events per second (1000000)")
+    parser.add_argument(
+        "--rate",
+        type=float,
+        default=1e6,
+        help="rate at which costs are compared, in events per second (default: 1000000)",
+    )
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"
     )
@@ -68,8 +73,8 @@ def rates(parser: ArgumentParser) -> Run:
 
 def sites(parser: ArgumentParser) -> Run:
     """The sizes are read from objects that are compiled for this table, with flags like those of
-    the modules and of kmbench. Code up to the first return counts as likely. The arguments of a
-    site are in registers already.
+    the modules and of kmbench. The code of a site up to the first return instruction counts as the
+    likely path. The arguments of a site are already in registers.
 
     With FILE.ko, the sites of that module are listed, and the exit code is 1 if the kernel could
     not load the module because of a site.

@@ -81,8 +81,8 @@ def run_collect(args: Namespace) -> None:
 
 
 def keep_estimates(run: Path) -> None:
-    """Write the estimates of a run now; without numpy they are made when a command first needs
-    them."""
+    """If numpy is installed, compute and store the estimates of a run; else the first command that
+    needs them computes them."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
 
@@ -147,9 +147,9 @@ def bench(parser: ArgumentParser) -> Run:
     cannot be measured on this machine, its name and the reason are printed, and the others are
     measured; --resume measures the missing ones later. Exit codes: 0 all measured, 1 a step failed,
     2 a tier could not be measured here, 130 interrupted."""
-    parser.add_argument("--kernel", help="test kernel: a name in kernels.txt")
+    parser.add_argument("--kernel", help="test kernel: a name in kernels.txt (default: the first)")
     parser.add_argument(
-        "--seed", type=choice.parse_seed, help="seed of the random order of variants (1)"
+        "--seed", type=choice.parse_seed, help="seed of the random order of variants (default: 1)"
     )
     parser.add_argument(
         "--host", action="store_true", help="load the modules into the running kernel"
@@ -179,7 +179,7 @@ def bench(parser: ArgumentParser) -> Run:
         "--budget",
         type=choice.parse_budget,
         metavar="TIME",
-        help="time limit for user space, as 90s or 5m; no process is started that would exceed it",
+        help="time limit in user space, as 90s or 5m; processes that would exceed it do not start",
     )
     own = parser.add_mutually_exclusive_group()
     own.add_argument(
@@ -254,8 +254,8 @@ def make_plan(args: Namespace, was: Plan | None) -> Plan:
 
 
 def check_patterns(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
-    """Raise UnableError for a pattern that matches no benchmark and no variant, before anything is
-    set up."""
+    """Raise UnableError for a pattern that matches no name. The names of benchmarks in a module are
+    not known before it is loaded, so its patterns are not checked here."""
     patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
     if chosen["program"]:
         choice.matching_benchmarks(chosen["program"], *patterns)
@@ -264,7 +264,8 @@ def check_patterns(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
 
 
 def open_run(args: Namespace) -> benchrun.Run:
-    """Return a new run, or the run to resume; UnableError if its plan differs from the options."""
+    """Return a new run, or with --resume that run; raise UnableError if its plan differs from the
+    options."""
     if not args.resume:
         return benchrun.create_run(make_plan(args, None))
     run = benchrun.load_run(benchrun.find_run(args.resume))
@@ -292,8 +293,8 @@ def run_bench(args: Namespace) -> int:
 
 
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
-    """Measure the missing tiers, and report all measured ones, also after an interruption; returns
-    the exit code."""
+    """Measure the missing tiers, and report all measured tiers. If the user interrupts the
+    measurement, report what is finished. Return the exit code."""
 
     def show(tier: str, cache: RunCache) -> None:
         reporting.report(run.path, tier, cache=cache)
@@ -318,7 +319,8 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
 
 
 def make_steering() -> measuring.Steering | None:
-    """Return the object that decides how long to measure in user space; None without numpy."""
+    """Return the object that decides how long to measure in user space; None if numpy is not
+    installed."""
     if not reporting.has_package("numpy"):
         return None
     from kmtools.analyse import stopping

@@ -32,8 +32,8 @@ HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
 # The first words of Result.reason if the kernel printed nothing during a trial boot.
 SILENT = "it printed nothing"
 
-# The verdicts that this process found, by key. Those after a time-out are only here, not in the
-# cache file.
+# The verdicts that this process found, by key. A verdict caused by a time-out is stored only here,
+# not in the cache file.
 _found: dict[str, Accel] = {}
 
 
@@ -57,9 +57,9 @@ def choose_accel(
 
     `boot` boots the kernel under KVM; it is called once for each QEMU, kernel and host. A time-out
     is not written to the cache, because a busy host may have caused it. If a kernel printed nothing
-    at all, the verdict applies to all kernels. KMARKERS_ACCEL forces an accelerator without a
-    fallback: UnableError says why that accelerator does not work, and an earlier failure is tried
-    again.
+    at all, the verdict applies to all kernels. If KMARKERS_ACCEL is kvm, the emulator is never used
+    instead: failures in the cache file are ignored, and if KVM does not work, UnableError gives the
+    reason.
     """
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Adds kernels that kernels.txt does not list, from packages or directories.
 
-Such a kernel is unpacked beside the others. A record names its Debian suite, whose compiler builds
-modules for it, and the QEMU that boots it. Tests run in it only if its name is given.
+Such a kernel is unpacked into the cache directory, like the others. A record in its tree names the
+Debian suite whose compiler builds modules for it, and the QEMU that boots it. Tests run in such a
+kernel only if the user names it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def check_arguments(name: str, sources: Sequence[Path], suite: str) -> None:
 
 
 def list_folders(source: Path) -> Iterator[str]:
-    """Yield the folders of a source directory that are copied. A linked /lib is not copied
-    twice."""
+    """Yield the folders of a source directory that are copied. If lib is a symbolic link to
+    usr/lib, its folders are copied only from there."""
     for name in PARTS:
         linked = name.startswith("lib/") and (source / "lib").is_symlink()
         if (source / name).is_dir() and not linked:
@@ -72,8 +73,8 @@ def copy_folders(source: Path, tree: Path) -> None:
 
 
 def find_release(tree: Path) -> str:
-    """Return the release of the only kernel in a tree. Raise UnableError if it lacks headers, or if
-    there are several."""
+    """Return the release of the only kernel in a tree. Raise UnableError if the tree has no kernel
+    with headers, or several."""
     modules = tree / "usr" / "lib" / "modules"
     found = sorted(path.name for path in modules.glob("*") if path.is_dir())
     built = [name for name in found if (modules / name / "build").is_symlink()]

@@ -29,7 +29,7 @@ ABSENT = re.compile(
     "  404  Not Found| File not found - |does not have a Release file|No packages found"
     "|Unable to locate package|held broken packages|has no installation candidate"
 )
-# Messages of apt that follow those with the reasons.
+# The beginnings of messages of apt that sum up earlier messages, and give no reason themselves.
 SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
 
 
@@ -42,7 +42,8 @@ class NotOnMirrorError(FetchError):
 
 
 def make_error(what: str, said: str) -> FetchError:
-    """Return the exception for messages of apt: NotOnMirrorError if each reason is in ABSENT."""
+    """Return the exception for the messages of a failed apt command: NotOnMirrorError if all
+    reasons match ABSENT, else FetchError."""
     errors = [line for line in said.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)
@@ -58,9 +59,9 @@ class Listed:
     digest: str  # "KIND:HEX", for example "SHA256:0123..."
 
     def is_complete(self, path: Path) -> bool:
-        """Return True if the downloaded file has this size and digest.
+        """Return True if a file has this size and digest. Only SHA256 digests are compared.
 
-        A file of the right size with other content, which a power failure may leave, is removed.
+        If the size is right but the digest is not, as after a power failure, remove the file.
         """
         if not path.is_file() or path.stat().st_size != self.size:
             return False
@@ -74,7 +75,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A package of a kernel image that matches an entry of kernels.txt and has headers."""
+    """A kernel image package that matches an entry of kernels.txt, and for which the archive has a
+    headers package."""
 
     package: str
     version: str
@@ -197,7 +199,7 @@ class PrivateApt:
     def _output(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
         options = [f"-o{option}" for option in self._options()]
-        # LC_ALL=C: the messages are compared with English ones.
+        # LC_ALL=C, because make_error() compares the messages with English ones.
         done = capture_output([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]
@@ -205,8 +207,8 @@ class PrivateApt:
         return done.stdout
 
     def _options(self) -> list[str]:
-        """Return apt options for the private state directory, without preferences and hooks of this
-        machine."""
+        """Return apt options that select the private state directory, and disable the preferences
+        and hooks of this machine."""
         return [
             f"Dir::State={self.dir}",
             f"Dir::State::status={self.dir / 'status'}",

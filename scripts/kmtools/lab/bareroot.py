@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Unpacks minimal Debian systems ("roots") and runs commands in them, for tests of installation.
 
-mmdebstrap makes a root once for each Debian suite. It is kept as a tarball in the cache directory,
-and unpacked for each use. It gets only the network settings of this machine: mirror, proxies,
-certificates and host names. A command runs in a mount namespace and a PID namespace of its own, so
-that no process and no mount is left when it ends.
+mmdebstrap makes a root for each Debian suite. The root is kept for a week as a tarball in the cache
+directory, and unpacked for each use. Of this machine's settings, a root gets only those of the
+network: mirror, proxies, certificates and host names. Each command runs in its own mount and PID
+namespaces; when it ends, the kernel kills its processes and removes its mounts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ UID = 1000
 
 # Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 lower and $4 upper
 # directory of an overlay with the cache, or empty; then the command. overlayfs refuses an upper
-# directory that is itself on an overlay: then a tmpfs is used, which is lost when the command ends.
+# directory that is itself on an overlay. In that case the upper directory is a tmpfs, whose content
+# is lost when the command ends.
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }
@@ -60,7 +61,7 @@ class Root:
 
     path: Path
     packages: Path | None  # the directory for downloaded packages
-    cache: Path | None  # the cache directory with test kernels; mounted as the lower layer
+    cache: Path | None  # the cache directory with test kernels: the lower layer of an overlay
 
     def environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a command in this root, run as root or as a user."""
@@ -123,7 +124,8 @@ def ensure_tarball(suite: str) -> Path:
 
 
 def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
-    """Make a tarball of the essential packages and apt; return an error text, or None."""
+    """Make a tarball of the essential packages and apt; return None, or the error text of
+    mmdebstrap."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
     options = path.with_suffix(".conf")
     options.write_text(read_apt_settings() + 'Acquire::Check-Valid-Until "false";\n')
@@ -172,7 +174,8 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
 
 
 def _copy_network_settings(path: Path) -> None:
-    """Copy this machine's network settings into a root; make apt answer its questions with yes."""
+    """Copy this machine's network settings into a root, and configure its apt to answer all
+    questions with yes."""
     settings = path / "etc/apt/apt.conf.d/99machine"
     settings.write_text(read_apt_settings() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)

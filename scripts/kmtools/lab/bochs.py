@@ -2,8 +2,8 @@
 """Runs a guest under Bochs, whose processors have CET: indirect branch tracking and shadow stacks.
 
 Bochs cannot load a kernel directly, so it boots a CD image with kernel and initramfs. One thread
-emulates all CPUs in turn. The only output is that of the guest's serial ports: no monitor shows the
-state of the CPUs.
+emulates all CPUs in turn. The guest's only output is that of its serial ports, and Bochs has no
+monitor that shows the state of the CPUs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PACKAGES = (
 LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
 # The number of instructions, and of TSC ticks, in one second of Bochs's clock.
 INSTRUCTIONS_PER_SECOND = 100_000_000
-# Kernel parameters: trust the TSC without a watchdog clock, and use this frequency. Without them,
-# the kernel uses the TSC frequency that CPUID reports, which is that of the real processor: each
-# timeout would take up to 35 times as long.
+# Kernel parameters: no KASLR; trust the TSC without a watchdog clock; and use this TSC frequency.
+# Otherwise the kernel would use the frequency that CPUID reports. That is the one of the real
+# processor, so each timeout would take up to 35 times as long.
 APPEND = f"nokaslr tsc=reliable tsc_early_khz={INSTRUCTIONS_PER_SECOND // 1000}"
 # The exit code of Bochs when the guest powers off.
 POWERED_OFF = 1

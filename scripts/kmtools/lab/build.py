@@ -34,15 +34,15 @@ def build_modules(
 ) -> int:
     """Build the modules of a source tree; return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if given. `uses` is the kmarkers source tree if the modules
-    use kmarkers, which must have been built for the kernel before. `beside` are further directories
-    with their mount points in the tree.
+    The output of make goes to `log`, if given. If the modules use kmarkers, `uses` is its source
+    tree; kmarkers must then already be built for this kernel. `beside` are further directories to
+    mount, with their mount points in the suite's tree.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
     check_module_folder(src)
     objects = object_dir(name, src)
-    # Each object directory has a lock of its own, so that builds of different trees run in
+    # Each object directory has a lock of its own, because builds of different trees may run in
     # parallel.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
         # Remove the modules of an earlier build, also if this build fails.
@@ -76,8 +76,8 @@ def build_clients(
     been built before.
 
     Return the modules in the order in which they are loaded: the order of the folders, and within a
-    folder that of its Kbuild files. A folder may use symbols that earlier folders export. Raise
-    FailedError with the name of the folder if one does not build.
+    folder that of its Kbuild files. A folder may use symbols that earlier folders export. If a
+    folder does not build, raise FailedError with its name.
     """
     modules: list[Path] = []
     for number, src in enumerate(folders):
@@ -183,8 +183,8 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
         shutil.copy(module, out / module.name)
 
 
-# Commands that strip a module, by the suffix of the copy. The last one also removes a section that
-# the module needs.
+# Commands that strip a module, by the suffix of the copy. The last one also removes the section
+# __param, which the module needs.
 STRIPPERS = {
     "strip-unneeded": ["strip", "--strip-unneeded"],
     "strip-debug": ["strip", "--strip-debug"],

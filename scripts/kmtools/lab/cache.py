@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Manages the cache directory and its locks. It holds all downloaded packages, unpacked kernels and
-objects.
+"""Manages the cache directory, which holds all downloaded packages, unpacked kernels and objects,
+and its locks.
 
-KMARKERS_CACHE may name any directory. A tag file marks a directory as made by kmarkers; a directory
-without the tag that holds other files is neither filled nor cleaned.
+KMARKERS_CACHE may name any directory. A tag file marks a directory that kmarkers made. If a
+directory has files of other programs and no tag, kmarkers neither fills nor cleans it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from kmtools.base.paths import DEFAULT_CACHE, cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import print_step
 
-# The first line follows the Cache Directory Tagging Specification, which backup programs know.
+# The name and the first line follow the Cache Directory Tagging Specification: backup programs
+# leave out directories with such a file.
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
@@ -54,8 +55,8 @@ def claim_cache() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # Check the tag after the list of files: another process writes the tag first, so its files
-    # cannot be in the list without it.
+    # Look for the tag after listing the files. Another process writes the tag before all its other
+    # files, so if the list has some of these, the tag exists now.
     if is_tagged():
         return
     # An untagged directory with kernels was made by an earlier version of kmarkers.
@@ -84,8 +85,8 @@ def clean_cache() -> None:
             " fetching a kernel writes it"
         )
     with contextlib.ExitStack() as stack:
-        # Lock order: the locks of builds before `fetch`, because a process that holds a build lock
-        # may wait for `fetch`.
+        # Take the locks of builds before `fetch`, because a process that holds a build lock may
+        # wait for `fetch`.
         for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
             stack.enter_context(locked(name))
         names = {entry.name for entry in catalogue.load()}

@@ -25,9 +25,10 @@ from kmtools.lab.catalogue import Kernel, require
 from kmtools.lab.unpack import resolve_in_tree
 
 NAME = "compile_commands.json"
-# The line of a .cmd file, which Kbuild writes for each object, with the compiler command.
+# The line with the compiler command in a .cmd file. Kbuild writes such a file for each object.
 SAVED = re.compile(r"^(?:saved)?cmd_\S+ := +(.*)$", re.M)
-# Kept options: those whose argument is the next word, and the prefixes of those in one word.
+# The options that are kept: those whose argument is the next word, and the prefixes of options that
+# are a single word.
 PAIRS = ("-include", "-isystem", "-idirafter")
 KEPT = (
     *("-D", "-U", "-I", "-std=", "-nostdinc", "-O", "-m64", "-mcmodel=", "-mno-sse", "-mno-mmx"),
@@ -55,8 +56,8 @@ def select_options(words: Sequence[str]) -> list[str]:
 
 
 def parse_command(line: str) -> tuple[list[str], str] | None:
-    """Return the options and the C file of a compiler command; None if the line is another
-    command."""
+    """Return the options and the C file of a compiler command; None if the line does not compile
+    exactly one C file."""
     words = shlex.split(re.split(r" +;", line)[0])
     sources = [word for word in words if word.endswith(".c")]
     if "-c" not in words or len(sources) != 1:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds debug kernels and upstream kernels from the distribution's kernel source.
 
-The configuration of a debug kernel is tinyconfig with fragments of scripts/debug, that of an
-upstream kernel its defconfig with upstream.config. Kconfig drops an option whose dependencies are
-not met without a message, so each line of a fragment is compared with the final configuration.
+A debug kernel is configured with tinyconfig and fragments of scripts/debug, an upstream kernel with
+defconfig and the fragment upstream.config. If the dependencies of an option are not met, Kconfig
+drops it without a message. So each line of a fragment is compared with the final configuration.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PRUNED = (
     *("sound", "usr", "virt"),
 )
 NEEDED_BYTES = 6 << 30
-# The file in a kernel's tree with the fragments that it was built with.
+# The file in a kernel's tree that records the fragments with which the kernel was built.
 RECORD = "fragments"
 
 
@@ -70,8 +70,8 @@ def find_missing_options(wanted: dict[str, str], config: str) -> list[str]:
 
 
 def find_complete(entry: Entry) -> Kernel | None:
-    """Return the unpacked kernel of an entry if it was built with the present fragments, else
-    None."""
+    """Return the unpacked kernel of an entry if it was built with the fragments as they are now,
+    else None."""
     kernel = find_unpacked(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
@@ -80,8 +80,8 @@ def find_complete(entry: Entry) -> Kernel | None:
 
 
 def _has_options(entry: Entry, kernel: Kernel) -> bool:
-    """Return True if a kernel has all options of the present fragments, and was built with no
-    other."""
+    """Return True if a kernel has all options that the fragments set now, and was not built with
+    one that they no longer set."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
@@ -91,7 +91,8 @@ def _has_options(entry: Entry, kernel: Kernel) -> bool:
 
 
 def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
-    """Build the newest source on the mirror, or return the kernel `there` if that is as new.
+    """Build a kernel from the newest source on the mirror; if the kernel `there` is as new, return
+    it instead.
 
     The lock `fetch` is released before the compilation.
     """
@@ -159,7 +160,8 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
 
 
 def _install_kernel(tree: Path, release: str, vmlinuz: str) -> None:
-    """Copy image and configuration to the paths of a stock kernel, and remove unneeded sources."""
+    """Copy the image and the configuration to the paths that they have in a package of the
+    distribution, and remove sources that are no longer needed."""
     source = tree / "usr/src/linux"
     (tree / "boot").mkdir()
     shutil.copy(source / "arch/x86/boot/bzImage", tree / vmlinuz)

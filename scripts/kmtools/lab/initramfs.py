@@ -69,7 +69,7 @@ class Archive:
         self._count += 1
         path = name.encode() + b"\0"
         # The fields are ino mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor
-        # namesize check. mtime is 0, so that equal content gives an equal archive.
+        # namesize check. mtime is 0, because equal files must give an equal archive.
         fields = (self._count, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
         header = b"070701" + b"".join(b"%08x" % field for field in fields)
         self._out.write(_pad_to_four(header + path) + _pad_to_four(data))

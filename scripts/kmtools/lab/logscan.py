@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-# Patterns of lines that begin a report of a fault. Lost log lines count as a fault, too. They are
-# POSIX extended regular expressions that mean the same in Python: in a test kernel, grep -E applies
-# them after every test.
+# Patterns of lines that begin a report of a fault. Lost log lines count as a fault, too. The
+# patterns are POSIX extended regular expressions that mean the same in Python, because in a test
+# kernel grep -E applies them after every test.
 DIRT = (
     "WARNING: ",
     "BUG: ",
@@ -61,8 +61,8 @@ DIRT = (
     "jump_label: Fatal",
     r"x86/mm: Found insecure W\+X",
 )
-# Patterns of lines that match DIRT but report no fault: the command line, and warnings about flaws
-# of the CPU, which a kernel may print at every boot.
+# Patterns of lines that match DIRT but report no fault: the kernel command line, and warnings about
+# flaws of the CPU. A kernel may print such warnings at every boot.
 CLEAN = (
     "ommand line: ",
     "(Spectre|RETBleed|MDS|TAA|MMIO|SRSO|VMSCAPE|ITS)[^:]*: ?(WARNING|Vulnerable)",

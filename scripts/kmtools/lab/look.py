@@ -27,16 +27,18 @@ VECTOR = 3
 ENTRY_BYTES = 16
 # The maximum length of the kernel's entry code for int3 (asm_exc_int3), in bytes.
 ENTRY_CODE_BYTES = 0x100
-# The words on the stack above the return address into the entry code: 15 registers and an error
-# code; then the interrupt frame that the CPU pushed.
+# The numbers of words on the stack above the return address into the entry code: first REGISTERS
+# (15 registers and an error code), then PUSHED (the interrupt frame, which the CPU pushed).
 REGISTERS = 16
 PUSHED = 5
 STACK_WORDS = 192
 # The interrupt flag in RFLAGS.
 INTERRUPTS_ON = 1 << 9
-# A CPU without interrupts hangs only if all looks find it at this number of addresses or fewer.
+# A CPU with interrupts disabled is judged to hang if all looks of a series together find it at no
+# more than this number of addresses.
 FEW_PLACES = 8
-# The share of looks in which a CPU must handle the same int3, enter its handler or return from it.
+# A CPU is judged to be in an int3 loop if, in at least this share of the looks, it handles the same
+# int3, enters its handler or returns from it.
 MOST = 0.7
 KERNEL_FROM = 1 << 63
 # Core kernel text is within KERNEL_BYTES of the entry code. Modules are above MODULES_FROM, also
@@ -128,7 +130,8 @@ def read_int3_entry(monitor: Monitor, cpu: int, registers: str) -> int:
 
 
 def find_trap_frame(stack: Sequence[int], entry: int) -> tuple[int, ...]:
-    """Return the registers and the interrupt frame that int3 saved on a stack; empty if none."""
+    """Return the registers and the interrupt frame that int3 saved on a stack; empty if the stack
+    has none."""
     for number, word in enumerate(stack):
         saved = tuple(stack[number + 1 : number + 1 + REGISTERS + PUSHED])
         if entry < word < entry + ENTRY_CODE_BYTES and len(saved) == REGISTERS + PUSHED:
@@ -224,7 +227,7 @@ def find_stuck_cpu(seen: Sequence[Cpu]) -> Finding | None:
     places = sorted({cpu.place for cpu in seen})
     if any(cpu.interrupts or cpu.idle for cpu in seen) or len(places) > FEW_PLACES:
         return None
-    # The code that decompresses the kernel runs at low addresses with interrupts disabled.
+    # At low addresses, the CPU runs the code that decompresses the kernel with interrupts disabled.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{place:x}" for place in places)

@@ -51,10 +51,10 @@ PROBE_OUT = ROOT / "build" / "vm" / "kvm"
 POWEROFF_SECONDS = 15.0
 # The time limit for an emulator to exit after it closed its monitor socket.
 ENDING_SECONDS = 2.0
-# The minimum of free disk space after a failed run; with less, its logs may be incomplete.
+# The minimum of free disk space in bytes after a failed run. With less, its logs may be incomplete.
 LOG_BYTES = 1 << 20
-# log_buf_len: the list of all markers is longer than the default log buffer. 115200 baud: an
-# emulator may simulate the transmission time of each character.
+# log_buf_len is set because the list of all markers is longer than the default log buffer. The baud
+# rate is high because an emulator may simulate the transmission time of each character.
 BASE_CMDLINE = "console=ttyS0,115200 loglevel=7 log_buf_len=1M panic=-1 oops=panic"
 
 
@@ -84,8 +84,8 @@ class Request:
     control: Path | None = None
     # The CPUs are inspected after this number of seconds without new output; 0 for never.
     silence: float = SILENCE_SECONDS
-    # True if firmware with Secure Boot starts the kernel; `signed` if kernel and modules are signed
-    # for it.
+    # `secure_boot` is True if firmware with Secure Boot starts the kernel, `signed` if the kernel
+    # and the modules are signed with a key that this firmware trusts.
     secure_boot: bool = False
     signed: bool = True
     # A directory with a signing key of DKMS; by default a key is made for this boot.
@@ -125,7 +125,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             initramfs.write_initramfs(archive, request.job, files.modules, additions)
         except OSError as error:
             raise UnableError(f"cannot write {archive}: {explain_error(error)}") from error
-        # Choose the accelerator once: this may read files, start QEMU, or boot a kernel.
+        # Choose the accelerator only once, because the choice may start QEMU or boot a kernel.
         request = replace(request, accel=_choose_accel(request))
         start = _prepare_bochs if request.bochs else _prepare_qemu
         running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
@@ -133,7 +133,8 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         if request.nmi:
             status = request.out / "status.log"
             stack.enter_context(inject_nmis(scratch / NMI_SOCKET, request.nmi, status))
-        # An inspection of CPUs would change instruction counts; Bochs has no monitor for it.
+        # Never inspect CPUs in the tier icount, because that would change instruction counts, or
+        # under Bochs, which has no monitor.
         silence = 0.0 if request.tier == "icount" or request.bochs else request.silence
         logs = _list_serial_logs(request.out)
         watch = Watch(scratch / WATCH_SOCKET, logs, silence, request.out / LOOK_LOG)
@@ -245,9 +246,9 @@ def _prepare_files(request: Request, kernel: Kernel, scratch: Path) -> Files:
 
 
 def write_guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
-    """Write the files for /etc of the guest: its settings as a shell script and as plain text,
-    which it compares before it runs the job, and the patterns of logscan. Return additions for an
-    initramfs."""
+    """Write the files for /etc of the guest: its settings, and the patterns of logscan. Return
+    additions for an initramfs. The settings are written as a shell script and as plain text; before
+    the job, the guest's init compares the variables that the script set with the text."""
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
     expected = [f"{key}={to}" for key, to in request.settings.items()]
     contents = {
@@ -337,7 +338,8 @@ def _is_over(request: Request) -> bool:
 
 
 def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding, or None if the emulator exited during the inspection."""
+    """Return the finding. But if the emulator exits within ENDING_SECONDS, return None: then the
+    inspection failed because the emulator was ending."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

@@ -23,8 +23,8 @@ from kmtools.lab.stock import read_module
 # The exceptions that pyelftools raises when it reads a damaged file.
 DAMAGE = (ELFError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
-# struct patcher_site: its size, that of a record with a note, and offsets of the members key and
-# size.
+# In bytes: the size of struct patcher_site, the size of a record with a note, and the offsets of
+# the members key and size in both.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT = 12, 16, 4, 9
 # Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
@@ -62,7 +62,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """A site of a module, or a marker without a site, which loads its state from memory.
+    """A site of a module, or a marker without a site. Such a marker loads its state from memory.
 
     `function` is the function whose machine code contains the site, `of` the function in the
     source; they differ if the compiler inlined `of`. `place` is FILE:LINE, empty if not recorded.
@@ -153,8 +153,8 @@ class Module:
         return int.from_bytes(self.data[at.section][at.offset : at.offset + 4], "little")
 
     def follow_pointer(self, at: Place) -> Place:
-        """Return the target of the relocation at a position: of an absolute or a relative
-        pointer."""
+        """Return the position to which the pointer at a position refers, from its relocation. The
+        pointer may be absolute or relative."""
         return self.targets[at]
 
     def text(self, at: Place) -> str:

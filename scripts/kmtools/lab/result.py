@@ -27,7 +27,7 @@ class Result:
     reason: str = ""
     exit_code: int | None = None
     emulator_failed: bool = False
-    # The reason why the guest hung, if it did.
+    # The reason why the guest hung; None if it did not hang.
     finding: Finding | None = None
     dirt: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -41,8 +41,7 @@ class Result:
 
     @property
     def under_kvm(self) -> bool:
-        """True if the kernel ran under KVM on a real CPU, and not on one that itself is
-        emulated."""
+        """True if the kernel ran under KVM on a machine that is not itself emulated."""
         described = self.out / VM_JSON
         vm = json.loads(described.read_text()) if described.is_file() else {}
         return vm.get("accel") == "kvm" and not vm.get("emulated")

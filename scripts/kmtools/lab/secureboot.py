@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Prepares a boot under UEFI Secure Boot: a key, firmware that trusts it, and signed files.
 
-The key is made for one boot, in its scratch directory, or is one that DKMS made. The firmware is
-OVMF from the emulator's suite: older versions do not verify a kernel that QEMU passes with -kernel.
+The key is either made for one boot, in the boot's scratch directory, or was made by DKMS. The
+firmware is OVMF from the emulator's suite, because older versions do not verify a kernel that QEMU
+passes with -kernel.
 The only certificate in its database of trusted certificates (db) is that of the key. Debian's
 kernels copy the certificates of db to the keyring .platform, and accept modules signed with them.
 """
@@ -27,8 +28,8 @@ VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
 NAME = "kmarkers test of Secure Boot"
 # An arbitrary GUID: the owner of the certificate in the firmware's variables.
 OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
-# An option that disables the legacy loader: without it, the firmware starts a kernel that failed
-# verification by this loader, which does not verify.
+# An option that disables the legacy loader, which does not verify signatures. Without the option,
+# the firmware uses this loader to start a kernel whose verification failed.
 VERIFY = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
 # The firmware's message on the console when it rejects a kernel.
 REFUSAL = "Secure boot image verification failed"
@@ -78,8 +79,8 @@ def prepare_secure_boot(
     key: Path | None = None,
 ) -> Files:
     """Make a signing key and firmware variables that trust it; return copies of kernel and modules,
-    signed if `signed` is set. `log` gets the output of the programs. If `key` is given, the key and
-    certificate of DKMS in this directory are used instead."""
+    signed if `signed` is set. If `key` is given, use the key and the certificate of DKMS in this
+    directory instead of a new key. `log` gets the output of the programs."""
     tree = fetch_firmware(suite)
     work = scratch / "secure-boot"
     (work / "modules").mkdir(parents=True)

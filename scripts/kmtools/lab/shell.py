@@ -76,10 +76,10 @@ def keep_terminal_settings() -> Iterator[None]:
 def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel and connect its shell to this terminal until the shell exits.
 
-    Of the request, the kernel, CPUs, memory and additions are used. The modules in `folders` are
-    built and loaded after those of kmarkers, in this order; modules of the kernel's package that
-    they depend on are loaded before them. Raise UnableError without a terminal, FailedError if
-    modules cannot be built. A warning in the kernel's log makes the result a failure.
+    Only the kernel, CPUs, memory and additions of the request are used. The modules in `folders`
+    are built and loaded after those of kmarkers, in this order. If they depend on modules of the
+    kernel's package, these are loaded first. Raise UnableError if there is no terminal, FailedError
+    if modules cannot be built. A warning in the kernel's log makes the result a failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")

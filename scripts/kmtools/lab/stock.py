@@ -13,7 +13,8 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.lab.catalogue import Kernel
 
-# The prefixes of entries in the section .modinfo, each of which ends with a null byte.
+# The beginnings of two kinds of entries in the section .modinfo, with the null byte that ends the
+# entry before.
 DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
 
 
@@ -76,8 +77,8 @@ def copy_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: Path) ->
     order: dict[str, Path] = {}
 
     def add_dependencies(data: bytes) -> None:
-        # modprobe finds the module of an algorithm by its alias. Here it is NAME_generic, the
-        # module with the generic C implementation.
+        # modprobe finds the modules that implement an algorithm by its alias. Here, NAME_generic is
+        # used: the module with the generic C implementation.
         soft = [
             name if name in files else f"{name}_generic" for name in list_soft_dependencies(data)
         ]

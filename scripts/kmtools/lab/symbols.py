@@ -2,8 +2,9 @@
 """Adds names of functions to the kernel addresses in the file that records inspections of CPUs.
 
 The package of a kernel has no list of symbols, so the kernel is booted again to read
-/proc/kallsyms. With KASLR each boot has another load address: the difference is that of the
-addresses of the int3 entry code, which the file contains, too.
+/proc/kallsyms. With KASLR, each boot loads the kernel at another address. The file also contains
+the address of the int3 entry code; its difference from the address of this code in /proc/kallsyms
+is the offset between the two boots.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def fetch_symbols(kernel: str, out: Path) -> Symbols:
 
 
 def add_names(text: str, symbols: Symbols) -> str:
-    """Add FUNCTION+OFFSET after each kernel text address in a text; correct for KASLR."""
+    """Return a text with FUNCTION+OFFSET added after each kernel text address; KASLR is taken into
+    account."""
     entry = SAID_ENTRY.search(text)
     starts = [address for address, _ in symbols]
     usual = next((address for address, name in symbols if name == ENTRY), None)

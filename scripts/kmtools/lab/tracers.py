@@ -11,7 +11,7 @@ from kmtools.lab.apt import FetchError
 
 # The tracers and their packages. If one cannot be fetched, its tests are skipped with the reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
-# The memory of a guest with tracers, in MB: bpftrace contains a compiler of 200 MB.
+# The memory of a guest with tracers, in MiB. bpftrace contains a compiler of 200 MB.
 TRACERS_MEMORY = 2048
 
 

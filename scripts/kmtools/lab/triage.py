@@ -8,8 +8,8 @@ without a symbol counts as code of kmarkers. A hang is attributed to QEMU only i
 core kernel text, an int3 that is not in memory.
 
 A crash at an int3 in core kernel text is attributed to QEMU if memory has a nop or a jump there,
-whatever else is in the trace. Such addresses are static keys and function entries of the kernel,
-which kmarkers never patches, and the kernel has already removed its int3 there.
+whatever else is in the trace. Such addresses are static keys and function entries of the kernel.
+kmarkers never patches them, and the nop or jump shows that the kernel has already removed its int3.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from kmtools.lab.result import Result
 
 MOST_RETRIES = 2
 
-# A RIP line (0010 is the kernel's code segment) or a frame of a call trace without a symbol.
+# A line with an address that has no symbol: a RIP line (0010 is the kernel's code segment), or a
+# frame of a call trace.
 NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
-# Lines with an address: in the module area, which contains only modules of kmarkers, it counts as
-# their code.
+# Lines of an Oops with an address. If it is in the module area, it counts as code of kmarkers,
+# because only modules of kmarkers are loaded there.
 FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
 MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
 

@@ -4,8 +4,8 @@ them.
 
 A suite's tree contains the compiler of a Debian or Ubuntu release, and is used as a chroot. A
 kernel's tree contains image, modules and headers; a build mounts it into the chroot. A tree is
-filled under a temporary name and renamed when it is complete, so that an interrupted run leaves no
-incomplete tree under the final name.
+filled under a temporary name and renamed when it is complete. A tree with the final name is
+therefore complete, even if a run was interrupted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 NEEDED_BYTES = 3 << 30
 # The prefix of the names of trees that are being filled, and the suffix of those being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
-# The path of the dynamic linker in a tree, and the lines in which it lists a program's libraries.
+# The path of the dynamic linker in a tree, and a pattern of its output: a line with the path of a
+# library.
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
@@ -61,7 +62,8 @@ def qemu_dir(suite: str) -> Path:
 
 
 def name_build_lock(kernel: str) -> str:
-    """Return the name of the lock for replacing a kernel's tree. Lock order: before `fetch`."""
+    """Return the name of the lock for replacing a kernel's tree. A process that needs this lock and
+    `fetch` takes this lock first."""
     return f"build-{kernel}"
 
 
@@ -100,8 +102,8 @@ def find_complete(entry: Entry) -> Kernel | None:
 
 
 def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
-    """Download and unpack the newest kernel of an entry that the mirror still has, or return the
-    kernel `there` if that is as new."""
+    """Download and unpack the newest kernel of an entry that the mirror still has; if the kernel
+    `there` is as new, return it instead."""
     with hold_fetch_lock(NEEDED_BYTES):
         print_step(f"{entry.name}: asking the mirror for {entry.suite}")
         if sources.is_ubuntu(entry.suite):
@@ -139,7 +141,7 @@ def _unpack_ubuntu_keys() -> None:
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
     """Download and unpack one kernel, its headers and, if it is missing, the suite's tree."""
     release = candidate.release
-    # Up to 7.1 the image is one package, later it is split by content.
+    # Up to 7.1, one package contains the kernel image and its modules. Later kernels have several.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.names(parts)
     # Debian's headers depend on their compiler, Ubuntu's do not.
@@ -166,7 +168,8 @@ def make_kernel_tree(entry: Entry) -> Iterator[Path]:
     objects that were built for the previous kernel."""
     with make_tree(kernel_dir(entry.name)) as tree:
         yield tree
-    # make compares times, and would keep old objects that are newer than the new headers.
+    # make compares modification times. The old objects may be newer than the new headers, and make
+    # would then keep them.
     for objects in (cache_dir() / "objects").glob("*"):
         if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
             shutil.rmtree(objects)
@@ -290,7 +293,7 @@ def _remove_leftovers() -> None:
     """Remove incomplete trees, which killed processes left.
 
     The caller holds the lock `fetch`, so no other process fills the tree of a suite or of a QEMU.
-    Another process may be compiling a kernel, and then holds the lock of this kernel.
+    If another process is compiling a kernel, it holds the lock of this kernel; the tree is kept.
     """
     for tree in cache_dir().glob(f"*/{UNFINISHED}*"):
         if tree.parent != kernel_dir(tree.name).parent:
@@ -303,8 +306,8 @@ def _remove_leftovers() -> None:
 
 
 def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
-    """Fetch packages and their dependencies of a suite, unless they are unpacked; return their
-    tree.
+    """Fetch and unpack packages of a suite with their dependencies, unless that was done before;
+    return their tree.
 
     Programs of this tree can be added to an initramfs.
     """

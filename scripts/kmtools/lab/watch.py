@@ -13,7 +13,8 @@ from kmtools.lab.qmp import Monitor, MonitorError
 
 # The number of looks (inspections of all CPUs) in a series.
 LOOKS = 20
-# The time between looks is this fraction of the period of silence; a series takes a third of it.
+# The time between two looks is the period of silence divided by this number. A series of looks
+# therefore takes a third of the period.
 LOOKS_A_SILENCE = 60
 # The kernel's messages about a CPU that is locked up.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")

@@ -22,7 +22,8 @@ FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
 OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
 TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
 
-# Prefix of a path: the types of warnings that are disabled there. The comment gives the reason.
+# Types of warnings that are disabled in files whose path begins with a prefix. The comments give
+# the reasons.
 IGNORED = {
     # Macros that define an object or a table row cannot be enclosed in parentheses or do-while. The
     # macro EXPECT() contains a return. The format of a marker may contain the name of its function.
@@ -54,7 +55,7 @@ IGNORED = {
     # A macro exports an object that another macro defines.
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
     # A macro exports an object that another macro defines. One macro takes a parameter list as an
-    # argument. The comment on a barrier is further up in the macro.
+    # argument. In a macro, the comment on a barrier is several lines above it.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
     # Some kernels have no macro for the attribute.
     "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),

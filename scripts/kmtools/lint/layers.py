@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks includes and imports against the layers of layers.toml: reports those that lead to a
-higher layer or form a cycle."""
+"""Checks includes and imports against the layers of layers.toml: reports includes and imports that
+lead to a higher layer or form a cycle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, 
 
 
 def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield each include of a source file in this tree by another."""
+    """Yield a pair of files for each #include of one file of this tree by another."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
         for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
             used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
@@ -36,7 +36,7 @@ def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield each import of a Python module in this tree by another."""
+    """Yield a pair of files for each import of one Python module of this tree by another."""
     for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
         for node in ast.walk(ast.parse((root / path).read_text(encoding="utf-8"))):
             names = [one.name for one in getattr(node, "names", ()) if isinstance(one, ast.alias)]

@@ -74,7 +74,7 @@ def _is_shell(path: Path) -> bool:
 
 
 def run_tool(words: Sequence[object], tool: str) -> list[str]:
-    """Run a tool in the root of the tree; return its output as lines if it exits with an error,
+    """Run a tool in the root of the tree. If it exits with an error, return its output as lines,
     else no lines."""
     program = str(words[0])
     if shutil.which(program) is None:
@@ -96,8 +96,8 @@ def lint_checkpatch(tree: Sources) -> list[str]:
 
 
 def prepare_lint_kernel() -> catalogue.Kernel:
-    """Return the default test kernel with a build environment that contains sparse and perl; unpack
-    that if it is missing."""
+    """Return the default test kernel with a build environment that contains sparse and perl. If the
+    environment is missing, unpack it first."""
     entry = catalogue.find(catalogue.default_name())
     kernel = kernels.ensure_kernel(entry)
     suite = f"{entry.suite}-lint"
@@ -143,7 +143,7 @@ def find_lint_obstacle() -> str:
 
 
 def lint_compat(tree: Sources) -> list[str]:
-    """Find kernel version checks outside of include/compat, and those inside that cite no
+    """Find kernel version checks outside of include/compat, and checks inside it that cite no
     commit."""
     found = []
     for path in tree.with_suffix(".c", ".h", ".S"):
@@ -156,7 +156,7 @@ def lint_compat(tree: Sources) -> list[str]:
 
 
 def find_uncited_checks(path: Path) -> Iterator[str]:
-    """Yield the version checks of a file that no comment with the citation of a commit precedes."""
+    """Yield the version checks of a file that are not below a comment that cites a commit."""
     comment = ""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if line.startswith("/*"):
@@ -221,7 +221,8 @@ def run_linters(names: Iterable[str] = ()) -> Tally:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the requested linters; its output is shown if no other suite runs."""
+    """Return the suite of the requested linters. If tests were requested by name, the output of the
+    linters is shown while they run."""
     tools = ask.choice("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", ask.form == "named"
     run = partial(run_linters, tools)

@@ -17,7 +17,8 @@ from kmtools.measure.run_cache import RunCache
 @dataclass(frozen=True)
 class Plan:
     """The settings of each run: the number of blocks per process, patterns of benchmarks (none for
-    all), and the most seconds. `bursts` runs a neighbour process that uses a core in bursts."""
+    all), and the time limit in seconds. If `bursts` is true, a neighbour process uses a core in
+    bursts meanwhile."""
 
     blocks: int
     budget: float

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the missing tiers of a run; if one cannot be measured, the others still are."""
+"""Measures the missing tiers of a run. If a tier cannot be measured, the others are measured
+nevertheless."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# Under KVM a test kernel measures cycles of the real CPU, so it measures this multiple of the
-# blocks, and the live benchmarks of metal.
+# Under KVM a test kernel measures cycles of the real CPU. So it measures this many times the blocks
+# of FULL, and the live benchmarks of metal.
 KVM_TIMES = 20
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
@@ -70,7 +71,7 @@ class Rows(Protocol):
     """The live view of a tier while it is measured; see resolving.py."""
 
     def at(self, benchmark: str) -> None:
-        """Set the benchmark that is currently measured in a guest."""
+        """Set the name of the benchmark that a guest is measuring."""
 
     def add(self, folder: Path, process: int) -> None:
         """Judge the samples of one more process."""
@@ -102,8 +103,8 @@ class Bench:
     ) -> None:
         """Store what the steps need. `show` prints the table of a tier from the samples so far,
         before the next tier is measured. Without `steering` the number of processes in user space
-        is fixed. `rows` makes the live view of a tier for a terminal, None for a line of progress
-        alone."""
+        is fixed. `rows` returns the live view of a tier for a terminal; if it returns None, only a
+        line of progress is shown."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -192,7 +193,7 @@ class Bench:
                 raise FailedError(f"building {source} for {kernel} failed")
 
     def measure_guest(self, tier: str) -> None:
-        """Boot a test kernel and measure in it."""
+        """Boot a test kernel and measure a tier in it."""
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
         self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
@@ -299,8 +300,8 @@ class Bench:
             self.show(tier, self.cache)
 
     def merge(self) -> None:
-        """Write samples.csv and env.json from the samples so far, and store the samples in the
-        cache."""
+        """Write samples.csv and env.json from the samples measured so far, and store the samples in
+        the cache."""
         self.cache.raws = collect.merge_run(self.run.path, reader=self.cache.reader)
         collect.print_totals(self.run.path, self.cache.raws)
 
@@ -340,8 +341,8 @@ def gather_modules(target: Path) -> Path:
 def make_plan(
     tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
 ) -> Plan:
-    """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN, None or
-    empty where nothing is chosen. A chosen number of blocks applies to each tier."""
+    """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN; a field is
+    None or empty if the user did not choose it. A chosen number of blocks applies to each tier."""
     blocks = chosen.get("blocks")
     amounts = {
         name: blocks if blocks and name != "processes" else number

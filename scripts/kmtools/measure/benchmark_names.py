@@ -45,8 +45,8 @@ def matches_any(name: str, patterns: Sequence[str]) -> bool:
 def check_patterns(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
-    """Check that every pattern matches a name. UnableError names a pattern that does not, and the
-    names in `where`."""
+    """Check that every pattern matches a name. If a pattern matches none, UnableError names the
+    pattern and the known names; `where` is the place of the names, for the message."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)

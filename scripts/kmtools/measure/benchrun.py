@@ -63,8 +63,8 @@ class Plan:
 
 
 def identify_sources(program: str = "", module: str = "") -> dict[str, Any]:
-    """Return the commit of the sources, and one hash of the measured sources, of an external
-    program, and of the sources of an external module."""
+    """Return the commit of the sources, and one hash over the measured sources, the external
+    program and the sources of the external module."""
     digest = hashlib.sha256(Path(program).read_bytes() if program else b"")
     for part in (*MEASURED, *([module] if module else ())):
         for path in sorted(list_sources(ROOT / part)):
@@ -211,8 +211,8 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
 
 
 def describe_run(run: Run) -> dict[str, Any]:
-    """Return the part of env.json about the whole run: whether it is quick, and its missing
-    tiers."""
+    """Return the part of env.json about the whole run: true or false for a quick run, the missing
+    tiers, and the command that resumes the run."""
     unknown = {"failed": False, "why": "the run ended before"}
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]

@@ -2,7 +2,7 @@
 """Runs a neighbour process that uses a core in bursts, to test measurements beside it.
 
 `python bursts.py SEED` is busy and idle in turn, each for a random time whose mean is MEAN_SECONDS,
-until its standard input ends, as it does when its parent has gone.
+until its standard input ends, at the latest when its parent exits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TURN_SECONDS = 0.05
 
 
 def is_over(seconds: float) -> bool:
-    """Wait at most `seconds` for the end of the standard input; return whether it ended."""
+    """Wait at most `seconds` for the end of the standard input; return True if it ended."""
     return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 

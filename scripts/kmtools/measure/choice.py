@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parses the user's selection of benchmarks and variants, by pattern, and of amounts.
 
-Patterns are those of a shell: `marker-*`. A chosen variant comes with the baseline of its benchmark
-and the A/A clone, which its verdict needs.
+Patterns are those of a shell: `marker-*`. With a chosen variant, the baseline of its benchmark and
+the A/A clone are kept, too, because the verdict needs them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CLONE_SUFFIX = "-clone"
 MOST_BLOCKS, MOST_SEED = 100_000, 2**32 - 1
 # The characters of a pattern: those of names of benchmarks and variants, and wildcards.
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
-# Limits of a program's list of benchmarks: the seconds that it may take, and its lines.
+# Limits for the output of `list`, the command of a program that prints its benchmarks: the time in
+# seconds, and the number of lines.
 LIST_SECONDS = 30
 MOST_LINES = 10_000
 DURATION = re.compile(r"(\d{1,6})(s|m|h|)")
@@ -77,8 +78,8 @@ def parse_benchmark_list(text: str) -> dict[str, list[str]]:
 def matching_benchmarks(
     program: object, wanted: Sequence[str], variants: Sequence[str]
 ) -> list[str]:
-    """Return the benchmarks of a program that match, in its order, without those that have no
-    matching variant. Every pattern must match a name; UnableError names one that does not."""
+    """Return the benchmarks of a program that match and have a matching variant, in the order of
+    the program. If a pattern matches no name at all, UnableError names the pattern."""
     if not wanted and not variants:
         return []
     words = [str(program), "list"]

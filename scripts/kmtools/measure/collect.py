@@ -3,7 +3,7 @@
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
 machines, vm.json; or a folder process-N with these for each process that measured. All files are
-validated before the first byte is written; the error for a broken or truncated file names file and
+validated before the first byte is written; an error names the broken or truncated file and the
 line. The run directory receives samples.csv and env.json. The link `latest` beside it is switched
 to the run once both are in place and no tier is missing.
 """
@@ -113,8 +113,8 @@ def read_checked_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sa
 
 def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
     """Add the samples of one process to `raw`. Its blocks are numbered after those of earlier
-    processes; `blocks` has their number for each benchmark. The core cycles of an emulated CPU are
-    dropped."""
+    processes; `blocks` has the number of blocks so far, for each benchmark. The core cycles of an
+    emulated CPU are dropped."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
@@ -136,8 +136,9 @@ class Reader:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
     def load(self, name: str, path: Path, most: int | None = None) -> RawDir:
-        """Validate and read a raw directory: all processes, or the first `most`, which must be no
-        fewer than before. The samples are added to the RawDir returned before."""
+        """Validate and read a raw directory: all processes, or the first `most`. If the directory
+        was loaded before, `most` must not be smaller than then, and the new samples are added to
+        the same RawDir."""
         count = len(list(path.glob("process-*"))) if most is None else most
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
@@ -231,7 +232,7 @@ def merge_run(
     path: Path, named: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
     """Validate raw directories, by default those of the run, and write the run; return them.
-    `reader` may have read those of the run before."""
+    `reader` may be one that has read the directories of the run before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw(tier)) for tier in run.measured()] if run else []
     if not named and not own:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the disturbances of a process, from counters of the machine before and after it.
 
-A process in user space does not notice interrupts, or that a hypervisor took the CPU away. Times
+A process in user space notices neither interrupts nor a hypervisor that takes the CPU away. Times
 are in seconds. Counters that the machine lacks are left out.
 """
 
@@ -17,8 +17,8 @@ from pathlib import Path
 PROC = Path("/proc")
 # The counters of an env file that are sums over processes.
 SUMMED = ("seconds", "steal_seconds", "others_seconds", "interrupts", "page_faults", "switches")
-# Indices of fields in a CPU's line of /proc/stat, whose unit is the kernel's clock tick (USER_HZ):
-# times of programs, and steal time.
+# Indices of the fields with the times of programs, and of the field with steal time, in a CPU's
+# line of /proc/stat. The fields are in units of the kernel's clock tick (USER_HZ).
 RUNNING, STEAL = (0, 1, 2), 7
 SHORTEST_SLEEP = 0.5
 # Keys of env: the rate of the clock in a process, in kHz, and the spread of the rates of a tier as
@@ -85,15 +85,15 @@ def read_counters() -> Reading:
 
 
 def was_suspended(before: Reading, after: Reading) -> bool:
-    """Return True if the machine was suspended between two readings. Its clocks are read one after
-    the other, and a program may have to wait between them; a suspension lasts longer than such a
-    wait."""
+    """Return True if the machine was suspended between two readings. Two clocks are read one after
+    the other, and this program may have to wait between the two; only a difference longer than such
+    a wait counts as a suspension."""
     return after.asleep - before.asleep > SHORTEST_SLEEP
 
 
 def count_between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
-    """Return the disturbances of a CPU between two readings, during which a single child ran
-    there."""
+    """Return the disturbances of a CPU between two readings. Meanwhile a single child process must
+    have run on that CPU."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime

@@ -39,8 +39,7 @@ SSH = ("ssh", *(word for option in OPTIONS for word in ("-o", option)))
 
 
 def make_script(folder: str) -> bytes:
-    """Return the shell script that makes a machine print the samples in `folder` as a tar
-    archive."""
+    """Return the shell script that prints the samples in `folder` of a machine as a tar archive."""
     machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
     quoted = folder.replace("'", "'\\''")
     return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
@@ -90,8 +89,9 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
 
 
 def correct_date(file: Path, name: str, fresh: bool) -> None:
-    """Replace the date that a machine reported by the current date if it is wrong: if it is later
-    than now or, if `fresh`, also if it is earlier. The history of runs relies on the date."""
+    """If the date that a machine reported is wrong by more than CLOCK, replace it by the current
+    date. A later date than now is wrong; if the samples are `fresh`, an earlier one is, too. The
+    history of runs relies on the date."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):
@@ -146,8 +146,8 @@ def run_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[st
 
 
 def fetch_place(place: str, out: Path) -> None:
-    """Fetch the samples at a place. FailedError has the last line of the standard error of its
-    shell."""
+    """Fetch the samples at a place. If this fails, FailedError has the last line of the standard
+    error of the shell."""
     command, folder = parse_place(place)
     try:
         code, content, said = run_script(command, make_script(folder))

@@ -46,8 +46,8 @@ def make_settings(
     benchmarks: Sequence[str] = (),
     own: str = "",
 ) -> str:
-    """Return the configuration that bench.sh reads in the guest. Without names it runs every
-    benchmark or, with `own`, only those of the modules in that folder."""
+    """Return the configuration that bench.sh reads in the guest. If no benchmarks are named,
+    bench.sh runs every benchmark or, with `own`, only those of the modules in that folder."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
     modules = f"own {own}\n" if own else ""
@@ -84,11 +84,11 @@ def measure_in_guest(
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` names the benchmarks that run `program`, a kmlive, against the kernel's own code; they
-    are left out if it does not exist. `own` is a folder of external modules, whose benchmarks alone
-    are measured. `seconds` is the time limit for booting and measuring. `show` receives the windows
-    done and planned, and the benchmark. After a panic, a warning in the kernel log or a hang no
-    samples are kept, and this raises FailedError.
+    `live` names the benchmarks that run `program`, a kmlive, against the kernel's own code. They
+    are left out if the program does not exist. `own` is a folder of external modules, whose
+    benchmarks alone are measured. `seconds` is the time limit for booting and measuring. `show`
+    receives the windows done and planned, and the benchmark. After a panic, a warning in the kernel
+    log or a hang no samples are kept, and this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)

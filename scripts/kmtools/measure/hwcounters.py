@@ -2,8 +2,8 @@
 """Reads the events that hardware performance counters counted beside the timed windows.
 
 If the CPU has counters, kmbench writes a file `counters` for each process: the events in a loop
-pass of each variant, and the share of the time in which the counter ran. A run keeps the median
-over its processes, and the smallest share.
+pass of each variant, and the share of the time in which the counter ran. A run keeps the median of
+the events over its processes, and the smallest share.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 The kernel and the allocator choose the pages of a process when it starts. This choice can make two
 pieces of code differ by a few cycles for as long as the process runs. A single process would show
-such a difference with a narrow interval; several processes show how much it varies. Each writes its
-samples to a folder; collect.py joins their blocks to one series.
+such a difference with a narrow interval; several processes show how much it varies. Each process
+writes its samples to a folder; collect.py joins the blocks of all processes to one series.
 
 The samples of completed processes are kept, so that an interrupted run resumes with the next
 process.
@@ -40,7 +40,8 @@ BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
 
-# Time without a completed benchmark after which a program counts as hung: fixed, and per block.
+# A program counts as hung if it completes no benchmark for this time: a fixed part, and a part for
+# each block.
 HANGS_SECONDS = 600.0
 HANGS_BLOCK_SECONDS = 10.0
 # The number of last lines that are kept of the messages of a program, without those of progress.
@@ -50,16 +51,18 @@ KEPT_LINES = 20
 TURNS = 3
 
 Show = Callable[[float, float, str], None]
-# A function of the folder of the processes and the number of completed ones. It returns the
-# benchmarks of the next process, None for the same as before, or an empty sequence to end the run.
+# A function that receives the folder of the processes and the number of completed processes. It
+# returns the benchmarks of the next process, None to keep them, or an empty sequence to end the
+# run.
 Steer = Callable[[Path, int], Sequence[str] | None]
 STEERED = "looks=1\n"
 
 
 @contextmanager
 def avoid_last_cpu() -> Iterator[None]:
-    """During the block, keep this process off the last CPU, on which kmbench measures, if there is
-    another. kmbench must have been started before, because it would inherit the affinity."""
+    """During the block, if there are several CPUs, keep this process off the last one, on which
+    kmbench measures. kmbench must be started before the block, because it would inherit the
+    affinity."""
     allowed = os.sched_getaffinity(0)
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed - {max(allowed)})
@@ -74,9 +77,9 @@ class SuspendedError(FailedError):
 
 
 def read_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
-    """Yield the lines that a program writes to a pipe. TimeoutError if the pipe is still open at
-    the time that `until` returns, even if the program writes; another process that it started may
-    hold the pipe open."""
+    """Yield the lines that a program writes to a pipe. Raise TimeoutError if the pipe is still open
+    at the time that `until` returns, even if the program is still writing. The pipe may also be
+    held open by a process that the program started."""
     held = b""
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_READ)
@@ -95,8 +98,8 @@ def read_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
 def follow_progress(
     process: subprocess.Popen[bytes], show: Callable[[int, int, str], None], seconds: float
 ) -> list[str]:
-    """Show the progress of a program until it ends; return its last lines without those of
-    progress. TimeoutError if no benchmark is completed for `seconds`."""
+    """Show the progress of a program until it ends; return its last lines, except lines of
+    progress. Raise TimeoutError if the program completes no benchmark for `seconds`."""
     assert process.stderr is not None
     said: deque[str] = deque(maxlen=KEPT_LINES)
     done, progressed = 0, [now()]
@@ -155,8 +158,8 @@ def run_kmbench(
 
 
 def add_disturbances(env: Path, before: disturbance.Reading, more: str) -> None:
-    """Append the disturbances of a process's CPU and the lines `more` to its env file. The process
-    has ended."""
+    """After a process has ended, append the disturbances of its CPU and the lines `more` to its env
+    file."""
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -177,7 +180,7 @@ def repeat_if_suspended(run: Callable[[], None], say: Callable[[str], None]) -> 
         except SuspendedError as error:
             if turn == TURNS:
                 raise
-            say(f"native: {error}; it measures again")
+            say(f"native: {error}; this process is measured again")
     return None
 
 

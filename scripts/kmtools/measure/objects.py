@@ -33,7 +33,8 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 INCLUDES = tuple(f"-I{ROOT / part}" for part in ("native/include", "include", "bench_modules"))
-# SDT notes are those of modules. In programs a note has a nop.
+# In programs, an SDT note comes with a nop at the site; SDT_NOTES_WITHOUT_NOP leaves it out, as in
+# modules.
 HEAD = """
 #define SDT_NOTES_WITHOUT_NOP
 #include <linux/kernel.h>

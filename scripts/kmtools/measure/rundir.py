@@ -60,9 +60,9 @@ def is_true_word(value: object) -> bool:
 
 
 def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> bool:
-    """Return True if the CPU was emulated. One sign of it is enough, and a virtual machine without
-    any information counts as emulated, because to call emulated ticks cycles is worse than not to
-    show cycles."""
+    """Return True if the CPU was emulated. One sign of emulation is enough, and a virtual machine
+    without any information counts as emulated, because it is worse to show emulated ticks as cycles
+    than to show no cycles."""
     if tier == "icount" or is_true_word(vm.get("emulated")) or is_true_word(env.get("emulated")):
         return True
     if str(vm.get("accel", "")).startswith("tcg"):

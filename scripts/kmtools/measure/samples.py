@@ -290,7 +290,8 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
         if tier.emulated and sample.core_cycles is not None:
             cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
-        # Check windows of loops alone: a block may hold several switches of the same sites.
+        # Check only windows of loops for repetitions: a block may hold several switches of the same
+        # sites.
         if sample.loops:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops

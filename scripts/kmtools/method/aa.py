@@ -57,7 +57,8 @@ def are_far_apart(one: Result, other: Result) -> bool:
 
 
 def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]:
-    """Yield each variant of the first run with that of the second, of the third with the fourth."""
+    """Pair the first run with the second, the third with the fourth and so on; yield the two
+    results of each variant that both runs of a pair have."""
     for first, second in zip(runs[::2], runs[1::2], strict=False):
         there = {result.key: result for result in second}
         yield from ((result, there[result.key]) for result in first if result.key in there)
@@ -109,7 +110,8 @@ def is_hot(result: Result) -> bool:
 
 
 def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
-    """Return the number of rows of hot loops with a verdict, and of all rows of hot loops."""
+    """Return the number of rows of hot loops that have a verdict, and the number of all rows of hot
+    loops."""
     hot = [one for one in run if is_hot(one) and not one.is_clone]
     return sum(map(is_resolved, hot)), len(hot)
 
@@ -128,7 +130,7 @@ def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
 
 def check_margins(clones: Sequence[Result]) -> bool:
     """Print the A/A clones of hot loops whose differences exceed their margin; return False if
-    there is one."""
+    there are any."""
     hot = [one for one in clones if is_hot(one)]
     beyond = [one for one in hot if abs(one.delta or 0.0) > (one.margin or 0.0)]
     for one in beyond:

@@ -2,11 +2,12 @@
 """Tests the estimator of analyse/location.py with simulated runs whose true location is known.
 
 The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must cover the truth in
-93 % of the simulations. Their mean width is compared with that of an oracle: the interval of one
-width for all simulations, around the same estimates, that covers 95 % of them. Of variants whose
-true difference is zero, or exactly the margin, at most 5 % may be called slower or faster. The same
-limits, except for the width, hold for runs that end at the first look at which they are resolved
-(stopping.py), and for windows of a core whose frequency changes (frequency.py), in core cycles.
+93 % of the simulations. Their mean width is compared with that of an oracle: intervals around the
+same estimates, all of one width, which is just large enough to cover the truth in 95 % of the
+simulations. Of variants whose true difference is zero, or exactly the margin, at most 5 % may be
+called slower or faster. The same limits, except for the width, hold for runs that end at the first
+look at which they are resolved (stopping.py), and for windows of a core whose frequency changes
+(frequency.py), in core cycles.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from kmtools.method.noises import (
 )
 
 RUNS = 2000
-# Divisor of the number of simulations of windows: one takes as long as ten simulations of a series.
+# Divisor of the number of simulations of windows, because one simulation of windows takes as long
+# as ten simulations of a series.
 SHORTER = 10
 COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
 # The equivalence margin, in units of the noise of a single block.

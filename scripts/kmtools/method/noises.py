@@ -104,8 +104,8 @@ def neighbour_noise(random: Random, length: int = LENGTH, *, dwell: int) -> Floa
 
 
 def drifting_noise(random: Random, length: int = LENGTH) -> Floats:
-    """Return noise of two costs that drift far together, and a little apart from each other, around
-    zero."""
+    """Return differences of two costs that drift far together, and a little apart from each other;
+    the drift apart has a mean of zero."""
     drift, apart = (np.cumsum(white_noise(random, length)) / math.sqrt(length) for _ in range(2))
     baseline = 10 * drift
     variant = baseline + 0.05 * (apart - apart.mean()) + white_noise(random, length)

@@ -16,8 +16,8 @@ from kmtools.report.marker_cost import COLD, Key
 from kmtools.report.table import amount
 
 MARKER, VARIABLE = "marker", "a variable"
-# Place: (benchmark, variant with a marker, variant with a variable) that measure it, the best
-# first.
+# The benchmarks that measure each place, the best first, each as (benchmark, variant with a marker,
+# variant with a variable).
 PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("hot, among others", (
         ("density-one", "marker-jump-middle", "marker-generic-middle"),

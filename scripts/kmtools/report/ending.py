@@ -25,7 +25,7 @@ from kmtools.report.marker_cost import Answer
 
 LINES = 40
 WIDEST = 100
-# Lines reserved for benchmarks that were not measured, if the grades need all others of LINES.
+# Number of the LINES that grades leave free for benchmarks that were not measured.
 LACKING_LINES = 5
 
 
@@ -100,7 +100,7 @@ def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
 
 
 def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
-    """Return a line for each measured switching time that exceeds its limit."""
+    """Return a line for each limit of switching that the measured value breaks."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_tier(points, tier, kernel)
@@ -132,7 +132,8 @@ def format_unmeasured(tiers: Sequence[Tier], width: int) -> list[str]:
 
 
 def cut_lines(lines: list[str], most: int, where: str) -> list[str]:
-    """Return at most `most` lines; the last one names the place of the rest."""
+    """Return at most `most` lines. If there are more, the last returned line names the place of the
+    others."""
     if len(lines) <= most:
         return lines
     return [*lines[: most - 1], f"  and more: {where}"]

@@ -52,8 +52,8 @@ def to_microseconds(ticks: int, tier: Tier) -> float:
 
 
 def group_switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
-    """Return the samples of each switch by measured quantity. A switch is one turn of a method in a
-    block."""
+    """Return the samples of each switch, by measured quantity. A method may switch several times in
+    a block; the n-th samples of its quantities belong to one switch."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
     turns: dict[tuple[Any, ...], int] = defaultdict(int)
     for s in samples:
@@ -86,8 +86,8 @@ def make_switch_events(
     process: int, start: float, parts: Mapping[str, Sample], tier: Tier
 ) -> list[Any]:
     """Return the events of one switch: the switch, its parts, and the gap of the CPU that waited.
-    The start of the gap is not recorded; it is drawn at the start of the rounds. Older samples have
-    no CPU of the waiting side, but the CPU that switched in its place."""
+    The start of the gap is not recorded; it is drawn at the start of the rounds. Older samples do
+    not name the waiting CPU: in its place they have the CPU that switched."""
     whole = parts.get(SWITCH) or parts[GAP]
     length = to_microseconds(whole.value, tier)
     rounds = parts[COUNT].value if COUNT in parts else None

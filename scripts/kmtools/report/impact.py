@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Repeats the calculation of 2008: the cost of two markers on global variables in a system call.
 
-In 2008 the cost of a branch on a variable in memory, over one on a variable in the first-level
-cache, was measured in isolation, doubled, and divided by the time of getppid() under memory
-pressure: 6.72 % +- 0.70 %. This file computes the same share from a run, in each tier that has real
-caches, and prints next to it the measured cost of the markers in the call itself.
+In 2008 two branches were measured in isolation: on a variable in memory, and on a variable in the
+first-level cache. The difference of their costs was doubled, for two markers, and divided by the
+time of getppid() under memory pressure: 6.72 % +- 0.70 %. This file computes the same share from a
+run, in each tier that has real caches, and prints next to it the measured cost of the markers in
+the call itself.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Computes the cost of a breakpoint kprobe as a multiple of the cost of a marker, in 2006 and now.
 
-In 2006 a kprobe on the probe function of a marker, which copied two arguments, added 75 times the
-cost of the marker itself. The benchmark measures the same two costs. Counts of instructions do not
-give the ratio of cycles: the breakpoint exception counts as one instruction, but takes hundreds of
-cycles. Only a run inside the kernel of a real machine gives the ratio of cycles.
+In 2006 the probe function of a marker copied two arguments, and a kprobe on this function added 75
+times the cost of the marker with its probe. The benchmark measures the same two costs. Counts of
+instructions do not give the ratio of cycles: the breakpoint exception counts as one instruction,
+but takes hundreds of cycles. Only a run inside the kernel of a real machine gives the ratio of
+cycles.
 """
 
 from __future__ import annotations

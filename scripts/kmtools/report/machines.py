@@ -199,8 +199,8 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
 
 
 def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
-    """Return the rows without the poor ones, if another machine of the group has a row that is not
-    poor; and a note about the number of affected machines."""
+    """Leave out each poor row of which another machine of the group has a row that is not poor.
+    Return the other rows, and a note with the number of affected machines."""
     good = {comparison_key.row_key(entry) for entry in entries if not entry[1].poor}
     kept, left = [], set()
     for entry in entries:

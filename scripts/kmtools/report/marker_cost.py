@@ -41,11 +41,10 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Answer:
-    """The cost of a dormant marker at one place: `value` in `unit`; if `value` is None, `how` is
-    the reason.
+    """The cost of a dormant marker at one place: `value` in `unit`, or None if there is none.
 
     `place` is the name of the place by itself, `short` the name inside a sentence; `how` names the
-    benchmark, `then` is the published counterpart.
+    benchmark, or is the reason why there is no value; `then` is the published counterpart.
     """
 
     place: str
@@ -71,7 +70,8 @@ def index_results(results: Iterable[Result]) -> dict[Key, Result]:
 
 
 def to_core_cycles(result: Result) -> tuple[float, Interval, str]:
-    """Return the added cost, its interval and its unit: core cycles if they are known."""
+    """Return the added cost, its interval and their unit: core cycles if these are known, else the
+    unit of the result."""
     assert result.delta is not None and result.delta_ci is not None
     scale = result.core.per_tick if result.core else 1.0
     ends = Interval(result.delta_ci.lo * scale, result.delta_ci.hi * scale)
@@ -148,8 +148,8 @@ def answer_full_code(names: Mapping[Key, Result], where: Place, then: str) -> An
 def answer_hot_code(
     names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
 ) -> list[Answer]:
-    """Return the costs in hot code: of one marker among other instructions and of one directly
-    after a taken branch, which differ. A run without these benchmarks gives the answer of
+    """Return the costs in hot code: of one marker among other instructions, and of one directly
+    after a taken branch. The two differ. If the run has neither, return the answer of
     answer_any_hot_code()."""
     found = [answer_full_code(names, AMONG, then), answer_full_code(names, FIRST, "")]
     known = [one for one in found if one is not None]

@@ -73,7 +73,7 @@ class Cost:
         return ONE_PERCENT * 1e9 / self.shown
 
     def percent(self, rate: float) -> float:
-        """Return the share of a CPU at a rate in events per second, in percent."""
+        """Return the share of a CPU, in percent, that a rate in events per second takes."""
         return self.shown * rate / 1e7
 
 

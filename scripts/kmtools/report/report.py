@@ -43,9 +43,9 @@ def report(
     figures: bool = True,
     cache: RunCache | None = None,
 ) -> bool:
-    """Judge a run, write its summary.json, figures and page, and print the summary; return true if
-    all of these could be made. With `tier`, only that tier is judged and nothing is written.
-    `cache` has the samples of the run if they are in memory already."""
+    """Judge a run, write its summary.json, figures and page, and print the summary. Return false if
+    the page was requested but numpy is missing. With `tier`, only that tier is judged and nothing
+    is written. `cache` has the samples of the run if they are in memory already."""
     env, samples, tiers, cache = _read_run(run, tier, cache)
     if has_package("numpy"):
         _judge_run(run, env, samples, tiers, tier, figures, cache)

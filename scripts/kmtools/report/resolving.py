@@ -21,10 +21,11 @@ from kmtools.report.table import COLOURS, amount
 
 DECIDED = (*verdicts.SAID, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
-# Widths of the columns for verdict and number; terminal widths below which only one number is
-# shown, and none.
+# Widths of the columns for verdict and number. If the terminal is narrower than NARROW, only one of
+# the two numbers is shown; if narrower than NARROWEST, none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
-# Block numbers get PROCESS * MANY added, so that they increase from process to process.
+# The number of the process times MANY is added to block numbers, because they must increase from
+# process to process.
 MANY = 1_000_000
 
 

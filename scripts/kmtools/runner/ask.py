@@ -12,8 +12,8 @@ from kmtools.base.errors import UnableError, parse_positive
 
 @dataclass(frozen=True)
 class Ask:
-    """A request for a test run: `form` is the set whose form of each test is run (short, full,
-    weekly) or "named" for the long form, `named` is the name of the test kernel ("" if none was
+    """A request for a test run: `form` selects the form of each test: that of a set (short, full,
+    weekly), or "named" for the long form. `named` is the name of the test kernel ("" if none was
     given), `options` are the options of tests."""
 
     form: str = "full"

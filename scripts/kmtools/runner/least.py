@@ -3,7 +3,8 @@
 early or skips parts.
 
 tests/results.csv has the minimum for each test, and for each suite in each kernel whose role is
-gates. New tests work without a line; `kmarkers publish results` writes the file from build/check.
+gates. A test without a line in this file is not checked; `kmarkers publish results` writes the file
+from build/check.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from kmtools.runner.ktap import Tally
 TABLE = ROOT / "tests" / "results.csv"
 LOGS = ROOT / "build" / "check"
 HEAD = "test,kernel,results"
-# Tests that boot a kernel for several suites, each of which has a line of its own.
+# Tests that boot a kernel for several suites; tests/results.csv has a line for each suite, none for
+# the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
 # Prefixes of tests whose number of results depends on the machine's tools or on options.

@@ -84,8 +84,9 @@ class History:
         return 0.0
 
     def expected(self, name: str, usual: float = 0.0) -> float:
-        """Return the expected time of a suite in seconds: its last time, or else its usual time on
-        2 idle cores, multiplied by the ratio of measured to expected times in this run so far."""
+        """Return the expected time of a suite in seconds: its last time or, if there is none, its
+        usual time on 2 idle cores. Either is multiplied by the ratio of measured to expected times
+        in this run so far."""
         took, foreseen = self._sums[0], self._sums[1]
         return (self.seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The list of all tests, from tests.csv and check.sh: `kmarkers check NAME` and `make check-NAME`
-run one.
+run one of the tests.
 
 Each test names the function that makes its suites. The module of that function is imported only
 when the test runs.
@@ -28,7 +28,7 @@ from kmtools.runner.suite import Suite
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
 GUEST, BARE = "test kernel", "bare root"
-# Option of scripts/setup: programs (or files of this checkout) that exist if it was run.
+# Programs (or files of this checkout) that scripts/setup installs, by its option.
 PROGRAMS = {
     "": ("gcc", "make"),
     "--tools": ("clang",),
@@ -45,28 +45,28 @@ OPTIONS = {
     "batches": "number of patch batches in a stress test",
     "blocks": "number of blocks in each process of a run",
     "budget": "time limit of a run: 90, 90s or 5m",
-    "benchmarks": "patterns of benchmarks (all)",
+    "benchmarks": "patterns of benchmarks (default: all)",
     "cached": "1: bare systems use the test kernels that this machine has downloaded",
-    "files": "number of C files of the module (500)",
-    "kinds": "kinds of simulated noise (all)",
+    "files": "number of C files of the module (default: 500)",
+    "kinds": "kinds of simulated noise (default: all)",
     "missing": "1: run only rows without a result; coverage: list lines that were not executed",
     "model": "1: also run the model checker on mutants that it can check",
-    "mutants": "names of mutants (all)",
+    "mutants": "names of mutants (default: all)",
     "no_kernel": "1: skip mutants that need a boot",
-    "numbers": "row numbers in the table of processors (all)",
-    "programs": "some of memcached, tcl and perl (all)",
+    "numbers": "row numbers in the table of processors (default: all)",
+    "programs": "some of memcached, tcl and perl (default: all)",
     "quick": "1: run every command of the README with QUICK=1",
     "readme": "1: write the times into CONTRIBUTING.md",
-    "root": "release of Debian (all)",
+    "root": "release of Debian (default: all)",
     "runs": "number of runs",
     "seconds": "duration in seconds",
-    "seed": "seed of the random actions (the time)",
-    "sites": "number of sites in all files of the module (10000)",
-    "step": "commands of the README (all)",
-    "targets": "fuzz targets (all)",
-    "tools": "linters (all)",
-    "turns": "number of loads of each module (7)",
-    "who": "root or user (both)",
+    "seed": "seed of the random actions (default: the time)",
+    "sites": "number of sites in all files of the module (default: 10000)",
+    "step": "commands of the README (default: all)",
+    "targets": "fuzz targets (default: all)",
+    "tools": "linters (default: all)",
+    "turns": "number of loads of each module (default: 7)",
+    "who": "root or user (default: both)",
 }
 
 
@@ -104,8 +104,9 @@ SECONDS = {
     "handler_path": 30.0, "cycles": 27.0, "lockdown": 22.0, "landing": 20.0, "many": 20.0,
     "hundred": 16.0, "entry": 16.0, "packets": 12.0,
 }  # fmt: skip
-# Suites that are not in the short set. Other suites test the same code with fewer functions, notes
-# and names, without failing each allocation in turn, and without tracing the path of the handler.
+# Suites that are not in the short set. For each of them, a suite in the short set tests the same
+# code with fewer functions, notes or names, without failing each allocation in turn, or without
+# tracing the path of the handler.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
@@ -200,7 +201,8 @@ def make_suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
 
 
 def find_source(make: str) -> Path:
-    """Return the path of the module that makes the suites of a test; a few are not installed."""
+    """Return the path of the module that makes the suites of a test. A few of these modules are not
+    installed."""
     module = make.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 

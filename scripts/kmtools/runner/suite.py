@@ -168,9 +168,9 @@ def group_skipped(skipped: Iterable[str]) -> Iterator[str]:
 
 
 def assign_processes(suites: Iterable[Suite]) -> list[Suite]:
-    """Set `aside` in the suites that go to the second process. Each suite goes to the process with
-    less work; suites that need modules go to the process that builds them, or run after the
-    build."""
+    """Set `aside` in the suites that go to the second process. Each suite goes to the process in
+    which it is expected to end first. The first process builds the modules; a suite that needs them
+    is expected to start after the build."""
     loads, built, result = [0.0, 0.0], 0.0, []
     for suite in suites:
         ends = [max(load, built if suite.modules else 0) + suite.usual for load in loads]

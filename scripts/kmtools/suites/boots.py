@@ -24,8 +24,8 @@ from kmtools.suites import kernelsuite, testkernel
 BATCHES = 1000
 # The number of batches in "make check-full".
 FEW_BATCHES = 100
-# The time limit for each batch, which waits for text_mutex: kprobes, ftrace and live patches hold
-# it most of the time.
+# The time limit for each batch. A batch may wait long for text_mutex, because kprobes, ftrace and
+# live patches hold it most of the time.
 SECONDS_PER_BATCH = 3.0
 # The Debian suite whose tracers are tested with every kernel, in addition to those of its own
 # suite.
@@ -39,7 +39,8 @@ TRACING = ROOT / "Documentation" / "tracing.md"
 class Part:
     """The parameters of a boot that runs a job of tests/vm/jobs.
 
-    `what` describes it. `usual` is its time in seconds on 2 idle cores, with FEW_BATCHES batches.
+    `what` is a description of the job. `usual` is the time of the boot in seconds on 2 idle cores,
+    with FEW_BATCHES batches.
     """
 
     name: str
@@ -49,14 +50,15 @@ class Part:
     append: str = ""
     nmi: float = 0.0
     cpus: int = 2
-    # If one thread of QEMU emulates all CPUs, a stress test takes several times as long: it applies
-    # batches / share batches.
+    # `one_thread` is True if one thread of QEMU emulates all CPUs. A stress test then takes several
+    # times as long, so a part may apply only a fraction of the batches: 1 / `share`.
     one_thread: bool = False
     share: int = 1
 
 
-# preempt=full: other kernels do not preempt a task while it executes instructions that are being
-# patched. apic_extnmi=all: without it, only the first CPU receives the NMIs that QEMU sends.
+# With preempt=full, the kernel may preempt a task between instructions that are being patched; with
+# other preemption models it does not. Without apic_extnmi=all, only the first CPU receives the NMIs
+# that QEMU sends.
 COEXIST = (
     Part(
         "owners",
@@ -80,8 +82,8 @@ COEXIST = (
         nmi=50.0,
     ),
 )
-# On a single CPU, a task that spins until another task runs would deadlock. No code runs there in
-# parallel with text patching, so the stress tests are short.
+# A task that spins until another task runs deadlocks on a single CPU, so the first boot finds such
+# code. No code runs there in parallel with text patching, so the stress tests are short.
 ALONE = (
     Part("alone", "the modules' test cases with a single CPU", 17, "alone.sh", cpus=1),
     Part("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
@@ -154,8 +156,8 @@ def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
 
 
 def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return a suite for the tracers of the kernel's Debian release, and one for those of Debian
-    13."""
+    """Return a suite for the tracers of the kernel's Debian release and, if that is not Debian 13,
+    another one for the tracers of Debian 13."""
     obstacle = kernelsuite.make_boot_check(kernel)
     own = catalogue.find(kernel).suite
     return [

@@ -44,8 +44,8 @@ NOPS = {
 }  # fmt: skip
 NOPS_IN = ("empty-loop", "memcpy-4096", "nop-encodings")
 
-# The minimum and maximum of instructions that a variant of a benchmark adds. Compilers differ in
-# the instructions that load arguments into registers.
+# The minimum and the maximum number of instructions that a variant adds to the baseline of its
+# benchmark. Compilers differ in the instructions that load arguments into registers.
 ADDED = {
     ("sdt-dormant", "sdt-jump"): (1, 1),
     ("sdt-dormant", "sdt-breakpoint"): (1, 3),
@@ -75,7 +75,8 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
-    # A ping executes four sites, a message of hackbench two. GCC 16 uses cmp with a memory operand.
+    # A ping executes four sites, a message of hackbench two. GCC 16 compares the state in memory
+    # with one cmp instead of load and test, so a generic marker may add only 2 instructions.
     ("macro-ping", "marker-generic"): (8, 12),
     ("macro-ping", "marker-immediate"): (12, 12),
     ("macro-ping", "marker-jump"): (4, 4),
@@ -93,18 +94,19 @@ ADDED = {
     },
 }
 
-# Benchmarks that run with interrupts enabled, so that a few measured windows count additional
-# instructions.
+# The prefix of benchmarks that run with interrupts enabled. In a few of their measured windows,
+# interrupts add instructions.
 OPEN = "lock-pair-"
-# Benchmarks whose hits search a table for the site: the number of instructions depends on the
-# address of the site.
+# Benchmarks in which each hit searches a table for its site. The number of instructions depends on
+# the address of the site.
 SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
-# Benchmarks that some kernels do not support; the run's env file must name those missing.
+# Benchmarks that some kernels do not support. The env file of a run must name those that it lacks.
 MAY_LACK = ("peer-fprobe",)
 # The prefix of benchmarks that need a second CPU; the tier icount has one CPU.
 NEEDS_TWO = "arm-"
 
-# The maximum cost of an enabled marker: a factor, and the variant whose cost it multiplies.
+# The maximum cost of an enabled marker, by variant: a factor, and the variant whose cost is
+# multiplied by this factor.
 TRACEPOINTS = {
     "typed-direct-call": (1, "tracepoint"),
     "marker-1-probe": (3, "tracepoint"),
@@ -113,11 +115,12 @@ TRACEPOINTS = {
     "marker-event": (1, "trace-event"),
 }
 
-# Variants that write trace records: a window in which a page of the ring buffer fills up has
-# additional instructions.
+# Variants that write trace records. If a page of the ring buffer fills up during a window, the
+# window has additional instructions.
 RECORDED = {("marker-enabled", "marker-event"), ("marker-enabled", "trace-event")}
 
-# The instruction counts per operation by (benchmark, variant): one number if they are exact.
+# All instruction counts per operation that were found, by (benchmark, variant). If a count is
+# exact, its set has one element.
 Counts = dict[tuple[str, str], set[Fraction]]
 
 
@@ -149,14 +152,15 @@ def count_instructions(raw: Path) -> Counts:
 
 
 def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
-    """Return the slopes (instructions per pass) between two windows that occur in every block. A
-    window is a pair: number of passes, number of instructions.
+    """Return the slopes that occur in every block. A slope is the number of instructions per pass,
+    computed from two windows of a block; a window is a pair: number of passes, number of
+    instructions.
 
-    In a block of three windows, either one window has extra instructions, or two have the same
-    number of them. The slope between the two windows without extra instructions, or with the same
-    number, is the true cost of a pass, so it occurs in every block. A wrong slope occurs in every
-    block only if the same window has the extra instructions each time. Blocks with fewer than three
-    windows are ignored.
+    In a block of three windows, either one window has extra instructions, or two windows have the
+    same number of them. In both cases two windows have equal extra instructions, and the slope
+    between them is the true cost of a pass. So the true slope occurs in every block. A wrong slope
+    occurs in every block only if the same window has the extra instructions each time. Blocks with
+    fewer than three windows are ignored.
     """
     found = [
         {
@@ -171,7 +175,7 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
 
 
 def check_site_counts(counts: Counts, tally: Tally) -> None:
-    """Check the instruction counts of variants with several dormant markers in a pass."""
+    """Check the instruction counts of variants that execute several dormant markers per pass."""
     for (benchmark, variant), own in sorted(counts.items()):
         match = COUNTED.fullmatch(variant)
         if not match or not has_site_counts(benchmark):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the line coverage of the tests in user space, in sources shared by modules and programs.
 
-The counters add up the tests, a short benchmark run and the fuzz targets on random inputs.
+A line counts as executed if the tests, a short run of the benchmarks, or the fuzz targets on random
+inputs execute it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ FLAGS = "-Og --coverage -fprofile-update=atomic"
 REQUIRED = 90.0
 BATCHES = 500
 INPUTS = 3000
-# Files that are not counted: operations of benchmarks are code to measure, without logic to test.
+# Files that are not counted. The operations of benchmarks are code to measure, without logic to
+# test.
 NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "observer.c"))
 
 # The execution count of each line, by file and line number.
@@ -44,7 +46,7 @@ def run_step(*words: object) -> str:
 
 
 def run_all_tests() -> None:
-    """Build with --coverage from scratch, so that all counters are 0, and run all tests."""
+    """Build with --coverage from scratch, because all counters must begin at 0; run all tests."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
     run_step(*build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS))
@@ -60,7 +62,8 @@ def run_all_tests() -> None:
 
 
 def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
-    """Yield (line number, execution count) for the lines of a source, from each build."""
+    """Yield (line number, execution count) for each line of a source, once for each build that
+    compiled it."""
     for build in ("main", "fuzz"):
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
@@ -123,7 +126,7 @@ def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
         Suite(
             "coverage",
             run,
-            "line coverage of the shared sources by tests in user space",
+            "line coverage of the sources that modules and programs share, in user space",
             usual=60,
             loud=True,
         )

@@ -35,13 +35,14 @@ TOOLS = (
 )
 USUAL_SECONDS = 1200.0
 BOOT_SECONDS = 2400.0
-# The memory of the guest in MB.
+# The memory of the guest in MiB.
 MEMORY = 1536
 # Modules that are not tested, with the reason.
 LEFT_OUT = {
     "xt_CHAOS": "it dereferences an error pointer when it is unloaded, with or without markers"
 }
-# The line that build.sh prints for each package, with elapsed seconds at its start.
+# A pattern of the line that build.sh prints for each package. The line begins with the elapsed
+# seconds.
 SAID = re.compile(r"^\s*[\d.]+  (SKIP|FAILED|ok) (.*)$", re.MULTILINE)
 
 
@@ -82,7 +83,7 @@ def build_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
 
 
 def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
-    """Return modules sorted so that each follows its dependencies."""
+    """Return modules in an order in which each module follows its dependencies."""
     files = {stock.name_in_kernel(path): path for path in modules}
     order: list[Path] = []
 

@@ -21,8 +21,8 @@ from kmtools.runner.suite import Suite, make_tally
 
 # The limits of time and memory.
 SECONDS, MEGABYTES = 60.0, 2000.0
-# If other programs use more than this share of the CPUs, CPU time is compared with the limit
-# instead of elapsed time.
+# If other programs use more than this share of the CPUs, the CPU time is compared with the limit,
+# and not the elapsed time.
 OTHERS = 0.1
 RUNS = ROOT / "build" / "fleet" / "runs"
 STAT = Path("/proc/stat")

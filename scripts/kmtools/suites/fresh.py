@@ -3,9 +3,9 @@
 
 A root is a directory with Debian's essential packages and apt; each Debian release has two. In one,
 exactly the commands of the README are run as root. In the other they are run as a user: they must
-do all that is possible without root, and print the command that installs missing packages, which is
-then run as root. The root of Debian 12 downloads everything; the others may read the test kernels
-of this machine.
+do all that is possible without root, and print the command that installs missing packages. This
+command is then run as root. The commands that root runs in Debian 12 download everything; in the
+other roots they may read the test kernels of this machine.
 """
 
 from __future__ import annotations
@@ -38,25 +38,27 @@ from kmtools.runner.suite import Suite, log_output
 WORK = ROOT / "build" / "fresh"
 TIMES_PAGE = ROOT / "CONTRIBUTING.md"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian testing"}
-# The release whose root downloads everything. The others read this machine's test kernels.
+# The release in which the commands that root runs download everything. In other roots, commands may
+# read this machine's test kernels.
 ALONE = "bookworm"
 PLACEHOLDER = "<this repository>"
 # The git bundle of this checkout in a root.
 SOURCE = "/srv/kmarkers.bundle"
 # The interval of progress lines.
 SHOW_SECONDS = 30
-# A command in the output that tells the user which packages root must install.
+# A pattern of the command that the output shows to a user: root must run it to install packages.
 MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 UNABLE = 2
-# Patterns of the output for a user without root. make exits with 2 on any failure; its last line
-# shows the exit code of the script.
+# Patterns that the output of each step must match if a user runs it. make exits with 2 on any
+# failure; its last line shows the exit code of the script.
 ABLE = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
 }
 Times = dict[str, dict[str, float]]
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# Patterns of the log lines that end installation, and measurement in user space.
+# Patterns of the first log line after the installation, and of the first one after the measurement
+# in user space.
 MARKS = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
@@ -88,7 +90,7 @@ LISTS = Step("lists", "apt-get update")
 class Visit:
     """A root in use, and the results and times of the steps run in it.
 
-    `mend` is the install command that the last step printed.
+    `mend` is the last install command that a step printed.
     """
 
     name: str
@@ -100,7 +102,7 @@ class Visit:
 
     @property
     def timed(self) -> str:
-        """The name under which the times of this root are stored; QUICK=1 runs have a separate
+        """The name under which the times of this root are stored. Runs with QUICK=1 have another
         name."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
@@ -183,7 +185,8 @@ def read_readme_commands(text: str) -> list[str]:
 
 
 def make_root_steps(commands: list[str]) -> list[Step]:
-    """Return a step for each command; a `cd` in a command also applies to those after it."""
+    """Return a step for each command. If a command ends with `cd`, the later commands run in that
+    directory."""
     steps, place = [], ""
     for command in commands:
         words = command.split()
@@ -194,7 +197,8 @@ def make_root_steps(commands: list[str]) -> list[Step]:
 
 
 def make_user_steps(commands: list[str]) -> list[Step]:
-    """Return the steps of a user, before and after root installs the missing packages."""
+    """Return the steps of a user: first a command that fails because packages are missing, then,
+    after root has installed these packages, all commands."""
     install, *others = make_root_steps(commands)
     clone, *makes = others
     first = makes[0]
@@ -273,7 +277,8 @@ def run_step(visit: Visit, step: Step) -> bool:
 
 
 def remove_leftovers() -> None:
-    """Remove the roots that killed runs left: no process holds their locks."""
+    """Remove the roots that killed runs left. If a process holds the lock of a root, the root is
+    kept."""
     for path in WORK.glob("*.lock"):
         with contextlib.suppress(UnableError), hold_lock(path, "another process works in it"):
             Root(path.with_suffix(""), None, None).remove()
@@ -363,7 +368,7 @@ def make_ci_suites() -> list[Suite]:
 def run_roots(
     roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
 ) -> Tally:
-    """Run the steps in the roots of several releases; `who` has "root" and "user"."""
+    """Run the steps in the roots of several releases; `who` has "root", "user" or both."""
     require_root("unpacking bare systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()

@@ -34,7 +34,7 @@ HOW: dict[str, str | None] = {
     "stopped": r"the guest is paused",
     "busy": None,
 }
-# The guest prints this line when QEMU must pause it.
+# When the guest prints this line, the test makes QEMU pause the guest.
 STOP = "# stop now"
 
 

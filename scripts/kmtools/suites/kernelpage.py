@@ -34,12 +34,12 @@ KEPT = ROOT / "build" / "matrix"
 STORE = ROOT / "results" / "kernels.json"
 PAGE = ROOT / "Documentation" / "kernels.md"
 TITLE = "Modules by kernel"
-# A red character, also in Markdown viewers without colours of text.
+# A character that is red even in Markdown viewers that cannot colour text.
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"
-# The columns of the page: modules, and the suites that test one module. Other suites are in the
-# column TOGETHER.
+# The columns of the page. Each is a module, with the suites that test only this module. The results
+# of all other suites are in the column TOGETHER.
 COLUMNS = {
     "patcher": ("core", "handler_path", "kprobes", "landing"),
     "immediate": ("settable",),
@@ -152,13 +152,13 @@ def format_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
 
 
 def format_row(entry: Entry, one: Kept | None) -> list[str]:
-    """Return the cells of the row of a kernel; `one` is its results, None if there are none."""
+    """Return the cells of a kernel's row. `one` has the results of the kernel; it is None if the
+    kernel has none."""
     parts = list_columns()
     if one is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
-    # Results that have no column: failures to fetch the kernel or to run it, or in the kernel's
-    # log.
+    # Results that have no column: the kernel could not be fetched or run, or its log has a fault.
     strange = {name: tally for name, tally in one.suites.items() if name not in known}
     cells = {name: format_cell(names, one.suites) for name, names in parts.items()}
     if any(tally.failed for tally in strange.values()):
@@ -188,7 +188,7 @@ def list_reasons(kept: Iterable[Kept]) -> list[str]:
 
 
 def find_requirement(entry: Entry) -> str:
-    """Return the requirement for testing a kernel that has no results."""
+    """Return what is needed to test a kernel that has no results, as a text for the page."""
     if entry.suite.startswith("ubuntu-"):
         return "an archive of Ubuntu, which KMARKERS_UBUNTU names"
     if entry.debug or entry.role == catalogue.UPSTREAM:
@@ -197,7 +197,8 @@ def find_requirement(entry: Entry) -> str:
 
 
 def list_missing_results(kept: Mapping[str, Kept]) -> list[str]:
-    """Return a line for each requirement, with the kernels that have no results for lack of it."""
+    """Return a line for each requirement of find_requirement(), with the names of the kernels that
+    have no results because it was not met."""
     why = defaultdict(list)
     for entry in list_kernels():
         if entry.name not in kept:

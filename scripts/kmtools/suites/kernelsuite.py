@@ -35,23 +35,24 @@ MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 STRIPPED = "example_client"
 # The time limit of a boot.
 TIMEOUT_SECONDS = 1200.0
-# The usual time of the boot with the test `alarm`, on 2 idle cores. On a slower machine, the time
-# limit of the following boots is raised in proportion.
+# The usual time of the boot with the test `alarm` on 2 idle cores, for a stock kernel and a debug
+# kernel. If the boot takes longer, the time limit of the following boots is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
-# The time for all tests of a kernel above which the table marks it as slow.
+# If all tests of a kernel take longer than this, the table marks the kernel as slow: the limit for
+# stock kernels, and that for debug kernels.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 # The module that triggers a WARN, and the test that loads it.
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
-# The module that hits a marker in a section without RCU, its test, and RCU's report. It is built
-# only for kernels with PROVE_RCU.
+# The module that hits a marker in code where RCU is not watching, the test that loads it, and RCU's
+# report. The module is built only for kernels with PROVE_RCU.
 UNWATCHED_MODULE = "kmarkers_test_unwatched"
 UNWATCHED_TEST = "a marker is hit where RCU does not watch"
 UNWATCHED_REPORT = "a marker where RCU is not watching"
 
 # Boot parameters of debug kernels.
 PANIC_ON_WARN = "panic_on_warn=1"
-# Until the random number generator is seeded, printk() prints no hashed addresses.
+# Seed the random number generator at boot: until then, printk() prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
 # Disable 5-level page tables: an interrupt while the kernel identifies the first CPU sees cleared
 # CPU features, and KASAN then reports valid addresses as wild.
@@ -68,17 +69,19 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Settings for slow emulators. Other suites run long stress tests (storms) and large samples.
+# Settings for slow emulators: short stress tests (storms) and few samples. Other suites run the
+# long ones.
 SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
-# Settings for short stress tests; suites that are called by name run the long ones.
+# Settings for short stress tests. If the user names a suite, its long stress tests run.
 SHORT_SETTINGS = {
     "KMARKERS_BATCHES": 200,
     "KMARKERS_CYCLES": 20,
     "KMARKERS_ORDERS": "example_client example_probe",
 }
 
-# Settings for "make check", and for other kernels in "make check-full": the shortest tests.
+# Settings with the shortest tests: for "make check", and in "make check-full" for all kernels but
+# the default one.
 FEW_SETTINGS = {
     **SHORT_SETTINGS,
     "KMARKERS_BATCHES": 100,
@@ -89,7 +92,8 @@ FEW_SETTINGS = {
 
 # Lines of a build's output that report a warning or an error.
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
-# Kbuild prints this for any difference of the compiler's version, and then both versions.
+# Kbuild prints this warning, and then both versions, if the version of the compiler differs at all
+# from the one that built the kernel.
 HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
 
 Settings = Mapping[str, object]
@@ -122,7 +126,7 @@ class Outcome:
         return total
 
     def fail(self, suite: str, why: str) -> None:
-        """Add a failure that is not that of a test, under the name `suite`."""
+        """Add the failure of a step that is not a test, under the name `suite`."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
 
@@ -245,7 +249,8 @@ def boot_for_job(
 
 
 def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Trigger a kernel warning on purpose; check that the test during it and the whole run fail."""
+    """Boot a kernel and trigger a warning on purpose. Check that the test during which the kernel
+    warns fails, and the whole run, too."""
     result = boot_for_job(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse(result.status.splitlines())
     missed = []
@@ -338,7 +343,7 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
         outcome.suites.setdefault(name, Tally()).add(tally)
     if not result.ok:
         print_failure(result)
-        # If tests failed, that is why the run failed: do not add another failure.
+        # If the run failed only because tests failed, do not add another failure.
         if not (result.exit_code and outcome.tally.failed):
             outcome.fail("log", result.reason)
 

@@ -2,8 +2,9 @@
 """Measures how much sites lengthen the load and unload of a module that consists of many files.
 
 A module with immediate values and markers in each of its files is generated and built for a test
-kernel. A copy without the tables of sites is the same module without sites. The guest loads and
-unloads the two in turn. The ratio of their median times (load plus unload) must be within LIMIT.
+kernel. In a copy of the module, the tables of sites are removed, so it loads as a module without
+sites. The guest loads and unloads the two in turn. The ratio of their median times (load plus
+unload) must be within LIMIT.
 Most trace events of the module are added asynchronously after the load, and removed after the
 unload. The guest waits for that each time, and the waiting times are printed, too.
 """
@@ -31,7 +32,8 @@ from kmtools.suites.kernelsuite import JOBS, TESTS
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
-# The modules that the generated module needs, and the kinds and symbols of its tables.
+# The modules that the generated module needs, the kinds of its tables of sites, and the symbols by
+# which these tables require modules.
 SERVERS = ("patcher", "events", "immediate", "markers")
 KINDS = ("imv", "settable", "markers")
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
@@ -39,7 +41,7 @@ MEASURED = re.compile(r"# (load|unload|events) (with|without): ([0-9.]+) ms")
 # The maximum ratio of the times with and without sites.
 LIMIT = 3.0
 TIMEOUT_SECONDS = 900.0
-MARKERS = 2  # the number of sites of a file that are markers, each with a name of its own
+MARKERS = 2  # number of markers in each file; the other sites of a file are immediate values
 
 PART = """// SPDX-License-Identifier: GPL-2.0-only
 #include <kmarkers/marker.h>

@@ -116,10 +116,11 @@ def keep_outcome(outcome: Outcome) -> None:
 
 
 def run_in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
-    """Build for a kernel and run suites in it: with `keeps`, all suites in two boots, and store
-    their results; else GATE_SUITES in one boot."""
+    """Build for a kernel and run suites in it. With `keeps`, run all suites in two boots, and store
+    their results; else run GATE_SUITES in one boot."""
     settings = None if keeps else GATE_SETTINGS
-    # All suites in one boot would exceed the time limit if other programs run in parallel.
+    # Use two boots: if other programs run in parallel, one boot with all suites would exceed its
+    # time limit.
     lists = registry.read_guest_suites() if keeps else ()
     outcome = kernelsuite.run_kernel(kernel, log.with_suffix(""), settings=settings, lists=lists)
     if keeps:

@@ -23,9 +23,9 @@ from kmtools.suites import kernelsuite, testkernel
 SECONDS, SHORT_SECONDS = 600, 60
 # The kernels of the suite `monkey`, unless a kernel is named.
 KERNELS = ("6.1", "6.12", "7.2")
-# The part of the time limit for boot and shutdown, on a busy machine.
+# The part of the time limit that is for boot and shutdown, long enough for a busy machine.
 AROUND_SECONDS = 900.0
-# The memory of the guest in MB.
+# The memory of the guest in MiB.
 MEMORY = 1536
 
 

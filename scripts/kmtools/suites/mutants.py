@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Mutation tests: inserts a fault into the code, and checks that a test fails.
 
-Each mutant of tests/mutants/ is a change of a copy of the sources, which is built and tested. The
-tests that the mutant names must pass without the change, and at least one must fail with it. A
-crash or a hang counts as a failure. The model checker can check the same fault, because a real CPU
-may work in spite of it. Logs are stored in build/mutants/.
+Each mutant of tests/mutants/ is a change to the sources. It is applied to a copy of them, and this
+copy is built and tested. All tests that the mutant names must pass without the change, and at least
+one of them must fail with it. A crash or a hang counts as a failure. Because a real CPU may work in
+spite of a fault, the model checker can check the same fault. Logs are stored in build/mutants/.
 
 tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
-mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "GROUND: TESTS": GROUND is
-where the tests run, "user", "sanitized", "kernel" (followed by suites of tests/vm/suites, if TESTS
-are not C test cases) or "tools" (tests/tools). TESTS are those of which one must fail. "; model
-VARIANT" may follow, the variant of tests/model with the same fault. Then comes the change in the
-form of a diff, without line numbers; "..." separates its hunks. The old lines must occur in the
-source exactly once; otherwise the code has changed, and the mutant must be rewritten.
+mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "GROUND: TESTS". GROUND is
+where the tests run: "user" (the test program in user space), "sanitized" (the same with
+AddressSanitizer), "kernel" (a test kernel) or "tools" (tests/tools). If TESTS are not C test cases,
+"kernel" is followed by the suites of tests/vm/suites that run them. At least one of TESTS must
+fail. "; model VARIANT" may follow: the variant of tests/model with the same fault. The change
+follows in the form of a diff, without line numbers; "..." separates its hunks. The old lines must
+occur in the source exactly once; otherwise the code has changed, and the mutant must be rewritten.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ PARTS = (
 # The number of batches of a stress test, and time limits for a test in user space and tests/tools.
 BATCHES = 5000
 HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
-# The time limit of a boot. It is long, so that a slow guest does not count as a detected mutant; a
-# guest that hangs is ended much earlier.
+# The time limit of a boot. It is long, because a guest that is only slow must not count as a
+# detected mutant. A guest that hangs is ended much earlier.
 BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
@@ -78,7 +79,7 @@ class Ground(Enum):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutant: old and new lines of a source file, and the tests of which one must fail.
+    """One mutant: old and new lines of a source file, and tests. At least one of these must fail.
 
     `model` is the variant of tests/model/variants.py with the same fault. `suites` are the suites
     of tests/vm/suites that run the tests, if these are not C test cases.
@@ -135,7 +136,7 @@ class Verdict:
 
     @property
     def survived(self) -> bool:
-        """True if no test failed, so that the tests do not detect the fault."""
+        """True if no test failed: the tests do not detect the fault."""
         return not self.caught
 
 
@@ -236,8 +237,8 @@ def run_tools(mutant: Mutant, log: Path) -> list[str]:
 
 
 def build_programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
-    """Build the program that the suites of the benchmarks run in the guest; return it as an
-    addition."""
+    """If the mutant names a suite that runs kmlive in the guest, build kmlive; return it as an
+    addition to an initramfs."""
     if not {"bench", "packets"} & {*mutant.suites}:
         return []
     out = SCRATCH / "guest"
@@ -264,7 +265,8 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
-        # Other kernels do not preempt a task while it executes instructions that are being patched.
+        # With preempt=full, the kernel may preempt a task between instructions that are being
+        # patched; with other preemption models it does not.
         append="preempt=full",
         timeout=BOOT_SECONDS,
     )

@@ -20,7 +20,8 @@ from kmtools.suites.fuzz import TARGETS
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
 COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_FEW_LAYOUTS"
-# The number of instructions that are compared with the CPU, and of random inputs for a fuzz target.
+# The number of instructions for which the instruction emulator is compared with the CPU, and the
+# number of random inputs of each fuzz target.
 COMPARISONS = 100_000
 INPUTS = 3_000
 # The number of patch batches of a long stress test (storm); STORM applies ten times as many.
@@ -29,7 +30,7 @@ LONG_COMPARISONS = 10_000_000
 STORM = "patcher_storm_of_kinds"
 STORM_SECONDS = 10
 LONG_STORM_SECONDS = 600
-# ThreadSanitizer must accept that tests fork and the children start threads.
+# Options of ThreadSanitizer: tests fork, and their child processes may start threads.
 OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 
 

@@ -38,7 +38,8 @@ SCRIPT = ROOT / "tests" / "packages" / "root.sh"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
-# The names of the boots.
+# The names of the boots: without Secure Boot; with DKMS's key in the firmware; with required
+# signatures, but without this key; and of the kernel that was installed after the packages.
 PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 # The boot parameter that makes the kernel refuse unsigned modules.
 ENFORCE = "module.sig_enforce=1"
@@ -134,7 +135,7 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
 
 
 def find_kernel(suite: str, part: str = PLAIN) -> Entry:
-    """Return the kernel of a Debian release, or for LATER the rt kernel that is installed later."""
+    """Return the kernel of a Debian release; for the boot LATER, the rt kernel of this release."""
     entry = next(e for e in catalogue.load() if e.suite == suite and e.role == "gates")
     return catalogue.find(f"{entry.name}-rt") if part == LATER else entry
 

@@ -51,8 +51,8 @@ NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "a
 
 # The suites of a row. "modules" is after "cases" because it unloads a module that "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
-# The maximum number of CPUs that QEMU emulates with a thread for each. With more CPUs, one thread
-# emulates all, and fewer tests run, because otherwise CPUs starve.
+# Up to this number of CPUs, QEMU emulates each CPU with a thread of its own. With more CPUs, one
+# thread emulates all of them, and fewer tests run, because otherwise CPUs starve.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
 FEW_CYCLES = 1
@@ -108,7 +108,7 @@ def make_request(row: Row, modules: Path, out: Path) -> Request:
 
 
 def format_mitigations(status: str) -> str:
-    """Return the mitigations that the kernel reports, of the flaws that the processor has."""
+    """Return the kernel's report of its mitigation for each flaw that the processor has."""
     said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
     return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
@@ -130,7 +130,7 @@ def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
 
 
 def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
-    """Parse the results in a page with the table; return those of rows that have run."""
+    """Parse the table of results in a page; return the results of the rows that have run."""
     known: dict[tuple[str, ...], list[str]] = {}
     if not page.is_file():
         return known
@@ -170,8 +170,8 @@ def build_kernel_modules(kernel: str) -> Tally:
 
 
 def select_rows(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
-    """Return the rows to run: all, or those of some kernels, with some numbers, or that never
-    ran."""
+    """Return the rows to run: those of the given kernels and with the given numbers, or all if none
+    are given. With `only_missing`, rows that have results are left out."""
     rows = pairs.make_table()
     known = read_results() if only_missing else {}
     some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}

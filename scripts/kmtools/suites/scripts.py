@@ -24,14 +24,14 @@ BROWSER = Path("build/page/bin/python")
 
 
 def find_missing_module(module: str, package: str) -> str:
-    """Return an error text with the remedy if a Python module is not installed; else ""."""
+    """If a Python module is not installed, return an error text with the remedy; else ""."""
     if importlib.util.find_spec(module):
         return ""
     return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
 
 
 def find_browser_obstacle() -> str:
-    """Return an error text with the remedy if Chromium or build/page is missing; else ""."""
+    """If Chromium or build/page is missing, return an error text with the remedy; else ""."""
     lacking = [str(BROWSER)] if not (ROOT / BROWSER).exists() else []
     if not any(map(shutil.which, ("chromium", "chromium-browser"))):
         lacking.append("chromium")
@@ -39,8 +39,8 @@ def find_browser_obstacle() -> str:
 
 
 def find_reader_obstacle() -> str:
-    """Return an error text with the remedy if the Python modules to read ELF files are missing;
-    else ""."""
+    """If pytest or pyelftools, which reads ELF files, is missing, return an error text with the
+    remedy; else ""."""
     return find_missing_module("pytest", "python3-pytest") or find_missing_module(
         "elftools", "python3-pyelftools"
     )

@@ -31,7 +31,7 @@ LINES, COLUMNS = 33, 77
 FIRST_PROMPT_SECONDS, ANSWER_SECONDS = 900.0, 60.0
 PROMPT = "/sys/kernel/debug/kmarkers # "
 CONTROL_C = "\x03"
-# A shell command that writes a warning to the kernel's log, so that the run fails.
+# A shell command that writes a warning to the kernel's log. The run must then fail.
 WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
 
 
@@ -87,8 +87,8 @@ class Typist:
         os.write(self._terminal, text.encode())
 
     def wait(self, text: str, seconds: float) -> bool:
-        """Wait for a text in the output; return True if it appears within `seconds`. The output up
-        to and including it is discarded."""
+        """Wait for a text in the output; return True if it appears within `seconds`. The output is
+        discarded up to the end of this text."""
         deadline = time.monotonic() + seconds
         while text not in self.said and time.monotonic() < deadline:
             if not select.select([self._terminal], [], [], 1.0)[0]:

@@ -25,15 +25,15 @@ from kmtools.suites import kernelsuite, testkernel
 
 # The default duration of the soak.
 SECONDS = 3600
-# The part of the time limit for boot and shutdown, on a busy machine.
+# The part of the time limit that is for boot and shutdown, long enough for a busy machine.
 AROUND_SECONDS = 900.0
-# The memory of the guest in MB: little, so that a leak exhausts it soon.
+# The memory of the guest in MiB. It is small, because a leak then exhausts it soon.
 MEMORY = 512
 # The prefix of the summary line that the guest prints after each round.
 TOLD = "# soak: "
 
-# The injected faults: the number of the round, and the check that must fail. Memory is compared
-# from the second round on.
+# The injected faults, by kind: the number of the round in which the fault is injected, and the
+# check that must then fail. Memory is compared from the second round on.
 FAULTS = {
     "byte": (3, "the text is the same as before the first round"),
     "count": (3, "the counts of entries, exits, SDT probes and records are exact"),
@@ -43,7 +43,8 @@ FAULTS = {
     "log": (4, "the kernel logged no fault"),
 }
 FAULT_ROUNDS, FAULT_ROUND_SECONDS = 4, 8
-# The duration that is set for the boot with faults; it ends earlier, after FAULT_ROUNDS rounds.
+# The duration that the boot with faults is given, in seconds. The boot ends earlier, after
+# FAULT_ROUNDS rounds.
 FAULTS_SECONDS = 1200
 
 

@@ -31,7 +31,7 @@ SECONDS, REMOTE_SECONDS = 120, 200
 # The Debian suite and packages with an SSH server and Python, which Ansible needs in a guest.
 SUITE, PACKAGES = "bookworm", ("dropbear-bin", "python3-minimal", "libpython3.11-stdlib")
 SERVER, PYTHON, LIBRARY = "/usr/sbin/dropbear", "/usr/bin/python3.11", "usr/lib/python3.11"
-# The memory of the guest in MB.
+# The memory of the guest in MiB.
 MEMORY = 2048
 
 
@@ -111,7 +111,7 @@ def run_remote(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def find_ssh_obstacle(kernel: str) -> str:
-    """Return an error text with the remedy if the kernel cannot boot or Ansible is missing; else
+    """If the kernel cannot boot or Ansible is missing, return an error text with the remedy; else
     ""."""
     if why := kernelsuite.make_boot_check(kernel)():
         return why

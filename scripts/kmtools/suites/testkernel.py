@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs suites of tests/vm/suites in the test kernel, divided between two guests, and builds the
-modules, for which all suites in a test kernel wait."""
+modules. All suites that run in a test kernel wait for this build."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kmtools.suites.kernelsuite import Outcome
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-# The usual times of the build, of a boot without suites, and of the suite `alarm`.
+# The usual times in seconds of the build, of a boot without suites, and of the suite `alarm`.
 BUILD_SECONDS, BOOT_SECONDS, ALARM_SECONDS = 60.0, 8.0, 10.0
 # The interval in which a waiting suite checks that the main process is alive.
 WAIT_SECONDS = 1.0
@@ -54,15 +54,15 @@ def wait_for_build(built: Event) -> None:
 
 
 def run_after_build(suite: Suite, log: Path) -> Tally:
-    """Run a suite; if the modules that it needs do not exist, return a failure."""
+    """If the modules that a suite needs exist, run the suite; else return a failure."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
         return Tally(failed=[f"not run: no modules for {suite.modules}, see the build above"])
     return suite.run(log)
 
 
 def insert_builds(suites: Iterable[Suite]) -> list[Suite]:
-    """Insert a build before the suites that need modules, for each kernel, and make them wait for
-    it."""
+    """Insert a build for each kernel whose modules a suite needs. The builds come before all
+    suites, and the suites that need modules wait for the build of their kernel."""
     builds: dict[str, Suite] = {}
     ready, found = {}, []
     for suite in suites:
@@ -83,15 +83,16 @@ def insert_builds(suites: Iterable[Suite]) -> list[Suite]:
 
 
 def find_build_obstacle(kernel: str, built: Event) -> str:
-    """Return why a kernel cannot boot on this machine, empty if it can. If it cannot, set the event
-    `built`, because there will be no build."""
+    """Return the reason why a kernel cannot boot on this machine; empty if it can. If it cannot,
+    set the event `built`, because no build will set it."""
     if why := kernelsuite.make_boot_check(kernel)():
         built.set()
     return why
 
 
 def choose_settings(ask: Ask) -> kernelsuite.Settings:
-    """Return the settings of stress tests and samples: long for suites that were called by name."""
+    """Return the settings for the length of stress tests and the number of samples. If the user
+    named the suites, there are none: the long tests run."""
     if ask.form == "named":
         return {}
     return kernelsuite.FEW_SETTINGS if ask.form == "short" else kernelsuite.SHORT_SETTINGS
@@ -154,7 +155,8 @@ def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
 def select_suites(
     ask: Ask, names: Sequence[str], suites: Callable[[str, Path], Sequence[Suite]]
 ) -> list[Suite]:
-    """Return the suites of a kernel whose names, NAME-KERNEL, have a chosen NAME."""
+    """Call `suites` for the requested kernel, and return those of its suites that are in `names`,
+    without the suffix -KERNEL of their names."""
     kernel = choose_kernel(ask)
     found = suites(kernel, kernelsuite.MODULES / kernel)
     chosen = [suite for suite in found if suite.name.removesuffix(f"-{kernel}") in names]

@@ -17,12 +17,12 @@ from kmtools.runner.suite import Suite, log_output
 from kmtools.suites import fresh
 from kmtools.suites.fresh import SOURCE, Step
 
-# Arguments of compare.sh, and the Debian source packages.
+# The programs that compare.sh can compare, and their Debian source packages.
 PROGRAMS = {"memcached": "memcached", "tcl": "tcl8.6", "perl": "perl"}
 # The source packages whose probe headers are compiled.
 HEADERS = ["postgresql-15", "python3.11", "libvirt", "qemu"]
-# Commands that enable sources of the main archive only: the lists of the security archive may name
-# sources that no longer exist.
+# Commands that enable the source packages of the main archive. Those of the security archive stay
+# disabled, because its lists may name sources that no longer exist.
 LISTS = (
     "sed -n 's/^deb \\(.* bookworm main.*\\)/deb-src \\1/p' /etc/apt/sources.list "
     "/etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1 >/etc/apt/sources.list.d/sources.list "

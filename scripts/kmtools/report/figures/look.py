@@ -32,8 +32,8 @@ LETTER, DIGIT = 0.58, 0.67
 # Wide letters, and their additional width relative to the font size.
 BROAD, MORE = "mMwW@%", 0.39
 DOTS = (0, (2.0, 3.0))
-# Look: index in the colour cycle. A look in neither CYCLE nor NAMED gets the colour of secondary
-# text.
+# Index of each look in the colour cycle. A look in neither CYCLE nor NAMED gets the colour of
+# secondary text.
 CYCLE = {
     "faster": 0, "fewer": 0, "ours": 0, "slower": 1, "differs": 1, "more": 1,
     "equivalent": 2, "identical": 2,
@@ -41,7 +41,7 @@ CYCLE = {
 }  # fmt: skip
 NAMED = {"ink": "text.color", "noise": "grid.color", "paper": "figure.facecolor"}
 SOFT = "xtick.color"
-# Look: shape of the point. Shapes repeat what colours show.
+# Shape of the point for each look. Shapes repeat what colours show.
 SHAPES = {
     "slower": ">", "more": ">", "faster": "<", "fewer": "<", "differs": "o",
     "equivalent": "o", "identical": "o",

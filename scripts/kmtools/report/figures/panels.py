@@ -77,8 +77,9 @@ def make_row(result: Result) -> Row:
 
 
 def number_caveats(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """Return the rows, and a text of the caveats that are long or shared by several rows. In these
-    rows the caveat is replaced by its number, unless all rows share the same one."""
+    """Return the rows, and a text with the caveats that are too long for a row or shared by several
+    rows. In these rows a number replaces the caveat; if all rows share one caveat, it needs no
+    number."""
     told = Counter(row.caveat for row in drawn if row.caveat)
     apart = {note: 0 for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT}
     same = len(apart) == 1 and max(told.values()) == len(drawn)

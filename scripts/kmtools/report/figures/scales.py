@@ -26,8 +26,9 @@ def format_tick(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis from `low` to `high`, linear up to ±`linear` and logarithmic beyond. `linear` None:
-    linear throughout; 0: logarithmic throughout, for values above zero."""
+    """An axis from `low` to `high`, linear up to ±`linear` and logarithmic beyond. If `linear` is
+    None, the axis is linear throughout; if it is 0, logarithmic throughout, for values above
+    zero."""
 
     low: float
     high: float
@@ -66,7 +67,8 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def power_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return powers of ten between two values; if there are too many, evenly spaced ones."""
+    """Return the powers of ten between two values; if there are more than about `most`, an evenly
+    spaced part of them."""
     if high <= 0 or high < low:
         return []
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)

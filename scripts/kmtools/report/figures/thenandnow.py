@@ -78,7 +78,8 @@ def find_counterpart(result: Result, over: str) -> Ours | None:
 
 
 def join_costs(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machine, list[Row]]:
-    """Return the published costs that this run has measured in cycles, too, by machine."""
+    """Return, by published machine, the published costs that this run has measured in cycles,
+    too."""
     timed = {r.key: r for r in results if r.unit in (UNIT_TSC, UNIT_GUEST)}
     names = successors()
     rows: dict[Machine, list[Row]] = defaultdict(list)
