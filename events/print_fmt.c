@@ -114,7 +114,8 @@ static void set_zeros(struct conversion_text *conv)
 		conv->precision = FORMAT_NONE;
 	if (*conv->align != '0' || conv->precision == FORMAT_NONE)
 		return;
-	if (conv->width == FORMAT_FROM_ARGUMENT || conv->precision < conv->width) {
+	if (conv->width == FORMAT_FROM_ARGUMENT ||
+	    (conv->width != FORMAT_NONE && conv->precision < conv->width)) {
 		conv->precision = FORMAT_NONE;
 		return;
 	}

@@ -163,6 +163,7 @@ static const char *check_stars(void)
 	EXPECT(prints("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
 	EXPECT(prints("%+.*d", "\"%s%.*d\", (REC->arg2 & 0x80000000) ? \"\" : \"+\", "
 		      "(REC->arg1 & 0xffffff00) ? 1 : REC->arg1, REC->arg2"));
+	EXPECT(prints("%0.*d", "\"%.*d\", (REC->arg1 & 0xffffff00) ? 1 : REC->arg1, REC->arg2"));
 	EXPECT(prints("%-*.*d", "\"%-.*d\", (REC->arg2 & 0xffffff00) ? 1 : REC->arg2, REC->arg3"));
 	EXPECT(prints("%.*s %*s %*.*s", "\"%s %*s %*s\", __get_str(arg2), "
 		      "(REC->arg3 & 0xffffff00) ? 0 : REC->arg3, __get_str(arg4), "
