@@ -94,7 +94,7 @@ static int live_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
-/* Print the number of executions of each variant, for all places that count executions. */
+/* Print a line for each variant of each place that counts: the number of its executions. */
 static int hits_show(struct seq_file *m, void *unused)
 {
 	const struct bench_live *live;

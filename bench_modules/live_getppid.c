@@ -14,7 +14,10 @@
 
 #include "live.h"
 
-/* Define a replacement for __task_pid_nr_ns().  The replacement calls __task_pid_nr_ns(), too. */
+/*
+ * Define a function that getppid(2) calls instead of __task_pid_nr_ns().  It runs @before, calls
+ * __task_pid_nr_ns(), and runs @after.
+ */
 #define LIVE(id, before, after)						\
 static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
 			 struct pid_namespace *ns)			\

@@ -230,7 +230,7 @@ struct sink {
 	u8 position;
 };
 
-/* Store a sample.  The CPU of a gap is the observer CPU. */
+/* Store a sample.  If it is a gap, its CPU is that of the observer, which measured it. */
 static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
 	bool gap = sink->variants[variant].measured == BENCH_GAP;

@@ -7,7 +7,7 @@
  * another program enables them.  In the kernel, a kprobe enables them; peer-kprobe-optimised
  * measures the cost of a kprobe.
  */
-/* In a program, a probe of the flavour note has a nop.  Leave the nop out, as in a module. */
+/* In a program, the site of a USDT note is a nop.  Leave it out: in a module there is none. */
 #define SDT_NOTES_WITHOUT_NOP
 
 #include <linux/errno.h>

@@ -45,7 +45,10 @@ void marker_forward_2006(void *private, void *call_private, const char *fmt, va_
 	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
 }
 
-/* Return the address of a probe's code; of the probe itself if marker_forward_2006() calls it. */
+/*
+ * Return the address of the function that was connected as a probe.  For a probe of 2006 that is
+ * not marker_forward_2006(), which the marker calls, but the function that it calls in turn.
+ */
 unsigned long marker_probe_code(const struct marker_probe *probe)
 {
 	bool forwards = probe->func == marker_forward_2006;

@@ -55,7 +55,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 	} else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
-		/* Do as if there were no handler: only a signal sent by kill(2) can be ignored. */
+		/* As the kernel does without a handler: SIG_IGN ignores only a signal from kill(2). */
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}

@@ -48,7 +48,7 @@ static int register_claim_probe(struct kprobe *probe, unsigned long addr)
 	err = register_kprobe(probe);
 	if (err || (unsigned long)probe->addr == addr)
 		return err;
-	/* The kernel moved the probe behind an ENDBR: the result is not that of @addr. */
+	/* The kernel moved the probe behind an ENDBR, so it does not tell whether @addr can be probed. */
 	unregister_kprobe(probe);
 	return -EINVAL;
 }

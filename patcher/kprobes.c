@@ -217,7 +217,7 @@ static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
 }
 
 /**
- * patcher_kprobes_vet() - check that no kprobe overlaps a poke, and that no poke jumps into one
+ * patcher_kprobes_vet() - check that no poke overlaps a kprobe or writes a jump into one
  * @pokes: the batch, checked and sorted by address
  * @nr: number of pokes
  *

@@ -29,7 +29,8 @@ void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit)
 
 /**
  * sdt_fire() - call the handlers of a site
- * @target: record of the code that the site's jump led to; followed by the site's arguments
+ * @target: record of the code to which the site jumped
+ * @...: the arguments of the site
  *
  * Called by SDT_PROBEn() while the site is a jump.
  *

@@ -188,7 +188,10 @@ static __always_inline void *__marker_hole(void)
 
 #endif /* MARKER_STUBS */
 
-/* Maximum length of an exported marker's name: the module loader allows 55 for a symbol. */
+/*
+ * Maximum length of an exported marker's name.  The symbols of the marker have a prefix of up to 15
+ * characters, and the module loader allows 55 for a symbol.
+ */
 #define MARKER_EXPORT_MOST	40
 #define __MARKER_CHECK_EXPORT(mark)					\
 	_Static_assert(sizeof(#mark) <= MARKER_EXPORT_MOST + 1,		\

@@ -33,7 +33,7 @@ def publish(parser: ArgumentParser) -> Run:
         type=Path,
         nargs="?",
         metavar="RUN_DIR",
-        help="folder of the run to copy (only for reference)",
+        help="folder of the run to copy, for 'reference' alone",
     )
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="output folder (default: results/reference)"

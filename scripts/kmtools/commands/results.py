@@ -43,7 +43,7 @@ def rates(parser: ArgumentParser) -> Run:
         "--rate",
         type=float,
         default=1e6,
-        help="rate at which costs are compared, in events per second (default: 1000000)",
+        help="event rate for which costs are compared, in events per second (default: 1000000)",
     )
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"

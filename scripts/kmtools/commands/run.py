@@ -179,7 +179,8 @@ def bench(parser: ArgumentParser) -> Run:
         "--budget",
         type=choice.parse_budget,
         metavar="TIME",
-        help="time limit in user space, as 90s or 5m; processes that would exceed it do not start",
+        help="time limit of the user-space part, such as 90s or 5m; a process that would exceed "
+        "it is not started",
     )
     own = parser.add_mutually_exclusive_group()
     own.add_argument(

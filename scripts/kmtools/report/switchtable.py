@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the tables of switching many sites, for the terminal and the page."""
+"""Makes the tables of how long it takes to switch many sites, for the terminal and the page."""
 
 from __future__ import annotations
 
