@@ -172,6 +172,12 @@ extern const struct kmarkers_event_calls kmarkers_event_calls;
  * Return: its functions; NULL if it is not loaded.  kmarkers_events_put() releases it.
  */
 #define kmarkers_events_get()	symbol_request(kmarkers_event_calls)
+
+/**
+ * kmarkers_events_put() - let kmarkers_events be unloaded again
+ *
+ * Context: any; after kmarkers_events_get() has succeeded, and after the source has left.
+ */
 #define kmarkers_events_put()	symbol_put(kmarkers_event_calls)
 
 #endif /* KMARKERS_EVENT_H */
