@@ -99,7 +99,7 @@ def test_the_example_gets_verdicts(
          "two variants have the same name"),
         (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
         (make_group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'),
-         "first variant has not 1 to 32"),
+         "first variant needs 1 to 32"),
         (make_group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'),
          "more or fewer layouts than the"),
         (make_group(rows='BENCH_ROW("a", a), { "a-clone", NULL, 32 }'), "a variant lacks a layout"),
