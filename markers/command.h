@@ -7,8 +7,7 @@
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 
-/* Maximum length of a line for the file control, and of a word for other files, in bytes. */
-#define CONTROL_LINE	512
+/* Maximum length of a word that is written to the file probe or enable, in bytes. */
 #define CONTROL_WORD	32
 
 /**
