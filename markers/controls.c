@@ -108,21 +108,6 @@ static void disconnect_counts(struct marker_control **names, unsigned int nr,
 		names[i]->counts = false;
 }
 
-static int switch_counts(struct marker_control **names, unsigned int nr, bool on)
-{
-	struct marker_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
-	int err = 0;
-
-	if (!links)
-		return -ENOMEM;
-	if (on)
-		err = connect_counts(names, nr, links);
-	else
-		disconnect_counts(names, nr, links);
-	kvfree(links);
-	return err;
-}
-
 static int switch_events(struct marker_control **names, unsigned int nr, bool on)
 {
 	const char **texts = kvcalloc(nr, sizeof(*texts), GFP_KERNEL);
@@ -142,13 +127,21 @@ static int switch_events(struct marker_control **names, unsigned int nr, bool on
 static int apply_to_controls(struct marker_control **names, unsigned int nr,
 			     const struct control_command *command)
 {
+	struct marker_link *links;
 	int err = 0;
 
 	lockdep_assert_held(&controls.lock);
+	/* Allocated first: "none" must not fail after it has disabled the events. */
+	links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
+	if (!links)
+		return -ENOMEM;
 	if ((command->add | command->del) & CONTROL_TRACE)
 		err = switch_events(names, nr, command->add & CONTROL_TRACE);
-	if (!err && (command->add | command->del) & CONTROL_COUNT)
-		err = switch_counts(names, nr, command->add & CONTROL_COUNT);
+	if (command->add & CONTROL_COUNT)
+		err = connect_counts(names, nr, links);
+	else if (!err && command->del & CONTROL_COUNT)
+		disconnect_counts(names, nr, links);
+	kvfree(links);
 	return err;
 }
 

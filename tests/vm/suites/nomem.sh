@@ -35,9 +35,16 @@ refused_cleanly() {
 	return 1
 }
 
+# undo_write LINES: write lines, separated by semicolons, to $undo
+undo_write() {
+	echo "$1" | tr ';' '\n' | while read -r line; do
+		put "$line" "$undo"
+	done
+}
+
 # without_memory TEXT FILE UNDO: write TEXT to FILE repeatedly, while allocation n fails, for every
 # $step-th n. A refused write must not change the contents of $list. After a write that succeeds in
-# spite of the failure, UNDO is written to $undo.
+# spite of the failure, UNDO is written to $undo: lines, separated by semicolons.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
@@ -55,7 +62,7 @@ without_memory() {
 		[ "$left" -eq 0 ] || break
 		if [ $code -eq 0 ]; then
 			# The write succeeded although an allocation failed.
-			put "$3" "$undo"
+			undo_write "$3"
 			save_list before
 		else
 			refusals=$((refusals + 1))
@@ -67,7 +74,7 @@ without_memory() {
 	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]
 	result $? "'$1' that fails for lack of memory changes nothing"
 	echo "# '$1' was refused $refusals times"
-	put "$3" "$undo"
+	undo_write "$3"
 }
 
 # Requests to change core text must fail with ENOMEM, and not with EPERM.
@@ -112,6 +119,10 @@ test_nomem() {
 	put 1 /sys/kernel/tracing/events/kmarkers/ev_noargs/enable
 	without_memory trace "$markers"/ev_plain/probe "ev_plain none"
 	without_memory count "$markers"/ev_plain/probe "ev_plain none"
+	put trace "$markers"/ev_plain/probe
+	put count "$markers"/ev_plain/probe
+	without_memory none "$markers"/ev_plain/probe "ev_plain trace;ev_plain count"
+	put "ev_plain none" "$undo"
 	without_memory "ev_* count" "$markers"/control "ev_* none"
 	without_memory "attach do_sys_openat2 opened" "$markers"/control "detach opened"
 	put "attach do_sys_openat2 opened" "$markers"/control
