@@ -24,9 +24,9 @@
 #include <kmarkers/words.h>
 
 #include "call.h"
-#include "users.h"
 #include "format.h"
 #include "layout.h"
+#include "users.h"
 
 #define NAME_MOST	64
 
@@ -60,7 +60,7 @@ static void print_slots(struct trace_seq *to, const struct kmarkers_event *event
 	if (to->full)
 		return;
 	room = min_t(size_t, seq_buf_get_buf(&to->seq, &text), TEXT_MOST);
-	nr = room ? kmarkers_format_print_slots(text, room, event->format, slots) : 0;
+	nr = room ? kmarkers_format_print(text, room, event->format, slots) : 0;
 	if (nr + 1 >= room && room < TEXT_MOST) {
 		to->full = 1;
 		return;
@@ -124,7 +124,8 @@ static void fill_call(struct kmarkers_event *event)
 	memset(&event->call, 0, sizeof(event->call));
 	event->tracepoint.name = event->name;
 	event->class = (struct trace_event_class) {
-		.system = event->system, .reg = kmarkers_event_reg, .raw_init = trace_event_raw_init,
+		.system = event->system, .reg = kmarkers_event_reg,
+		.raw_init = trace_event_raw_init,
 		.fields_array = event->fields, .fields = LIST_HEAD_INIT(event->class.fields),
 	};
 	event->call.class = &event->class;

@@ -34,9 +34,8 @@ struct record_layout;
  * @used: true once the event has been enabled; a buffer may then hold records of it
  * @leaves: true if the event is no longer offered and is to be removed; it cannot be enabled
  * @orphan: true if the event is no longer offered but is still referenced: see orphans.c
- * @offered: true if the event is still offered; valid only while the offers of a source are updated
- * @failed: true if a user of the event could not be connected; enable() then disables the event
- * @heir: if @offered is true, a module that offers the event: the owner, if the owner still does
+ * @offered_by: a module that offers the event, the owner if it does; NULL if none does.  Valid only
+ *	while the offers of a source are updated
  * @system: name of the event's system: the parent directory in tracefs
  * @format: format of the first offer
  * @name: name of the event
@@ -57,9 +56,7 @@ struct kmarkers_event {
 	bool used;
 	bool leaves;
 	bool orphan;
-	bool offered;
-	bool failed;
-	struct module *heir;
+	struct module *offered_by;
 	char *system;
 	char *format;
 	char name[];

@@ -33,12 +33,14 @@ static const char SELECTED[] = "kmarkers_selected";
 static DEFINE_MUTEX(enabling);
 
 /**
- * struct event_set - events of one system
+ * struct event_set - events of one source and one system
+ * @source: the source
  * @system: name of the system
  * @names: names of the events, without duplicates
  * @nr: number of names
  */
 struct event_set {
+	struct kmarkers_event_source *source;
 	const char *system;
 	const char *const *names;
 	unsigned int nr;
@@ -54,13 +56,9 @@ static bool has_users(struct kmarkers_event *event)
 	return event && !list_empty(&event->users);
 }
 
-static bool take_failed(struct kmarkers_event *event)
+static bool is_unconnected(struct kmarkers_event *event)
 {
-	bool failed = event && event->failed;
-
-	if (failed)
-		event->failed = false;
-	return failed;
+	return event && kmarkers_event_is_unconnected(event);
 }
 
 /* Select the events of a set for which @picks() returns true. Return their number. */
@@ -124,13 +122,13 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	err = trace_set_clr_event(SELECTED, NULL, 1);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
-	err = kmarkers_event_batch_connect(links, err);
+	err = kmarkers_event_batch_connect(set->source, links, err);
 	if (err)
-		select_events(set, take_failed);
+		select_events(set, is_unconnected);
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
-	/* Disable the selected events: their users could not be connected. */
+	/* Disable the events whose users are not connected. */
 	trace_set_clr_event(SELECTED, NULL, 0);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
@@ -150,12 +148,13 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
 		trace_set_clr_event(SELECTED, NULL, 0);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
-	kmarkers_event_batch_disconnect(links);
+	kmarkers_event_batch_disconnect(set->source, links);
 	mutex_unlock(kmarkers_event_names.lock);
 }
 
 /**
  * kmarkers_events_enable() - enable or disable events in the main trace buffer
+ * @source: source of the events
  * @system: system of the events
  * @names: names of the events, without duplicates
  * @nr: number of names
@@ -166,10 +165,11 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
  * Context: may sleep.
  * Return: 0, or an error of enable() in struct kmarkers_event_calls.
  */
-int kmarkers_events_enable(const char *system, const char *const *names, unsigned int nr, bool on)
+int kmarkers_events_enable(struct kmarkers_event_source *source, const char *system,
+			   const char *const *names, unsigned int nr, bool on)
 {
 	struct kmarkers_event_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
-	const struct event_set set = { system, names, nr };
+	const struct event_set set = { source, system, names, nr };
 	int err = 0;
 
 	if (!links)

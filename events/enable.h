@@ -5,7 +5,10 @@
 
 #include <linux/types.h>
 
-int kmarkers_events_enable(const char *system, const char *const *names, unsigned int nr, bool on);
+struct kmarkers_event_source;
+
+int kmarkers_events_enable(struct kmarkers_event_source *source, const char *system,
+			   const char *const *names, unsigned int nr, bool on);
 bool kmarkers_event_is_enabled(const char *system, const char *name);
 
 #endif /* EVENTS_ENABLE_H */

@@ -83,12 +83,18 @@ static const char *read_pointer(const char *at, struct format_conversion *conver
 }
 
 /**
- * kmarkers_format_read() - parse a conversion
+ * kmarkers_format_read() - parse a conversion of a marker's format
  * @at: the character behind its %
  * @conversion: filled in
  *
+ * The function accepts the conversions d i u x X o c s p of the kernel's printf, with flags, with
+ * a width and a precision up to 255, and with size modifiers.  %ps, %pS and %pB print a symbol.
+ * %pM and %pm print an address of six bytes.  %16ph prints 16 bytes; any number up to FORMAT_ARRAY
+ * may stand there, and C, D or N may follow.  Other letters and digits behind %p are skipped, and
+ * the pointer is printed hashed.
+ *
  * Context: any.
- * Return: the character behind the conversion, or NULL if kmarkers_format_check() refuses it.
+ * Return: the character behind the conversion, or NULL if the function does not accept it.
  */
 const char *kmarkers_format_read(const char *at, struct format_conversion *conversion)
 {
@@ -111,31 +117,6 @@ const char *kmarkers_format_read(const char *at, struct format_conversion *conve
 					conversion->precision == FORMAT_FROM_ARGUMENT))
 		return NULL;
 	return conversion->type == 'p' ? read_pointer(at, conversion) : at;
-}
-
-/**
- * kmarkers_format_check() - check whether a format can be used to print arguments
- * @format: a marker's format
- *
- * The function accepts the conversions d i u x X o c s p of the kernel's printf, with flags, with
- * a width and a precision up to 255, and with size modifiers.  %ps, %pS and %pB print a symbol.
- * %pM and %pm print an address of six bytes.  %16ph prints 16 bytes; any number up to FORMAT_ARRAY
- * may stand there, and C, D or N may follow.  Other letters and digits behind %p are skipped, and
- * the pointer is printed hashed.
- *
- * Context: any.
- * Return: 0 or -EINVAL.
- */
-int kmarkers_format_check(const char *format)
-{
-	struct format_conversion conversion;
-
-	while ((format = strchr(format, '%'))) {
-		format = kmarkers_format_read(format + 1, &conversion);
-		if (!format)
-			return -EINVAL;
-	}
-	return 0;
 }
 
 /* A buffer of @size bytes that holds @at characters: at most @size - 1, so a NUL fits, too. */
@@ -281,65 +262,34 @@ static void put_number(struct output *out, const struct format_conversion *how, 
 					  width, how->precision, value));
 }
 
-/* The arguments to print: in the va_list @args or, if that is NULL, in slots of eight bytes. */
-struct source {
-	va_list *args;
-	const unsigned long *slots;
-};
-
-static long take_long(struct source *from)
-{
-	return from->args ? va_arg(*from->args, long) : *from->slots++;
-}
-
-static int take_int(struct source *from)
-{
-	return from->args ? va_arg(*from->args, int) : (int)*from->slots++;
-}
-
-static void put_argument(struct output *out, struct format_conversion *how, struct source *from)
+/* Print the argument of a conversion, which may be several slots. Return the slot behind it. */
+static const unsigned long *put_argument(struct output *out, struct format_conversion *how,
+					 const unsigned long *slot)
 {
 	if (how->width == FORMAT_FROM_ARGUMENT)
-		how->width = limit_width(take_int(from));
+		how->width = limit_width((int)*slot++);
 	if (how->precision == FORMAT_FROM_ARGUMENT)
-		how->precision = limit_width(take_int(from));
+		how->precision = limit_width((int)*slot++);
 	switch (how->type) {
 	case '%':
 		put_char(out, '%');
-		break;
+		return slot;
 	case 'c':
-		put_letter(out, how, take_int(from));
+		put_letter(out, how, (int)*slot++);
 		break;
 	case 's':
-		put_string(out, how, (const char *)take_long(from));
+		put_string(out, how, (const char *)*slot++);
 		break;
 	case 'p':
 		if (how->array)
-			put_array(out, how, (const u8 *)take_long(from));
+			put_array(out, how, (const u8 *)*slot++);
 		else
-			put_pointer(out, how, (void *)take_long(from));
+			put_pointer(out, how, (void *)*slot++);
 		break;
 	default:
-		put_number(out, how, how->bytes == sizeof(long) ? take_long(from) : take_int(from));
+		put_number(out, how, *slot++);
 	}
-}
-
-static unsigned int print_format(struct output *out, const char *format, struct source *from)
-{
-	struct format_conversion conversion;
-
-	while (*format && !is_full(out)) {
-		if (*format != '%') {
-			put_char(out, *format++);
-			continue;
-		}
-		format = kmarkers_format_read(format + 1, &conversion);
-		if (!format)
-			break;
-		put_argument(out, &conversion, from);
-	}
-	out->text[out->at] = '\0';
-	return out->at;
+	return slot;
 }
 
 /**
@@ -347,37 +297,30 @@ static unsigned int print_format(struct output *out, const char *format, struct 
  * @text: buffer for the text
  * @size: size of the buffer, at least 1
  * @format: the marker's format
- * @args: the arguments that the probe was called with
- *
- * A string that cannot be read is printed as "(fault)".  A conversion that
- * kmarkers_format_check() refuses ends the text, because the type of its argument is not known.
- *
- * Context: any, NMI included.
- * Return: the length of the text, less than @size; a NUL follows.
- */
-unsigned int kmarkers_format_print(char *text, unsigned int size, const char *format, va_list *args)
-{
-	struct output out = { text, size, 0 };
-	struct source from = { .args = args };
-
-	return print_format(&out, format, &from);
-}
-
-/**
- * kmarkers_format_print_slots() - print arguments that were stored in slots, by a marker's format
- * @text: buffer for the text
- * @size: size of the buffer, at least 1
- * @format: the marker's format
  * @slots: the arguments, eight bytes each; for a string, its address
  *
+ * A string that cannot be read is printed as "(fault)".  A conversion that kmarkers_format_read()
+ * does not accept ends the text, because the type of its argument is not known.
+ *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.
  */
-unsigned int kmarkers_format_print_slots(char *text, unsigned int size, const char *format,
-				       const unsigned long *slots)
+unsigned int kmarkers_format_print(char *text, unsigned int size, const char *format,
+				   const unsigned long *slots)
 {
 	struct output out = { text, size, 0 };
-	struct source from = { .slots = slots };
+	struct format_conversion conversion;
 
-	return print_format(&out, format, &from);
+	while (*format && !is_full(&out)) {
+		if (*format != '%') {
+			put_char(&out, *format++);
+			continue;
+		}
+		format = kmarkers_format_read(format + 1, &conversion);
+		if (!format)
+			break;
+		slots = put_argument(&out, &conversion, slots);
+	}
+	text[out.at] = '\0';
+	return out.at;
 }

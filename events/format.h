@@ -40,9 +40,7 @@ struct format_conversion {
 };
 
 const char *kmarkers_format_read(const char *at, struct format_conversion *conversion);
-int kmarkers_format_check(const char *format);
-unsigned int kmarkers_format_print(char *text, unsigned int size, const char *format, va_list *args);
-unsigned int kmarkers_format_print_slots(char *text, unsigned int size, const char *format,
-				       const unsigned long *slots);
+unsigned int kmarkers_format_print(char *text, unsigned int size, const char *format,
+				   const unsigned long *slots);
 
 #endif /* EVENTS_FORMAT_H */

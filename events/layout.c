@@ -276,7 +276,7 @@ static unsigned int bound_field_count(const char *format)
  * @head: number of bytes in front of the first field
  *
  * Context: may sleep.
- * Return: the layout; or ERR_PTR(): -EINVAL for a format that kmarkers_format_check() refuses,
+ * Return: the layout; or ERR_PTR(): -EINVAL for a format that kmarkers_format_read() refuses,
  * -E2BIG for more than MARKER_MAX_ARGS arguments or LAYOUT_RECORD bytes, -ENOMEM.
  */
 struct record_layout *kmarkers_layout_make(const char *format, unsigned int head)

@@ -64,11 +64,11 @@ struct record_layout *kmarkers_layout_make(const char *format, unsigned int head
 void kmarkers_layout_free(struct record_layout *layout);
 
 unsigned int kmarkers_layout_measure(const struct record_layout *layout, const unsigned long *slots,
-				   u16 *lengths);
+				     u16 *lengths);
 void kmarkers_layout_fill(const struct record_layout *layout, void *record,
-			const unsigned long *slots, const u16 *lengths);
+			  const unsigned long *slots, const u16 *lengths);
 unsigned int kmarkers_field_align(const struct layout_field *field);
 bool kmarkers_layout_read(const struct record_layout *layout, const void *record,
-			unsigned int bytes, unsigned long *slots);
+			  unsigned int bytes, unsigned long *slots);
 
 #endif /* EVENTS_LAYOUT_H */

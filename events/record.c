@@ -64,7 +64,7 @@ static unsigned int measure_string(const struct layout_field *field, const unsig
  * Return: the size in bytes, at most LAYOUT_RECORD.
  */
 unsigned int kmarkers_layout_measure(const struct record_layout *layout, const unsigned long *slots,
-				   u16 *lengths)
+				     u16 *lengths)
 {
 	/* Leave room for at least the NUL of each later string. */
 	unsigned int i, bytes = layout->bytes, later = layout->nr;
@@ -117,15 +117,15 @@ static void store_number(void *to, unsigned long value, unsigned int bytes)
 /**
  * kmarkers_layout_fill() - write the fields of a record
  * @layout: the fields of the record
- * @record: the record, of the size that kmarkers_layout_measure() returned; its bytes in front of the
- *	first field are not changed
+ * @record: the record, of the size that kmarkers_layout_measure() returned; its bytes in front of
+ *	the first field are not changed
  * @slots: the arguments
  * @lengths: sizes of the strings, from kmarkers_layout_measure()
  *
  * Context: any, NMI included.
  */
 void kmarkers_layout_fill(const struct record_layout *layout, void *record,
-			const unsigned long *slots, const u16 *lengths)
+			  const unsigned long *slots, const u16 *lengths)
 {
 	unsigned int i, end = layout->bytes;
 
@@ -188,7 +188,7 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
  * does not end inside it.
  */
 bool kmarkers_layout_read(const struct record_layout *layout, const void *record,
-			unsigned int bytes, unsigned long *slots)
+			  unsigned int bytes, unsigned long *slots)
 {
 	unsigned int i;
 

@@ -15,9 +15,8 @@
 #include <linux/trace_events.h>
 
 #include "call.h"
-#include "registers.h"
-#include "write.h"
 #include "layout.h"
+#include "registers.h"
 
 static __always_inline void *reserve_record(struct trace_event_buffer *buffer,
 					    const struct event_user *user)

@@ -199,16 +199,15 @@ static int join_source(struct kmarkers_event_source *source)
 	return 0;
 }
 
-/* Mark the event of an offer as offered.  Its heir is the owner, if the owner offers it. */
+/* Note the module that makes an offer in the event of the offer; prefer the owner of the event. */
 static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
 
 	if (!event || strcmp(event->format, offer->format))
 		return 0;
-	if (!event->offered || offer->module == event->owner)
-		event->heir = offer->module;
-	event->offered = true;
+	if (!event->offered_by || offer->module == event->owner)
+		event->offered_by = offer->module;
 	return 0;
 }
 
@@ -223,13 +222,10 @@ static void keep_events_of_going_modules(const struct kmarkers_event_source *sou
 	struct hlist_node *next;
 	int bucket;
 
-	for_each_event_safe(event, next, bucket) {
-		if (event->source != source || !event->owner ||
-		    READ_ONCE(event->owner->state) != MODULE_STATE_GOING)
-			continue;
-		event->offered = true;
-		event->heir = event->owner;
-	}
+	for_each_event_safe(event, next, bucket)
+		if (event->source == source && event->owner &&
+		    READ_ONCE(event->owner->state) == MODULE_STATE_GOING)
+			event->offered_by = event->owner;
 }
 
 /*
@@ -242,7 +238,7 @@ static bool is_busy(const struct kmarkers_event_source *source)
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		if (event->source == source && !event->offered && !event->orphan &&
+		if (event->source == source && !event->offered_by && !event->orphan &&
 		    is_in_use(event))
 			return true;
 	return false;
@@ -259,7 +255,7 @@ static void withdraw_events(const struct kmarkers_event_source *source, struct l
 	int bucket;
 
 	for_each_event_safe(event, next, bucket) {
-		if (event->source != source || event->offered || event->leaves || event->orphan)
+		if (event->source != source || event->offered_by || event->leaves || event->orphan)
 			continue;
 		if (!event->added) {
 			list_del_init(&event->list);
@@ -282,9 +278,9 @@ static void update_owners(const struct kmarkers_event_source *source)
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		if (event->source == source && event->offered && !event->leaves &&
-		    !event->orphan && event->owner != event->heir)
-			kmarkers_event_set_owner(event, event->heir);
+		if (event->source == source && event->offered_by && !event->leaves &&
+		    !event->orphan && event->owner != event->offered_by)
+			kmarkers_event_set_owner(event, event->offered_by);
 }
 
 static int change_offers(struct kmarkers_event_source *source)
@@ -296,7 +292,7 @@ static int change_offers(struct kmarkers_event_source *source)
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		event->offered = false;
+		event->offered_by = NULL;
 	source->visit(NULL, mark_offered, NULL);
 	keep_events_of_going_modules(source);
 	if (is_busy(source))
@@ -373,7 +369,7 @@ static void leave_source(struct kmarkers_event_source *source)
 	list_del(&source->node);
 	kmarkers_events_drop_source(source);
 	for_each_event_safe(event, next, bucket)
-		event->offered = false;
+		event->offered_by = NULL;
 	withdraw_events(source, &removed);
 	kmarkers_events_apply_first(&removed);
 	unlock_events();

@@ -7,7 +7,6 @@
  */
 #include <linux/errno.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
@@ -17,14 +16,13 @@
 #include <kmarkers/event.h>
 
 #include "call.h"
-#include "names.h"
 #include "registers.h"
 #include "users.h"
 
 /* A soft-disabled event file, for users that could not be disconnected: they record nothing. */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
-/* The batch: the task that collects users in it, or NULL; and the users, all of one source. */
+/* The batch: the task that collects users in it, or NULL; and the users. */
 static struct {
 	struct task_struct *task;
 	struct list_head users;
@@ -104,29 +102,41 @@ static int add_file_user(struct kmarkers_event *event, struct trace_event_file *
 }
 
 /*
- * Log and disable a user that could not be disconnected.  Hits may still read it: do not free it.
+ * Free users that were disconnected, after a grace period.  Log and disable those that could not be
+ * disconnected, and do not free them: hits may still read them.
+ *
+ * The trace core waits for a grace period before it frees a buffer, but in newer kernels for one of
+ * a kind of RCU that does not cover hits.  So wait for hits here.
  */
-static void keep_user(struct event_user *user, int err)
+static void free_users(const struct kmarkers_event_link *links, unsigned int nr)
 {
-	WRITE_ONCE(user->file, &nowhere);
-	pr_err("%s: its trace event cannot be disconnected: error %d\n", user->event->name, err);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct event_user *user = links[i].user;
+
+		if (!links[i].err)
+			continue;
+		WRITE_ONCE(user->file, &nowhere);
+		pr_err("%s: its trace event cannot be disconnected: error %d\n", user->event->name,
+		       links[i].err);
+	}
+	synchronize_rcu_expedited();
+	for (i = 0; i < nr; i++) {
+		struct event_user *user = links[i].user;
+
+		if (links[i].err)
+			continue;
+		module_put(user->owner);
+		kfree(user);
+		module_put(THIS_MODULE);
+	}
 }
 
-static void free_user(struct event_user *user)
-{
-	module_put(user->owner);
-	kfree(user);
-	module_put(THIS_MODULE);
-}
-
-/*
- * Disconnect and free a user, or add it to the batch.  The trace core waits for a grace period
- * before it frees the buffer, but in newer kernels for one of a kind of RCU that does not cover
- * hits.  So wait for hits here.
- */
+/* Disconnect and free a user, or add it to the batch. */
 static void del_user(struct event_user *user)
 {
-	int err = 0;
+	struct kmarkers_event_link link = { .user = user };
 
 	list_del(&user->node);
 	list_del_init(&user->batch);
@@ -135,12 +145,8 @@ static void del_user(struct event_user *user)
 		return;
 	}
 	if (user->connected)
-		err = disconnect_user(user);
-	if (err)
-		keep_user(user, err);
-	synchronize_rcu_expedited();
-	if (!err)
-		free_user(user);
+		link.err = disconnect_user(user);
+	free_users(&link, 1);
 }
 
 /**
@@ -156,90 +162,70 @@ void kmarkers_event_batch_begin(void)
 	batch.task = current;
 }
 
-/* Fill in a link for each user of the batch, and empty the batch. */
-static void take_batch(struct kmarkers_event_link *links)
+/* End the batch: move its users to an array of links. Return their number. */
+static unsigned int end_batch(struct kmarkers_event_link *links)
 {
 	struct event_user *user, *next;
-
-	list_for_each_entry_safe(user, next, &batch.users, batch) {
-		list_del_init(&user->batch);
-		links->event = kmarkers_event_offer(user->event);
-		links->user = user;
-		links++;
-	}
-}
-
-static unsigned int count_batch(void)
-{
-	struct list_head *at;
 	unsigned int nr = 0;
 
-	list_for_each(at, &batch.users)
-		nr++;
+	batch.task = NULL;
+	list_for_each_entry_safe(user, next, &batch.users, batch) {
+		list_del_init(&user->batch);
+		links[nr].event = kmarkers_event_offer(user->event);
+		links[nr++].user = user;
+	}
 	return nr;
-}
-
-static struct kmarkers_event_source *batch_source(void)
-{
-	return list_first_entry(&batch.users, struct event_user, batch)->event->source;
 }
 
 /**
  * kmarkers_event_batch_connect() - connect the users of the batch, and end it
+ * @source: the source of their events
  * @links: array with at least one element for each user that was added
  * @err: 0, or an error, in which case no user is connected
  *
  * Context: may sleep.
  * Return: 0; @err if it is an error; or an error of the source. After an error no user of the batch
- * is connected, and their events are marked as failed.
+ * is connected.
  */
-int kmarkers_event_batch_connect(struct kmarkers_event_link *links, int err)
+int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
+				 struct kmarkers_event_link *links, int err)
 {
-	unsigned int i, nr = count_batch();
-	struct kmarkers_event_source *source;
+	unsigned int i, nr = end_batch(links);
 
-	batch.task = NULL;
-	if (!nr)
-		return err;
-	source = batch_source();
-	take_batch(links);
-	if (!err)
-		err = source ? source->connect_many(links, nr) : -ENODEV;
-	for (i = 0; i < nr; i++) {
-		struct event_user *user = links[i].user;
-
-		user->connected = !err;
-		user->event->failed = err;
-	}
+	if (!err && nr)
+		err = source->connect_many(links, nr);
+	for (i = 0; i < nr; i++)
+		((struct event_user *)links[i].user)->connected = !err;
 	return err;
 }
 
 /**
  * kmarkers_event_batch_disconnect() - disconnect and free the users of the batch, and end it
+ * @source: the source of their events
  * @links: array with at least one element, filled with zeros, for each user that was removed
  *
  * Context: may sleep; waits for a grace period.
  */
-void kmarkers_event_batch_disconnect(struct kmarkers_event_link *links)
+void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
+				     struct kmarkers_event_link *links)
 {
-	unsigned int i, nr = count_batch();
-	struct kmarkers_event_source *source;
+	unsigned int nr = end_batch(links);
 
-	batch.task = NULL;
 	if (!nr)
 		return;
-	source = batch_source();
-	take_batch(links);
-	/* If the source has left, it does not call the users any more. */
-	if (source)
-		source->disconnect_many(links, nr);
-	for (i = 0; i < nr; i++)
-		if (links[i].err)
-			keep_user(links[i].user, links[i].err);
-	synchronize_rcu_expedited();
-	for (i = 0; i < nr; i++)
-		if (!links[i].err)
-			free_user(links[i].user);
+	source->disconnect_many(links, nr);
+	free_users(links, nr);
+}
+
+/* Return true if an event has a user that kmarkers_event_batch_connect() did not connect. */
+bool kmarkers_event_is_unconnected(const struct kmarkers_event *event)
+{
+	const struct event_user *user;
+
+	list_for_each_entry(user, &event->users, node)
+		if (!user->connected)
+			return true;
+	return false;
 }
 
 static void del_user_of(struct kmarkers_event *event, const struct trace_event_file *file)

@@ -7,11 +7,15 @@
 
 struct kmarkers_event;
 struct kmarkers_event_link;
+struct kmarkers_event_source;
 
 int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void *data);
 void kmarkers_event_drop_users(struct kmarkers_event *event);
 void kmarkers_event_batch_begin(void);
-int kmarkers_event_batch_connect(struct kmarkers_event_link *links, int err);
-void kmarkers_event_batch_disconnect(struct kmarkers_event_link *links);
+int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
+				 struct kmarkers_event_link *links, int err);
+void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
+				     struct kmarkers_event_link *links);
+bool kmarkers_event_is_unconnected(const struct kmarkers_event *event);
 
 #endif /* EVENTS_USERS_H */

@@ -165,7 +165,7 @@ int marker_events_enable(const char *const *names, unsigned int nr, bool on)
 	if (!joined)
 		return on ? -EOPNOTSUPP : 0;
 	kmarkers_event_calls.flush();
-	return kmarkers_event_calls.enable(SYSTEM, names, nr, on);
+	return kmarkers_event_calls.enable(&source, SYSTEM, names, nr, on);
 }
 
 /* Return true if the trace event of a name is enabled in the main trace buffer. */

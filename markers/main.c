@@ -163,18 +163,11 @@ static struct notifier_block module_notifier = {
  * the module's text before any of it runs.  It also runs after the kernel's notifiers of priority
  * 1 and 0: before these have run, enabling a static key of the module does not patch its jumps,
  * and disabling the key later would crash the kernel.
- *
- * In MODULE_STATE_LIVE the module's init can no longer fail, and its markers may become trace
- * events.
  */
 static int handle_module_late(struct notifier_block *nb, unsigned long event, void *data)
 {
-	int err = 0;
+	int err = event == MODULE_STATE_COMING ? marker_tracepoints_connect(data) : 0;
 
-	if (event == MODULE_STATE_COMING)
-		err = marker_tracepoints_connect(data);
-	else if (event == MODULE_STATE_LIVE)
-		marker_tables_set_ready(data);
 	return notifier_from_errno(err);
 }
 

@@ -134,10 +134,11 @@ struct kmarkers_event_source {
  *	be created, log the reason
  * @withdraw: remove the event of an offer that the source no longer makes, or pass the event to
  *	another module that offers it.  Return 0, or -EBUSY if it is enabled or has references
- * @enable: enable or disable events of one system in the main trace buffer, as writing to their
- *	files enable in tracefs does, but with one connect_many() or disconnect_many().  Return
- *	0; or an error, in which case the call has enabled no event: -EINVAL if an event does not
- *	exist, which is logged; -ENOMEM; or an error of the trace core or of the source
+ * @enable: enable or disable events of a source, all of one system, in the main trace buffer.  This
+ *	has the same effect as writing to their files enable in tracefs, but with one
+ *	connect_many() or disconnect_many().  Return 0; or an error, in which case the call has
+ *	enabled no event: -EINVAL if an event does not exist, which is logged; -ENOMEM; or an error
+ *	of the trace core or of the source
  * @is_enabled: return true if an event is enabled in the main trace buffer
  * @flush: wait until the events of all modules that were loaded or unloaded before the call have
  *	been created or removed
@@ -155,7 +156,8 @@ struct kmarkers_event_calls {
 	void (*offer)(struct kmarkers_event_source *source,
 		      const struct kmarkers_event_offer *offer);
 	int (*withdraw)(const struct kmarkers_event_offer *offer);
-	int (*enable)(const char *system, const char *const *names, unsigned int nr, bool on);
+	int (*enable)(struct kmarkers_event_source *source, const char *system,
+		      const char *const *names, unsigned int nr, bool on);
 	bool (*is_enabled)(const char *system, const char *name);
 	void (*flush)(void);
 	void (*write)(void *user, const unsigned long *args);

@@ -25,7 +25,7 @@ static const char *const names[] = { "alpha", "beta", "gamma" };
 static const char *const formats[] = { "%d", "%d %s" };
 
 static struct marker markers[MARKERS];
-static int marker_name[MARKERS], kmarkers_format[MARKERS];
+static int marker_name[MARKERS], marker_format[MARKERS];
 
 static struct {
 	struct kmarkers_chunk head;
@@ -69,10 +69,10 @@ static void *get_private(int probe)
 static void fill_marker(struct input *in, int number)
 {
 	marker_name[number] = take_below(in, NAMES);
-	kmarkers_format[number] = take_below(in, FORMATS);
+	marker_format[number] = take_below(in, FORMATS);
 	markers[number] = (struct marker) {
 		.name = names[marker_name[number]],
-		.format = formats[kmarkers_format[number]],
+		.format = formats[marker_format[number]],
 		.func = __func__,
 		.file = __FILE__,
 		.flavour = take_below(in, MARKER_XOR_FLIP + 1),
@@ -149,7 +149,7 @@ static void add_to_model(int number)
 		struct name *name = &model[marker_name[get_marker_index(number, i)]];
 
 		if (name->nr_probes && name->format == NONE)
-			name->format = kmarkers_format[get_marker_index(number, i)];
+			name->format = marker_format[get_marker_index(number, i)];
 	}
 }
 
@@ -187,7 +187,7 @@ static int register_in_model(struct name *name, int format, int probe)
 	if (contains(name->probe, name->nr_probes, probe))
 		return -EBUSY;
 	if (format == NONE && name->nr_markers)
-		format = kmarkers_format[name->marker[0]];
+		format = marker_format[name->marker[0]];
 	if (name->format == NONE)
 		name->format = format;
 	name->probe[name->nr_probes++] = probe;
@@ -223,7 +223,7 @@ static void unregister_probe(int number, int probe)
 static void check_marker(const struct name *name, int number)
 {
 	const struct marker *marker = &markers[number];
-	bool on = name->nr_probes && kmarkers_format[number] == name->format;
+	bool on = name->nr_probes && marker_format[number] == name->format;
 	int i;
 
 	MUST(marker->state__imv == on);

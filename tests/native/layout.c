@@ -288,7 +288,7 @@ static const char *print_record(const char *format, ...)
 	kmarkers_layout_fill(layout, record, slots, lengths);
 	memset(slots, 0, sizeof(slots));
 	if (kmarkers_layout_read(layout, record, bytes, slots))
-		kmarkers_format_print_slots(text, sizeof(text), format, slots);
+		kmarkers_format_print(text, sizeof(text), format, slots);
 	else
 		bytes = LAYOUT_RECORD + 1;
 	kmarkers_layout_free(layout);
