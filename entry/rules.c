@@ -281,9 +281,10 @@ static int remove_rule(struct rule *rule)
  * @action: the action that entry_rule_add() was called with
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if the rule was
- * removed, but a kprobe keeps a site from being disabled. The hits of the site are then ignored,
- * and the next removal of a rule tries again to disable it.
+ * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; or an error of
+ * patcher_apply(), such as -EBUSY, if the rule was removed, but something, such as a kprobe, keeps a
+ * site from being disabled. The hits of the site are then ignored, and the next removal of a rule
+ * tries again to disable it.
  */
 int entry_rule_remove(const char *text, u32 action)
 {

@@ -20,12 +20,14 @@ static const u8 nop[ENTRY_INSN_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
  * struct changes - sites that are to be enabled or disabled in one batch
  * @sites: array of the sites
  * @pokes: array with room for a patcher_poke for each site
+ * @stuck: array with room for a bool for each site
  * @nr: number of sites
  * @on: true if the sites are to be enabled, false if they are to be disabled
  */
 struct changes {
 	struct patcher_compact_site **sites;
 	struct patcher_poke *pokes;
+	bool *stuck;
 	unsigned int nr;
 	bool on;
 };
@@ -78,47 +80,40 @@ static void collect_entry_changes(struct changes *changes)
 	}
 }
 
-/* Switch @nr sites from the index @first on, either all of them or none. */
-static int apply_entry_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
+/* Enable all sites, or none of them. */
+static int enable_entry_sites(const struct changes *changes)
 {
+	int err = patcher_apply(entry_owner, changes->pokes, changes->nr);
 	unsigned int i;
-	int err;
 
-	for (i = 0; i < nr; i++)
-		make_entry_poke(&changes->pokes[i], changes->sites[first + i], changes->on);
-	err = patcher_apply(entry_owner, changes->pokes, nr);
-	for (i = 0; i < nr && !err; i++)
-		entry_update_flags(changes->sites[first + i], ENTRY_ON | ENTRY_STUCK,
-				   changes->on ? ENTRY_ON : 0);
+	for (i = 0; i < changes->nr && !err; i++)
+		entry_update_flags(changes->sites[i], ENTRY_STUCK, ENTRY_ON);
 	return err;
 }
 
-/*
- * Retry a failed batch by bisection, so that one bad site does not keep the others from being
- * switched. Mark each site that fails as stuck. Return true if one of them was not stuck before.
- */
-static bool apply_most_entry_pokes(const struct changes *changes, unsigned int first,
-				   unsigned int nr)
+/* Disable as many sites as possible. An error of a site that was stuck before is ignored. */
+static int disable_entry_sites(const struct changes *changes)
 {
-	unsigned int half = nr / 2;
+	int err = patcher_apply_most(patcher_apply, entry_owner, changes->pokes, changes->nr,
+				     changes->stuck);
 	bool news = false;
+	unsigned int i;
 
-	if (nr == 1) {
-		news = !(changes->sites[first]->data & ENTRY_STUCK);
-		entry_update_flags(changes->sites[first], 0, ENTRY_STUCK);
-		return news;
+	if (err == -ENOMEM)
+		return err;
+	for (i = 0; i < changes->nr; i++) {
+		news |= changes->stuck[i] && !(changes->sites[i]->data & ENTRY_STUCK);
+		entry_update_flags(changes->sites[i], ENTRY_ON | ENTRY_STUCK,
+				   changes->stuck[i] ? ENTRY_ON | ENTRY_STUCK : 0);
 	}
-	if (apply_entry_pokes(changes, first, half))
-		news = apply_most_entry_pokes(changes, first, half);
-	if (apply_entry_pokes(changes, first + half, nr - half))
-		news |= apply_most_entry_pokes(changes, first + half, nr - half);
-	return news;
+	return news ? err : 0;
 }
 
 static int switch_entry_sites(bool on)
 {
 	struct changes changes = { .on = on };
 	int err = -ENOMEM;
+	unsigned int i;
 
 	lockdep_assert_held(&entry_registry.lock);
 	collect_entry_changes(&changes);
@@ -126,14 +121,16 @@ static int switch_entry_sites(bool on)
 		return 0;
 	changes.sites = kvcalloc(changes.nr, sizeof(*changes.sites), GFP_KERNEL);
 	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
-	if (changes.sites && changes.pokes) {
+	changes.stuck = kvcalloc(changes.nr, sizeof(*changes.stuck), GFP_KERNEL);
+	if (changes.sites && changes.pokes && changes.stuck) {
 		collect_entry_changes(&changes);
-		err = apply_entry_pokes(&changes, 0, changes.nr);
-		if (err && err != -ENOMEM && !on)
-			err = apply_most_entry_pokes(&changes, 0, changes.nr) ? -EBUSY : 0;
+		for (i = 0; i < changes.nr; i++)
+			make_entry_poke(&changes.pokes[i], changes.sites[i], on);
+		err = on ? enable_entry_sites(&changes) : disable_entry_sites(&changes);
 	}
 	kvfree(changes.sites);
 	kvfree(changes.pokes);
+	kvfree(changes.stuck);
 	return err;
 }
 
@@ -161,8 +158,8 @@ int entry_switch_on(void)
  * entry_switch_off() - disable every site whose hits have no action
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0; -ENOMEM with no site changed; -EBUSY if a site that was not stuck before could not be
- * disabled.
+ * Return: 0; -ENOMEM with no site changed; or an error of patcher_apply() if a site that was not
+ * stuck before could not be disabled.
  */
 int entry_switch_off(void)
 {

@@ -2,6 +2,7 @@
 /* Check a batch of replacements as a whole, then write it to text as a whole. */
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
@@ -22,6 +23,16 @@ static int compare_pokes(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+static bool are_sorted(const struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 1; i < nr; i++)
+		if (pokes[i - 1].addr > pokes[i].addr)
+			return false;
+	return true;
+}
+
 /*
  * Sort pokes by address.  Return true if they were not sorted before.  Callers that walk a table
  * pass sorted pokes; these are left as they are, because the heap sort of sort() takes as long
@@ -29,15 +40,10 @@ static int compare_pokes(const void *a, const void *b)
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
-	unsigned int i;
-
-	for (i = 1; i < nr; i++) {
-		if (pokes[i - 1].addr > pokes[i].addr) {
-			sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
-			return true;
-		}
-	}
-	return false;
+	if (are_sorted(pokes, nr))
+		return false;
+	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
+	return true;
 }
 
 /* Type of the functions that check one poke: check_change(); check_trap() for permanent int3s. */
@@ -336,6 +342,103 @@ int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned 
 	return apply_batch(owner, pokes, nr, nr, check_traps, patcher_write_traps);
 }
 EXPORT_SYMBOL_GPL(patcher_store_traps);
+
+/*
+ * Sort pokes by address.  Return an array with the index that each had before, or NULL if there is
+ * no memory.
+ */
+static unsigned int *sort_and_index(struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int *order = kvcalloc(nr, sizeof(*order), GFP_KERNEL);
+	unsigned int i;
+
+	if (!order)
+		return NULL;
+	/* The field is free until the text is mapped. */
+	for (i = 0; i < nr; i++)
+		pokes[i].alias = (u8 *)(unsigned long)i;
+	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
+	for (i = 0; i < nr; i++)
+		order[i] = (unsigned long)pokes[i].alias;
+	return order;
+}
+
+/**
+ * struct partial - replacements of which as many as possible are made
+ * @apply: function that makes some of them
+ * @owner: the owner in the tables of all sites
+ * @pokes: the replacements
+ * @order: the index in @stuck of each replacement; NULL if it is the index in @pokes
+ * @stuck: set to true for each replacement that cannot be made
+ */
+struct partial {
+	patcher_apply_function *apply;
+	const char *owner;
+	struct patcher_poke *pokes;
+	const unsigned int *order;
+	bool *stuck;
+};
+
+static int apply_part(const struct partial *partial, unsigned int first, unsigned int nr);
+
+/* Apply each half of a part by itself.  A part of one replacement is marked as stuck. */
+static int bisect_part(const struct partial *partial, unsigned int first, unsigned int nr, int err)
+{
+	unsigned int half = nr / 2;
+	int other;
+
+	if (nr == 1) {
+		partial->stuck[partial->order ? partial->order[first] : first] = true;
+		return err == -ENOMEM ? -EBUSY : err;
+	}
+	err = apply_part(partial, first, half);
+	other = apply_part(partial, first + half, nr - half);
+	return err ?: other;
+}
+
+static int apply_part(const struct partial *partial, unsigned int first, unsigned int nr)
+{
+	int err = partial->apply(partial->owner, partial->pokes + first, nr);
+
+	return err ? bisect_part(partial, first, nr, err) : 0;
+}
+
+/**
+ * patcher_apply_most() - make as many replacements as possible
+ * @apply: patcher_apply() or patcher_store_traps()
+ * @owner: the owner in the tables of all sites
+ * @pokes: the replacements; sorted in place
+ * @nr: number of replacements, at least 1
+ * @stuck: array of @nr elements, all false; set to true for each replacement that was not made, by
+ *	its index in @pokes before they were sorted
+ *
+ * The replacements are made as one batch.  If it fails, each half is tried, and so on: nearly all
+ * succeed, so one bad site costs few further batches and keeps no other site from being changed.
+ *
+ * Context: may sleep.
+ * Return: 0 if all were made; -ENOMEM with nothing changed and nothing marked; else the error of
+ * the first one that was not made, -EBUSY if memory ran out for it.
+ */
+int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
+		       unsigned int nr, bool *stuck)
+{
+	struct partial partial = { apply, owner, pokes, NULL, stuck };
+	unsigned int *order = NULL;
+	int err;
+
+	if (!are_sorted(pokes, nr)) {
+		order = sort_and_index(pokes, nr);
+		if (!order)
+			return -ENOMEM;
+	}
+	partial.order = order;
+	err = nr ? apply(owner, pokes, nr) : -EINVAL;
+	if (err && err != -ENOMEM && nr)
+		err = bisect_part(&partial, 0, nr, err);
+	kvfree(order);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_apply_most);
 
 static int check_prefixes(const char *owner, const struct patcher_poke *pokes, unsigned int nr)
 {

@@ -48,6 +48,7 @@ struct change {
  * struct changes - changes that are applied in one batch, and the kind of these changes
  * @list: array of the changes
  * @pokes: array with room for a patcher_poke for each change
+ * @stuck: array with room for a bool for each change
  * @nr: number of changes
  * @to_off: true if the changes disable sites; false if they enable, promote or demote sites
  * @is_store: true if each change stores a single byte, false if each stores several
@@ -56,6 +57,7 @@ struct change {
 struct changes {
 	struct change *list;
 	struct patcher_poke *pokes;
+	bool *stuck;
 	unsigned int nr;
 	bool to_off;
 	bool is_store;
@@ -138,104 +140,89 @@ static void collect_sdt_changes(struct changes *changes)
 	}
 }
 
-/*
- * Update the modes of sites. This is called before (@is_done false) and after their instructions
- * are written: the mode must be SDT_TRAPPED before the breakpoint is written, and until no CPU can
- * hit it any more.
- */
-static void set_modes(const struct change *list, unsigned int nr, bool is_done, int err)
+/* Update the modes of sites after their instructions were written, but for stuck ones. */
+static void set_modes(const struct changes *changes)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
-		if (is_done)
-			WRITE_ONCE(list[i].state->mode, err ? list[i].from : list[i].to);
-		else if (list[i].to == SDT_TRAPPED)
-			WRITE_ONCE(list[i].state->mode, SDT_TRAPPED);
+	for (i = 0; i < changes->nr; i++)
+		WRITE_ONCE(changes->list[i].state->mode, changes->stuck[i] ?
+			   changes->list[i].from : changes->list[i].to);
+}
+
+/*
+ * Fill in all pokes. The mode must be SDT_TRAPPED before a breakpoint is written, and until no CPU
+ * can hit it any more.
+ */
+static void prepare_changes(const struct changes *changes)
+{
+	unsigned int i;
+
+	for (i = 0; i < changes->nr; i++) {
+		const struct change *change = &changes->list[i];
+
+		make_sdt_poke(&changes->pokes[i], change->site, change->from, change->to);
+		if (change->to == SDT_TRAPPED)
+			WRITE_ONCE(change->state->mode, SDT_TRAPPED);
 	}
 }
 
-/* Apply @nr changes from the index @first on, either all of them or none. */
-static int apply_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
-{
-	const struct change *list = changes->list + first;
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < nr; i++)
-		make_sdt_poke(&changes->pokes[i], list[i].site, list[i].from, list[i].to);
-	set_modes(list, nr, false, 0);
-	err = changes->is_store ? patcher_store_traps(sdt_owner, changes->pokes, nr) :
-				  patcher_apply(sdt_owner, changes->pokes, nr);
-	set_modes(list, nr, true, err);
-	return err;
-}
-
 /*
- * Apply one change. If it fails to disable a site, mark the site as stuck, and return the error, or
- * 0 if the site was stuck before.
+ * Mark the sites that could not be disabled as stuck. Return the error @err if one of them was not
+ * stuck before.
  */
-static int apply_single_change(const struct changes *changes, unsigned int i)
+static int mark_stuck(const struct changes *changes, int err)
 {
-	struct sdt_state *state = changes->list[i].state;
-	int err = apply_sdt_pokes(changes, i, 1);
+	bool news = false;
+	unsigned int i;
 
-	if (changes->is_hot)
-		return err;
-	if (err && state->is_stuck)
-		return 0;
-	state->is_stuck = err;
-	return err;
-}
+	for (i = 0; i < changes->nr; i++) {
+		struct sdt_state *state = changes->list[i].state;
 
-/* Apply as many changes as possible. Bisect a batch that fails, because nearly all succeed. */
-static int apply_most_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
-{
-	unsigned int half = nr / 2;
-	int err, other;
-
-	if (nr == 1)
-		return apply_single_change(changes, first);
-	err = apply_sdt_pokes(changes, first, nr);
-	if (!err || err == -ENOMEM)
-		return err;
-	err = apply_most_sdt_pokes(changes, first, half);
-	other = apply_most_sdt_pokes(changes, first + half, nr - half);
-	return err ?: other;
+		news |= changes->stuck[i] && !state->is_stuck;
+		state->is_stuck = changes->stuck[i];
+	}
+	return news ? err : 0;
 }
 
 /*
  * Drop the changes of sites that kprobes keep from being patched: each attempt would log a line,
  * and hot sites are tried every second.
  */
-static int drop_probed_changes(struct changes *changes)
+static void drop_probed_changes(struct changes *changes)
 {
-	bool *probed = kvcalloc(changes->nr, sizeof(*probed), GFP_KERNEL);
 	unsigned int i, kept = 0;
 
-	if (!probed)
-		return -ENOMEM;
 	for (i = 0; i < changes->nr; i++)
 		make_sdt_poke(&changes->pokes[i], changes->list[i].site, changes->list[i].from,
-			  changes->list[i].to);
-	patcher_find_probed(changes->pokes, changes->nr, probed);
+			      changes->list[i].to);
+	patcher_find_probed(changes->pokes, changes->nr, changes->stuck);
 	for (i = 0; i < changes->nr; i++)
-		if (!probed[i])
+		if (!changes->stuck[i])
 			changes->list[kept++] = changes->list[i];
+	memset(changes->stuck, 0, changes->nr * sizeof(*changes->stuck));
 	changes->nr = kept;
-	kvfree(probed);
-	return 0;
 }
 
+/* Enable all sites, or none of them; or disable, promote or demote as many as possible. */
 static int apply_changes(struct changes *changes)
 {
-	int err = changes->is_hot ? drop_probed_changes(changes) : 0;
+	patcher_apply_function *apply = changes->is_store ? patcher_store_traps : patcher_apply;
+	bool is_all = !changes->is_hot && !changes->to_off;
+	int err;
 
-	if (err || !changes->nr)
-		return err;
-	if (changes->is_hot || changes->to_off)
-		return apply_most_sdt_pokes(changes, 0, changes->nr);
-	return apply_sdt_pokes(changes, 0, changes->nr);
+	if (changes->is_hot)
+		drop_probed_changes(changes);
+	if (!changes->nr)
+		return 0;
+	prepare_changes(changes);
+	err = is_all ? apply(sdt_owner, changes->pokes, changes->nr) :
+		       patcher_apply_most(apply, sdt_owner, changes->pokes, changes->nr,
+					  changes->stuck);
+	if (is_all || err == -ENOMEM)
+		memset(changes->stuck, err != 0, changes->nr * sizeof(*changes->stuck));
+	set_modes(changes);
+	return changes->to_off && err != -ENOMEM ? mark_stuck(changes, err) : err;
 }
 
 static int switch_sdt_sites(struct changes changes)
@@ -248,12 +235,14 @@ static int switch_sdt_sites(struct changes changes)
 		return 0;
 	changes.list = kvcalloc(changes.nr, sizeof(*changes.list), GFP_KERNEL);
 	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
-	if (changes.list && changes.pokes) {
+	changes.stuck = kvcalloc(changes.nr, sizeof(*changes.stuck), GFP_KERNEL);
+	if (changes.list && changes.pokes && changes.stuck) {
 		collect_sdt_changes(&changes);
 		err = apply_changes(&changes);
 	}
 	kvfree(changes.list);
 	kvfree(changes.pokes);
+	kvfree(changes.stuck);
 	return err;
 }
 

@@ -264,6 +264,9 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk);
 int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr);
+typedef int patcher_apply_function(const char *owner, struct patcher_poke *pokes, unsigned int nr);
+int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
+		       unsigned int nr, bool *stuck);
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed);
 bool patcher_handle_int3(struct pt_regs *regs);

@@ -17,6 +17,7 @@ const struct test_case test_cases[] = {
 	{ "patcher_checks_lengths_of_neighbours", patcher_neighbour_lengths, neighbours_cleanup },
 	{ "patcher_checks_owners_of_neighbours", patcher_neighbour_owners, neighbours_cleanup },
 	{ "patcher_checks_runs_among_neighbours", patcher_neighbour_runs, neighbours_cleanup },
+	{ "patcher_applies_most", patcher_applies_most, neighbours_cleanup },
 	{ "patcher_three_rounds_per_batch", patcher_three_rounds_per_batch, patcher_cleanup },
 	{ "patcher_histogram", patcher_histogram, patcher_cleanup },
 	{ "patcher_rounds_per_chunk", patcher_rounds_per_chunk, kinds_cleanup },

@@ -18,6 +18,7 @@ const char *patcher_checks_neighbours(void);
 const char *patcher_neighbour_lengths(void);
 const char *patcher_neighbour_owners(void);
 const char *patcher_neighbour_runs(void);
+const char *patcher_applies_most(void);
 void neighbours_cleanup(void);
 
 const char *patcher_rounds_per_chunk(void);

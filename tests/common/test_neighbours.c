@@ -98,6 +98,60 @@ static bool is_refused(int err)
 	return patcher_apply(owner, pokes, NR) == err && all_sites_hold(nop);
 }
 
+/* Make all replacements but that of site number @i, whose poke is wrong. */
+static const char *make_all_but_one(unsigned int i)
+{
+	bool stuck[NR] = { false };
+	unsigned int j;
+
+	fill_pokes(nop, jump);
+	poke(i)->old[INSN - 1] = 1;
+	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) == -EILSEQ);
+	for (j = 0; j < NR; j++) {
+		EXPECT(stuck[backwards ? NR - 1 - j : j] == (j == i));
+		EXPECT(!memcmp(site(j), j == i ? nop : jump, INSN));
+	}
+	/* Now only site number @i can be changed. */
+	memset(stuck, 0, sizeof(stuck));
+	fill_pokes(nop, jump);
+	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) == -EILSEQ);
+	for (j = 0; j < NR; j++)
+		EXPECT(stuck[backwards ? NR - 1 - j : j] == (j != i));
+	EXPECT(all_sites_hold(jump));
+	memset(stuck, 0, sizeof(stuck));
+	fill_pokes(jump, nop);
+	EXPECT(!patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) && all_sites_hold(nop));
+	EXPECT(!memchr(stuck, true, sizeof(stuck)));
+	return NULL;
+}
+
+const char *patcher_applies_most(void)
+{
+	bool stuck[NR] = { false };
+	const char *failed = NULL;
+	unsigned int i;
+
+	EXPECT(!register_all(NULL));
+	for (i = 0; i < 2 * NR && !failed; i++) {
+		backwards = i >= NR;
+		failed = make_all_but_one(i % NR);
+	}
+	if (failed)
+		return failed;
+	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, 0, stuck) == -EINVAL);
+	/* backwards is set: memory for the order runs out. Nothing is changed or marked. */
+	fill_pokes(nop, jump);
+	if (!test_fail_allocations()) {
+		int err;
+
+		test_fail_at(1);
+		err = patcher_apply_most(patcher_apply, owner, pokes, NR, stuck);
+		test_stop_failing();
+		EXPECT(err == -ENOMEM && all_sites_hold(nop) && !memchr(stuck, true, sizeof(stuck)));
+	}
+	return NULL;
+}
+
 /* Apply batches in which the poke of site number @i is wrong and all others are right. */
 static const char *check_wrong_poke(unsigned int i)
 {
