@@ -47,6 +47,30 @@ int patcher_split_words(char *line, char **words, unsigned int most)
 EXPORT_SYMBOL_GPL(patcher_split_words);
 
 /**
+ * patcher_run_verb() - run a command for the objects that match a pattern
+ * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
+ * @verbs: the verbs
+ * @nr: number of verbs
+ *
+ * Return: -EINVAL if @line has another form; else what the function of the verb returns.
+ */
+int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr)
+{
+	char *words[2];
+	unsigned int i;
+	bool off;
+
+	if (patcher_split_words(line, words, 2) != 2)
+		return -EINVAL;
+	off = words[1][0] == '-';
+	for (i = 0; i < nr; i++)
+		if (!strcmp(words[1] + off, verbs[i].word))
+			return verbs[i].run(words[0], !off);
+	return -EINVAL;
+}
+EXPORT_SYMBOL_GPL(patcher_run_verb);
+
+/**
  * patcher_parse_number() - parse a number
  * @text: decimal, hexadecimal after 0x or octal after 0, and nothing else
  * @is_signed: true for an s64, which may be negative; false for a u64

@@ -2,7 +2,6 @@
 /* Parse and run the commands written to the file entry/control, such as "my_module:my_* count". */
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/string.h>
 
 #include <kmarkers/words.h>
 
@@ -12,31 +11,45 @@
 #include "registry.h"
 #include "rules.h"
 
-static const struct {
-	const char *word;
-	u32 action;
-} commands[] = {
-	{ "count", ENTRY_COUNT },
-	{ "event", ENTRY_EVENT },
-};
-
-static int run_entry_command(const char *pattern, u32 action, bool off)
+static int switch_entry_count(const char *pattern, bool on)
 {
-	struct entry_pattern parsed;
-	int err;
-
-	if (off)
-		return entry_rule_remove(pattern, action);
-	/* Reject a malformed pattern before creating events. */
-	err = entry_pattern_parse(&parsed, pattern);
-	if (!err && action == ENTRY_EVENT)
-		err = entry_events_register();
-	return err ?: entry_rule_add(pattern, action);
+	return on ? entry_rule_add(pattern, ENTRY_COUNT) : entry_rule_remove(pattern, ENTRY_COUNT);
 }
+
+static int switch_entry_event(const char *pattern, bool on)
+{
+	struct patcher_pattern parsed;
+
+	if (!on)
+		return entry_rule_remove(pattern, ENTRY_EVENT);
+	/* Reject a malformed pattern before creating events. */
+	return entry_pattern_parse(&parsed, pattern) ?: entry_events_register() ?:
+	       entry_rule_add(pattern, ENTRY_EVENT);
+}
+
+/* Remove all rules of a pattern. */
+static int remove_entry_pattern(const char *pattern, bool on)
+{
+	int err, other;
+
+	if (!on)
+		return -EINVAL;
+	err = entry_rule_remove(pattern, ENTRY_EVENT);
+	if (err && err != -ENOENT)
+		return err;
+	other = entry_rule_remove(pattern, ENTRY_COUNT);
+	return other == -ENOENT ? err : other;
+}
+
+static const struct patcher_verb verbs[] = {
+	{ "count", switch_entry_count },
+	{ "event", switch_entry_event },
+	{ "none", remove_entry_pattern },
+};
 
 /**
  * entry_command_run() - parse and run one command
- * @line: "PATTERN ACTION" or "PATTERN -ACTION", with one space between them; modified
+ * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @line is not such a command; or an error of entry_rule_add(),
@@ -44,15 +57,5 @@ static int run_entry_command(const char *pattern, u32 action, bool off)
  */
 int entry_command_run(char *line)
 {
-	char *words[2];
-	unsigned int i;
-	bool off;
-
-	if (patcher_split_words(line, words, ARRAY_SIZE(words)) != ARRAY_SIZE(words))
-		return -EINVAL;
-	off = words[1][0] == '-';
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(words[1] + off, commands[i].word))
-			return run_entry_command(words[0], commands[i].action, off);
-	return -EINVAL;
+	return patcher_run_verb(line, verbs, ARRAY_SIZE(verbs));
 }

@@ -20,7 +20,7 @@ DEFINE_SHOW_ATTRIBUTE(entry_stats);
 static struct dentry *dir;
 
 PATCHER_CONTROL(control, entry_command_run,
-		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event");
+		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN none");
 MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
 
 static ssize_t entry_control_write(struct file *file, const char __user *buf, size_t count,

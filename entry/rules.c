@@ -34,15 +34,13 @@
  * @node: link in the list of all rules
  * @action: ENTRY_COUNT or ENTRY_EVENT
  * @matched: true if at least one site has matched the rule since it was added
- * @pattern: the pattern of the sites, parsed
- * @text: the pattern as it was written
+ * @pattern: the pattern of the sites
  */
 struct rule {
 	struct list_head node;
 	u32 action;
 	bool matched;
-	struct entry_pattern pattern;
-	char text[ENTRY_MAX_PATTERN];
+	struct patcher_pattern pattern;
 };
 
 static LIST_HEAD(rules);
@@ -53,7 +51,7 @@ static struct rule *find_rule(const char *text, u32 action)
 
 	lockdep_assert_held(&entry_registry.lock);
 	list_for_each_entry(rule, &rules, node)
-		if (rule->action == action && !strcmp(rule->text, text))
+		if (rule->action == action && !strcmp(rule->pattern.text, text))
 			return rule;
 	return NULL;
 }
@@ -64,13 +62,13 @@ static bool rule_matches(const struct rule *rule, const struct entry_names *name
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
 
-	if (!entry_part_matches(&rule->pattern, ENTRY_KIND,
+	if (!patcher_pattern_matches(&rule->pattern, ENTRY_KIND,
 				site->data & ENTRY_EXIT ? "exit" : "entry"))
 		return false;
 	if (!names)
 		return true;
 	entry_strip_cold(function, entry_find_name(names, patcher_compact_addr(site), &offset));
-	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
+	return patcher_pattern_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
 /*
@@ -80,11 +78,11 @@ static bool rule_matches(const struct rule *rule, const struct entry_names *name
 static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
 {
 	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
-	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
+	bool is_named = patcher_pattern_has(&rule->pattern, ENTRY_FUNCTION);
 	struct entry_names names = { NULL };
 	int nr = 0;
 
-	if (!entry_part_matches(&rule->pattern, ENTRY_MODULE, module_name(table->sites.module)))
+	if (!patcher_pattern_matches(&rule->pattern, ENTRY_MODULE, module_name(table->sites.module)))
 		return 0;
 	if (is_named && entry_names_read(&names, table->sites.module))
 		return -ENOMEM;
@@ -124,7 +122,8 @@ int entry_rules_show(struct seq_file *m)
 				goto unlock;
 			nr += err;
 		}
-		seq_printf(m, "%s %s %d\n", rule->text, name_action(rule->action), nr);
+		seq_printf(m, "%s %s %d\n", rule->pattern.text, name_action(rule->action),
+			   nr);
 	}
 unlock:
 	mutex_unlock(&entry_registry.lock);
@@ -223,7 +222,7 @@ static int add_rule(struct rule *rule)
 		list_del(&rule->node);
 	else if (!rule->matched)
 		pr_info("%s: matches no function yet; applies to modules loaded later\n",
-			rule->text);
+			rule->pattern.text);
 	return err;
 }
 
@@ -245,7 +244,6 @@ int entry_rule_add(const char *text, u32 action)
 		return -ENOMEM;
 	err = entry_pattern_parse(&rule->pattern, text);
 	if (!err) {
-		strcpy(rule->text, text);
 		rule->action = action;
 		mutex_lock(&entry_registry.lock);
 		err = find_rule(text, action) ? -EBUSY : add_rule(rule);

@@ -5,84 +5,15 @@
  * No function here takes a lock, allocates memory or calls code elsewhere, since the
  * breakpoint handler runs them in any context, NMI included.
  *
- * Encodings: Intel SDM vol. 2, "MOV", "NOP", "JMP", "Jcc", and 2.1 and 2.2 for
- * prefixes, ModR/M and SIB.
+ * Encodings: Intel SDM vol. 2, "MOV", "NOP", "JMP" and "Jcc", and 2.1 for prefixes.
  */
 #include <linux/errno.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
-#include <linux/stddef.h>
 #include <linux/string.h>
 
+#include "../base/operand.h"
 #include "insn.h"
-
-#define REX_MASK	0xf0
-#define REX		0x40
-#define REX_W		0x08
-#define REX_B		0x01
-
-/* Offset in struct pt_regs of each register, by the hardware's register number. */
-static const u16 reg_offset[16] = {
-	offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),
-	offsetof(struct pt_regs, dx),  offsetof(struct pt_regs, bx),
-	offsetof(struct pt_regs, sp),  offsetof(struct pt_regs, bp),
-	offsetof(struct pt_regs, si),  offsetof(struct pt_regs, di),
-	offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
-	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
-	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
-	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
-};
-
-/* Read a signed number of 1, 2, 4 or 8 bytes. */
-static s64 read_signed(const u8 *bytes, unsigned int size)
-{
-	s16 two;
-	s32 four;
-	s64 eight;
-
-	switch (size) {
-	case 1:
-		return (s8)bytes[0];
-	case 2:
-		memcpy(&two, bytes, 2);
-		return two;
-	case 4:
-		memcpy(&four, bytes, 4);
-		return four;
-	default:
-		memcpy(&eight, bytes, 8);
-		return eight;
-	}
-}
-NOKPROBE_SYMBOL(read_signed);
-
-/* Return the length of a memory operand, its ModR/M byte included; 0 if it is a register. */
-static unsigned int modrm_len(const u8 *bytes, unsigned int max)
-{
-	u8 mod, rm;
-	unsigned int len = 1;
-
-	if (max < 2)
-		/* Only one byte may be read: refuse rm 4 (a SIB byte follows) and rm 5 (disp32). */
-		return max && bytes[0] >> 6 == 0 && (bytes[0] & 6) != 4 ? 1 : 0;
-	mod = bytes[0] >> 6;
-	rm = bytes[0] & 7;
-	if (mod == 3)
-		return 0;
-	if (rm == 4) {
-		len++;
-		if (mod == 0 && (bytes[1] & 7) == 5)
-			len += 4;
-	} else if (mod == 0 && rm == 5) {
-		len += 4;
-	}
-	if (mod == 1)
-		len += 1;
-	else if (mod == 2)
-		len += 4;
-	return len;
-}
-NOKPROBE_SYMBOL(modrm_len);
 
 /* Fill in a decoded instruction that ends with an immediate of @size bytes at offset @at. */
 static int set_insn(struct patcher_insn *insn, enum patcher_insn_kind kind, const u8 *bytes,
@@ -93,7 +24,7 @@ static int set_insn(struct patcher_insn *insn, enum patcher_insn_kind kind, cons
 	insn->kind = kind;
 	insn->len = at + size;
 	insn->size = size;
-	insn->imm = size ? read_signed(bytes + at, size) : 0;
+	insn->imm = size ? kmarkers_read_signed(bytes + at, size) : 0;
 	return 0;
 }
 NOKPROBE_SYMBOL(set_insn);
@@ -102,6 +33,7 @@ NOKPROBE_SYMBOL(set_insn);
 static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 		     bool opsize, struct patcher_insn *insn)
 {
+	struct kmarkers_memory memory;
 	unsigned int len;
 
 	if (at + 2 > max)
@@ -112,8 +44,8 @@ static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 	}
 	if (bytes[at + 1] != 0x1f || at + 3 > max)
 		return -EINVAL;
-	len = modrm_len(bytes + at + 2, max - at - 2);
-	if (!len || at + 2 + len > max)
+	len = kmarkers_decode_memory(bytes + at + 2, max - at - 2, 0, &memory);
+	if (!len)
 		return -EINVAL;
 	return set_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 2 + len, 0);
 }
@@ -125,7 +57,7 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	u8 op = bytes[at];
 	unsigned int size;
 
-	insn->reg = (op & 7) | (rex & REX_B ? 8 : 0);
+	insn->reg = (op & 7) | (rex & KMARKERS_REX_B ? 8 : 0);
 	if (op < 0xb8) {
 		size = 1;
 		/* Byte registers 4-7 are ah, ch, dh and bh if there is no REX prefix. */
@@ -133,7 +65,7 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 			insn->high = true;
 			insn->reg -= 4;
 		}
-	} else if (rex & REX_W) {
+	} else if (rex & KMARKERS_REX_W) {
 		size = 8;
 	} else {
 		size = opsize ? 2 : 4;
@@ -189,7 +121,7 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 		else
 			break;
 	}
-	if (at < max && (bytes[at] & REX_MASK) == REX)
+	if (at < max && (bytes[at] & KMARKERS_REX_MASK) == KMARKERS_REX)
 		rex = bytes[at++];
 	if (at >= max)
 		return -EINVAL;
@@ -250,7 +182,7 @@ NOKPROBE_SYMBOL(condition_holds);
 
 static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
 {
-	unsigned long *reg = (void *)regs + reg_offset[insn->reg];
+	unsigned long *reg = kmarkers_find_register(regs, insn->reg);
 	unsigned int shift = insn->high ? 8 : 0;
 	unsigned long mask;
 

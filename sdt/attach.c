@@ -25,15 +25,13 @@
  * @node: link in the list of all attachments
  * @matched: true if at least one site has matched the pattern since the handler was attached
  * @call: the handler and its private data
- * @pattern: the pattern, parsed
- * @text: the pattern as it was written
+ * @pattern: the pattern
  */
 struct attachment {
 	struct list_head node;
 	bool matched;
 	struct sdt_call call;
 	struct sdt_pattern pattern;
-	char text[SDT_MAX_PATTERN];
 };
 
 static LIST_HEAD(attachments);
@@ -45,7 +43,7 @@ static struct attachment *find_attachment(const char *text, sdt_handler *handler
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(attachment, &attachments, node)
 		if (attachment->call.handler == handler && attachment->call.private == private &&
-		    !strcmp(attachment->text, text))
+		    !strcmp(attachment->pattern.names.text, text))
 			return attachment;
 	return NULL;
 }
@@ -171,9 +169,10 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 		if (attachment->pattern.event)
 			continue;
 		if (is_counter(attachment->call.handler))
-			seq_printf(m, "%s count", attachment->text);
+			seq_printf(m, "%s count", attachment->pattern.names.text);
 		else
-			seq_printf(m, "%s %ps", attachment->text, (void *)attachment->call.handler);
+			seq_printf(m, "%s %ps", attachment->pattern.names.text,
+				   (void *)attachment->call.handler);
 		seq_printf(m, " %u\n", sdt_count_matches(&attachment->pattern, UINT_MAX));
 	}
 	mutex_unlock(&sdt_registry.lock);
@@ -187,8 +186,7 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
  */
 static int check_function(const struct sdt_pattern *pattern)
 {
-	if ((!*pattern->part[SDT_FUNCTION] && !pattern->has_offset) ||
-	    sdt_count_matches(pattern, 1))
+	if (!sdt_pattern_has_function(pattern) || sdt_count_matches(pattern, 1))
 		return 0;
 	return sdt_require_functions();
 }
@@ -203,7 +201,7 @@ static int add_attachment(struct attachment *attachment)
 		list_add_tail(&attachment->node, &attachments);
 		if (!attachment->matched)
 			pr_info("%s: matches no site yet; applies to modules loaded later\n",
-				attachment->text);
+				attachment->pattern.names.text);
 	} else {
 		revert_added_handlers();
 		sdt_switch_off();
@@ -226,7 +224,6 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		return -ENOMEM;
 	err = sdt_pattern_parse(&attachment->pattern, pattern);
 	if (!err) {
-		strcpy(attachment->text, pattern);
 		attachment->pattern.event = event;
 		attachment->pattern.format = format;
 		attachment->call = (struct sdt_call){ handler, private, attachment };
@@ -322,7 +319,8 @@ void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned lon
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry_safe(attachment, next, &attachments, node)
-		if (is_gone(data, attachment->text, (unsigned long)attachment->call.handler))
+		if (is_gone(data, attachment->pattern.names.text,
+			    (unsigned long)attachment->call.handler))
 			remove_attachment(attachment);
 	mutex_unlock(&sdt_registry.lock);
 }

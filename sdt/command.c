@@ -2,7 +2,6 @@
 /* Parse and run the commands written to the file sdt/control, such as "disk:::io-start count". */
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/string.h>
 
 #include <kmarkers/sdt.h>
 #include <kmarkers/words.h>
@@ -11,35 +10,35 @@
 #include "count.h"
 #include "events.h"
 
-static const struct {
-	const char *word;
-	int (*run)(const char *pattern, bool on);
-	bool on;
-} commands[] = {
-	{ "count", sdt_count, true },
-	{ "-count", sdt_count, false },
-	{ "event", sdt_switch_event, true },
-	{ "-event", sdt_switch_event, false },
-	{ "promote", sdt_promote, true },
-	{ "-promote", sdt_promote, false },
+/* Remove a pattern from all lists.  Events come first: removing them may be refused. */
+static int remove_sdt_pattern(const char *pattern, bool on)
+{
+	int err, other;
+
+	if (!on)
+		return -EINVAL;
+	err = sdt_switch_event(pattern, false);
+	if (err && err != -ENOENT)
+		return err;
+	other = sdt_count(pattern, false);
+	return other == -ENOENT ? err : other;
+}
+
+static const struct patcher_verb verbs[] = {
+	{ "count", sdt_count },
+	{ "event", sdt_switch_event },
+	{ "promote", sdt_promote },
+	{ "none", remove_sdt_pattern },
 };
 
 /**
  * sdt_command_run() - parse and run one command
- * @line: "PATTERN COMMAND", with one space between them; modified
+ * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @line is not such a command; or an error of the command.
  */
 int sdt_command_run(char *line)
 {
-	char *words[2];
-	unsigned int i;
-
-	if (patcher_split_words(line, words, ARRAY_SIZE(words)) != ARRAY_SIZE(words))
-		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(words[1], commands[i].word))
-			return commands[i].run(words[0], commands[i].on);
-	return -EINVAL;
+	return patcher_run_verb(line, verbs, ARRAY_SIZE(verbs));
 }

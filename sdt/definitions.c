@@ -61,7 +61,7 @@ static bool has_index(const struct definition *definition)
 
 	for (i = 0; i < definition->nr; i++) {
 		codes = sdt_operand_decode(codes, &operand);
-		if (operand.index != SDT_NO_REGISTER)
+		if (operand.memory.index != KMARKERS_NO_REGISTER)
 			return true;
 	}
 	return false;
@@ -87,11 +87,12 @@ static void show_fetch(struct seq_file *m, unsigned int i, const struct sdt_oper
 		seq_putc(m, '\\');
 		show_constant(m, operand);
 	} else if (operand->kind == SDT_IN_REGISTER) {
-		seq_printf(m, "%%%s", sdt_register_names[operand->base]);
-	} else if (operand->base == SDT_NO_REGISTER) {
+		seq_printf(m, "%%%s", sdt_register_names[operand->memory.base]);
+	} else if (operand->memory.base == KMARKERS_NO_REGISTER) {
 		seq_printf(m, "@0x%llx", operand->value);
 	} else {
-		seq_printf(m, "%+lld(%%%s)", operand->value, sdt_register_names[operand->base]);
+		seq_printf(m, "%+lld(%%%s)", operand->value,
+			   sdt_register_names[operand->memory.base]);
 	}
 	seq_printf(m, ":%c%u", operand->is_signed ? 's' : 'u', 8 * operand->size);
 }
@@ -111,14 +112,14 @@ static void show_fetches(struct seq_file *m, const struct definition *definition
 /* Print the address of an argument in memory, as an expression of bpftrace. */
 static void show_address(struct seq_file *m, const struct sdt_operand *operand)
 {
-	if (operand->base == SDT_NO_REGISTER)
+	if (operand->memory.base == KMARKERS_NO_REGISTER)
 		seq_printf(m, "0x%llx", operand->value);
 	else
-		seq_printf(m, "reg(\"%s\") + %lld", sdt_register_names[operand->base],
+		seq_printf(m, "reg(\"%s\") + %lld", sdt_register_names[operand->memory.base],
 			   operand->value);
-	if (operand->index != SDT_NO_REGISTER)
-		seq_printf(m, " + reg(\"%s\") * %u", sdt_register_names[operand->index],
-			   operand->scale);
+	if (operand->memory.index != KMARKERS_NO_REGISTER)
+		seq_printf(m, " + reg(\"%s\") * %u", sdt_register_names[operand->memory.index],
+			   operand->memory.scale);
 }
 
 /* Print an argument as an expression of bpftrace. */
@@ -131,7 +132,8 @@ static void show_expression(struct seq_file *m, const struct sdt_operand *operan
 	if (operand->kind == SDT_CONSTANT) {
 		show_constant(m, operand);
 	} else if (operand->kind == SDT_IN_REGISTER) {
-		seq_printf(m, "(%s%u)reg(\"%s\")", type, bits, sdt_register_names[operand->base]);
+		seq_printf(m, "(%s%u)reg(\"%s\")", type, bits,
+			   sdt_register_names[operand->memory.base]);
 	} else {
 		seq_printf(m, "*(%s%u *)(", type, bits);
 		show_address(m, operand);

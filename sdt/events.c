@@ -35,13 +35,11 @@
 /**
  * struct request - a pattern of probes that a command requested as trace events
  * @node: link in the list of all requests
- * @pattern: pattern of the sites whose probes are requested, parsed
- * @text: the pattern as it was written
+ * @pattern: pattern of the sites whose probes are requested
  */
 struct request {
 	struct list_head node;
 	struct sdt_pattern pattern;
-	char text[SDT_MAX_PATTERN];
 };
 
 /* All requests. Guarded by the registry's lock; changed only by commands, which are serialised. */
@@ -205,13 +203,13 @@ static void write_event_record(void *user, const struct sdt_hit *hit)
 
 static void make_provider_pattern(char *text, const struct kmarkers_event_offer *event)
 {
-	snprintf(text, SDT_MAX_PATTERN, "%s:::", event->system + strlen(SYSTEM));
+	snprintf(text, PATCHER_PATTERN_BYTES, "%s:::", event->system + strlen(SYSTEM));
 }
 
 /* Attach the handler to all sites whose probe has this event. */
 static int connect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
-	char text[SDT_MAX_PATTERN];
+	char text[PATCHER_PATTERN_BYTES];
 
 	make_provider_pattern(text, event);
 	return sdt_attach_event(text, event->name, event->format, write_event_record, user);
@@ -220,7 +218,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 /* Detach the handler. Ignore an error: a site that stays enabled does not call the handler. */
 static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
-	char text[SDT_MAX_PATTERN];
+	char text[PATCHER_PATTERN_BYTES];
 
 	make_provider_pattern(text, event);
 	sdt_detach(text, write_event_record, user);
@@ -260,7 +258,7 @@ static struct request *find_request(const char *text)
 	struct request *request;
 
 	list_for_each_entry(request, &requests, node)
-		if (!strcmp(request->text, text))
+		if (!strcmp(request->pattern.names.text, text))
 			return request;
 	return NULL;
 }
@@ -319,7 +317,6 @@ static int add_request(const char *pattern)
 		kfree(request);
 		return err;
 	}
-	strcpy(request->text, pattern);
 	link_request(request, true);
 	set_current_request(request);
 	err = calls->update(&source);
@@ -341,7 +338,7 @@ int sdt_events_show(struct seq_file *m)
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(request, &requests, node)
-		seq_printf(m, "%s event %u\n", request->text,
+		seq_printf(m, "%s event %u\n", request->pattern.names.text,
 			   sdt_count_matches(&request->pattern, UINT_MAX));
 	mutex_unlock(&sdt_registry.lock);
 	return 0;

@@ -15,7 +15,7 @@ void sdt_events_exit(void);
 #else
 static inline int sdt_switch_event(const char *pattern, bool on)
 {
-	return -ENODEV;
+	return on ? -ENODEV : -ENOENT;
 }
 #endif
 

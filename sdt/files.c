@@ -22,7 +22,7 @@ DEFINE_SHOW_ATTRIBUTE(sdt_list);
 static struct dentry *dir;
 
 PATCHER_CONTROL(control, sdt_command_run,
-		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote");
+		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote | PATTERN none");
 MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
 
 static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count,

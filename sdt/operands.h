@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "../base/operand.h"
+
 struct pt_regs;
 
 enum sdt_operand_kind {
@@ -13,28 +15,19 @@ enum sdt_operand_kind {
 	SDT_CONSTANT,
 };
 
-/* Value of @base and @index below if there is no such register. */
-#define SDT_NO_REGISTER		16
-
 /**
  * struct sdt_operand - location and type of an argument
  * @kind: in a register, in memory, or a constant
  * @size: size of the argument in bytes
  * @is_signed: true if the argument is signed
- * @base: number of the register that holds the argument or, if the argument is in memory, of the
- *	register that holds its base address; SDT_NO_REGISTER if there is none
- * @index: number of the index register, which is added to the address; SDT_NO_REGISTER if there
- *	is none
- * @scale: factor of the index register: 1, 2, 4 or 8
+ * @memory: the memory operand; if the argument is in a register, @memory.base is its number
  * @value: displacement that is added to the address of an argument in memory, or the constant
  */
 struct sdt_operand {
 	enum sdt_operand_kind kind;
 	u8 size;
 	bool is_signed;
-	u8 base;
-	u8 index;
-	u8 scale;
+	struct kmarkers_memory memory;
 	s64 value;
 };
 

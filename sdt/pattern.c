@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Make the full names of sites; parse patterns of such names and match sites against them. */
 #include <linux/errno.h>
-#include <linux/glob.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -91,7 +90,7 @@ void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,
 static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
 			 unsigned int part)
 {
-	return !*pattern->part[part] || glob_match(pattern->part[part], place->part[part]);
+	return patcher_pattern_matches(&pattern->names, part, place->part[part]);
 }
 
 static bool is_probe_of_event(const struct sdt_probe *probe, const struct sdt_pattern *pattern)
@@ -116,7 +115,7 @@ static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_
 		return false;
 	if (pattern->event && !is_probe_of_event(sdt_probe_of(site), pattern))
 		return false;
-	if (!*pattern->part[SDT_FUNCTION] && !pattern->has_offset)
+	if (!sdt_pattern_has_function(pattern))
 		return true;
 	name_function(&place, site);
 	return part_matches(pattern, &place, SDT_FUNCTION) &&
@@ -140,14 +139,13 @@ bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_tab
 	return false;
 }
 
-static int parse_offset(struct sdt_pattern *pattern, char *at)
-{
-	if (!at)
-		return 0;
-	*at++ = '\0';
-	pattern->has_offset = true;
-	return *at != '+' || kstrtou64(at + 1, 0, &pattern->offset) ? -EINVAL : 0;
-}
+/* The part that a pattern begins with, by its number of parts: the last part is the name. */
+static const s8 first_part[SDT_PARTS + 1] = {
+	[1] = SDT_NAME,
+	[2] = SDT_FUNCTION,
+	[3] = SDT_MODULE,
+	[4] = SDT_PROVIDER,
+};
 
 /**
  * sdt_pattern_parse() - parse a pattern
@@ -158,28 +156,18 @@ static int parse_offset(struct sdt_pattern *pattern, char *at)
  */
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 {
-	unsigned int part = SDT_PARTS;
-	char *colon;
+	const char *offset = strchr(text, '@');
 	int err;
 
 	memset(pattern, 0, sizeof(*pattern));
-	if (strlen(text) >= sizeof(pattern->text))
+	if (offset && (offset[1] != '+' || kstrtou64(offset + 2, 0, &pattern->offset)))
 		return -EINVAL;
-	strcpy(pattern->text, text);
-	err = parse_offset(pattern, strchr(pattern->text, '@'));
-	if (err)
-		return err;
-	do {
-		if (!part)
-			return -EINVAL;
-		colon = strrchr(pattern->text, ':');
-		pattern->part[--part] = colon ? colon + 1 : pattern->text;
-		if (colon)
-			*colon = '\0';
-	} while (colon);
-	while (part)
-		pattern->part[--part] = "";
-	return 0;
+	pattern->has_offset = offset;
+	err = patcher_pattern_parse(&pattern->names, text, first_part, SDT_PARTS);
+	/* The offset is at the end of the last part, since no colon can follow it. */
+	if (!err && offset)
+		*strchr((char *)pattern->names.part[SDT_NAME], '@') = '\0';
+	return err;
 }
 
 /**

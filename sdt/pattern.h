@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include <kmarkers/pattern.h>
+
 struct patcher_site;
 struct sdt_probe;
 struct sdt_table;
@@ -17,8 +19,7 @@ enum {
 	SDT_PARTS,
 };
 
-/* Buffer sizes of a pattern and of the name of a function, including the NUL. */
-#define SDT_MAX_PATTERN		256
+/* Buffer size of the name of a function, including the NUL. */
 #define SDT_MAX_FUNCTION	128
 /* Buffer size of the name of a trace event. The kernel refuses names that do not fit. */
 #define SDT_MAX_EVENT		256
@@ -27,20 +28,18 @@ enum {
 
 /**
  * struct sdt_pattern - a parsed pattern
- * @part: a shell pattern for each part of a site's name; "" matches anything
+ * @names: the pattern of each part of a site's name, without the offset
  * @has_offset: true if the pattern names a single site of a function by its offset
  * @offset: offset of that site in its function, in bytes
  * @event: name of the trace event that the site's probe must have; NULL for any
  * @format: format of that trace event
- * @text: copy of the pattern as it was written; @part points into it
  */
 struct sdt_pattern {
-	const char *part[SDT_PARTS];
+	struct patcher_pattern names;
 	bool has_offset;
 	u64 offset;
 	const char *event;
 	const char *format;
-	char text[SDT_MAX_PATTERN];
 };
 
 /**
@@ -56,6 +55,12 @@ struct sdt_place {
 	unsigned long offset;
 	char name[SDT_MAX_FUNCTION];
 };
+
+/* True if the function of a site has to be looked up to match it against a pattern. */
+static inline bool sdt_pattern_has_function(const struct sdt_pattern *pattern)
+{
+	return pattern->has_offset || patcher_pattern_has(&pattern->names, SDT_FUNCTION);
+}
 
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text);
 void sdt_name_event(char *name, const struct sdt_probe *probe);

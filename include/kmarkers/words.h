@@ -10,6 +10,7 @@
  *	patcher_debugfs_dir()		yes	   yes	yes
  *	patcher_read_line()		yes	   no	no
  *	patcher_read_number()		yes	   no	no
+ *	patcher_run_verb()		as the function of the verb
  *	the others			no	   yes	yes
  */
 #ifndef KMARKERS_WORDS_H
@@ -25,7 +26,19 @@ char *patcher_read_line(const char __user *buf, size_t count, size_t most);
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value);
 #endif
 int patcher_parse_number(const char *text, bool is_signed, u64 *value);
+/**
+ * struct patcher_verb - a command for the objects that match a pattern
+ * @word: the verb
+ * @run: function that runs the command, with @on false if a dash precedes the verb.  It returns 0;
+ *	-EINVAL for a malformed pattern, or if the verb has no such form; or another error
+ */
+struct patcher_verb {
+	const char *word;
+	int (*run)(const char *pattern, bool on);
+};
+
 int patcher_split_words(char *line, char **words, unsigned int most);
+int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr);
 bool patcher_is_identifier(const char *name);
 
 #endif /* KMARKERS_WORDS_H */

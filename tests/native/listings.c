@@ -87,7 +87,7 @@ static const char *check_list_of_sdt_sites(void)
 {
 	static const char *const wrong[] = {
 		"io-start", "io-start  count", "io-start count ", "io-start counts", "a:b:c:d:e count",
-		"io-start count now",
+		"io-start count now", "io-start -none", "io-start --count", "io-start -",
 	};
 	unsigned int i;
 
@@ -106,6 +106,10 @@ static const char *check_list_of_sdt_sites(void)
 			"list:program:hit_io:io-start trapped breakpoint 1 2 hit_io@+0x"));
 	EXPECT(strstr(text, " \"struct request *,int\"\n"));
 	EXPECT(!run_sdt_command("hit_io:io-start -count"));
+	EXPECT(run_sdt_command("hit_io:io-start -count") == -ENOENT);
+	EXPECT(run_sdt_command("hit_io:io-start none") == -ENOENT);
+	EXPECT(!run_sdt_command("hit_io:io-start count"));
+	EXPECT(!run_sdt_command("hit_io:io-start none"));
 	EXPECT(run_sdt_command("hit_io:io-start -count") == -ENOENT);
 	return NULL;
 }

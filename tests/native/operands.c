@@ -9,6 +9,7 @@
 #include <linux/kernel.h>
 #include <linux/ptrace.h>
 
+#include "../../base/operand.h"
 #include "../../sdt/operands.h"
 #include "operands.h"
 
@@ -104,8 +105,38 @@ static const char *check_relative_operand(void)
 	struct sdt_operand operand;
 
 	EXPECT(sdt_operand_decode(codes, &operand) == codes + 8);
-	EXPECT(operand.kind == SDT_IN_MEMORY && operand.base == SDT_NO_REGISTER);
+	EXPECT(operand.kind == SDT_IN_MEMORY && operand.memory.base == KMARKERS_NO_REGISTER);
 	EXPECT(operand.value == (long)(codes + 12));
+	return NULL;
+}
+
+/* Memory operands without a base register, and their parts. */
+static const struct {
+	u8 rex;
+	u8 bytes[6];
+	u8 index;
+	u8 scale;
+} baseless[] = {
+	{ 0, { 0x04, 0x25, 8 }, KMARKERS_NO_REGISTER, 1 },	/* 8 */
+	{ 1, { 0x04, 0x25, 8 }, KMARKERS_NO_REGISTER, 1 },	/* 8, not (%r13) */
+	{ 2, { 0x04, 0x25, 8 }, 12, 1 },			/* 8(,%r12) */
+	{ 0, { 0x04, 0x8d, 8 }, 1, 4 },				/* 8(,%rcx,4) */
+};
+
+/* Also check that an operand is refused if it is longer than what may be read. */
+static const char *check_baseless_operands(void)
+{
+	struct kmarkers_memory found;
+	unsigned int i, max;
+
+	for (i = 0; i < ARRAY_SIZE(baseless); i++) {
+		EXPECT(kmarkers_decode_memory(baseless[i].bytes, 6, baseless[i].rex, &found) == 6);
+		EXPECT(found.base == KMARKERS_NO_REGISTER && found.displacement == 8);
+		EXPECT(found.index == baseless[i].index && found.scale == baseless[i].scale);
+		EXPECT(!found.is_relative);
+		for (max = 0; max < 6; max++)
+			EXPECT(!kmarkers_decode_memory(baseless[i].bytes, max, 0, &found));
+	}
 	return NULL;
 }
 
@@ -123,6 +154,7 @@ const struct test_case operands_cases[] = {
 	{ "operands_are_fetched", check_fetched_values, NULL },
 	{ "operands_are_fetched_in_turn", check_several_operands, NULL },
 	{ "operands_relative_to_their_codes", check_relative_operand, NULL },
+	{ "operands_without_a_base", check_baseless_operands, NULL },
 	{ "operands_unknown_are_refused", check_unknown_operands, NULL },
 };
 

@@ -114,7 +114,7 @@ test_entry_patterns() {
 	entry_takes 3 "te_leaf -count"
 	entry_takes 3 "kmarkers_test_entry:te_leaf:exit -count"
 	refused "removal of an unknown pattern is refused" "No such file" put "te_leaf -count" "$entry/control"
-	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf counts"; do
+	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf counts" "te_leaf -none"; do
 		refused "entry control refuses '$wrong'" "Invalid argument" put "$wrong" "$entry/control"
 	done
 	logged "kmarkers_entry: control refused \"te_leaf counts\"; accepted lines: PATTERN count |"
@@ -128,7 +128,8 @@ test_entry_patterns() {
 	same "control lists each pattern with its number of matching sites" "$(grep -v "^#" "$entry/control")" \
 		"te_leaf count $(grep -c "^kmarkers_test_entry:te_leaf:" "$entry/list")
 te_nowhere count 0"
-	entry_takes 3 "te_leaf -count"
+	entry_takes 3 "te_leaf none"
+	refused "none is refused if the pattern has no command" "No such file" put "te_leaf none" "$entry/control"
 	entry_takes 0 "te_nowhere -count"
 	same "all functions are disabled after the removal of all patterns" "$(entry_stat on)" 0
 }

@@ -38,7 +38,10 @@ test_sdt_names() {
 	result $? "a single site named by its offset counts its hits"
 	switched 3 "tsdt_write:io-start$offset -count"
 	switched 3 "tsdt_read:io-start -count"
-	for wrong in "io-start" "a:b:c:d:e count" "io-start@5 count" " count" "io-start counts"; do
+	switched 3 "tsdt_read:io-start count"
+	switched 3 "tsdt_read:io-start none"
+	refused "none is refused if the pattern has no command" "No such file" put "tsdt_read:io-start none" "$sdt/control"
+	for wrong in "io-start" "a:b:c:d:e count" "io-start@5 count" " count" "io-start -none" "io-start counts"; do
 		refused "control refuses '$wrong'" "Invalid argument" put "$wrong" "$sdt/control"
 	done
 	logged "kmarkers_sdt: control refused \"io-start counts\"; accepted lines: PATTERN count |.* PATTERN promote"

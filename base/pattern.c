@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parse patterns of names, and match names against them. */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/glob.h>
+#include <linux/string.h>
+
+#include <kmarkers/pattern.h>
+
+/**
+ * patcher_pattern_parse() - parse a pattern
+ * @pattern: filled in
+ * @text: one or more parts, with a colon between two parts
+ * @first: for each number of parts, the index of the first one.  Parts that @text does not have
+ *	match anything
+ * @most: maximum number of parts; if it is 1, colons belong to the name
+ *
+ * Return: 0; -EINVAL if @text is too long or has a wrong number of parts.
+ */
+int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first,
+			  unsigned int most)
+{
+	char *rest = pattern->parts, *part[PATCHER_PATTERN_PARTS];
+	unsigned int i, nr = 0;
+
+	if (strlen(text) >= sizeof(pattern->text))
+		return -EINVAL;
+	strcpy(pattern->text, text);
+	strcpy(pattern->parts, text);
+	for (; rest; nr++) {
+		if (nr == most)
+			return -EINVAL;
+		part[nr] = strsep(&rest, most > 1 ? ":" : "");
+	}
+	for (i = 0; i < PATCHER_PATTERN_PARTS; i++)
+		pattern->part[i] = "";
+	for (i = 0; i < nr; i++)
+		pattern->part[first[nr] + i] = part[i];
+	return 0;
+}
+EXPORT_SYMBOL_GPL(patcher_pattern_parse);
+
+/**
+ * patcher_pattern_matches() - match a part of a name against a pattern
+ * @pattern: the pattern
+ * @part: index of the part
+ * @name: the part of the name
+ *
+ * Return: true if the pattern matches; always true for a part that the pattern does not have.
+ */
+bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
+			     const char *name)
+{
+	return !patcher_pattern_has(pattern, part) || glob_match(pattern->part[part], name);
+}
+EXPORT_SYMBOL_GPL(patcher_pattern_matches);

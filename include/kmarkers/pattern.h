@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Patterns of names that have parts, such as MODULE:FUNCTION.
+ *
+ *	function			may sleep  irq  nmi
+ *	all				no	   yes	yes
+ */
+#ifndef KMARKERS_PATTERN_H
+#define KMARKERS_PATTERN_H
+
+#include <linux/types.h>
+
+/* Maximum number of parts, and size of a pattern in bytes, including the NUL. */
+#define PATCHER_PATTERN_PARTS	4
+#define PATCHER_PATTERN_BYTES	256
+
+/**
+ * struct patcher_pattern - a parsed pattern
+ * @part: a shell pattern, as of glob_match(), for each part of a name; "" matches anything
+ * @text: the pattern as it was written
+ * @parts: copy of @text, with a NUL after each part; @part points into it
+ *
+ * A pattern must not be copied.
+ */
+struct patcher_pattern {
+	const char *part[PATCHER_PATTERN_PARTS];
+	char text[PATCHER_PATTERN_BYTES];
+	char parts[PATCHER_PATTERN_BYTES];
+};
+
+int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first,
+			  unsigned int most);
+bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
+			     const char *name);
+
+static inline bool patcher_pattern_has(const struct patcher_pattern *pattern, unsigned int part)
+{
+	return *pattern->part[part];
+}
+
+#endif /* KMARKERS_PATTERN_H */
