@@ -15,6 +15,7 @@
 #include "control_file.h"
 #include "controls.h"
 #include "functions.h"
+#include "rules.h"
 
 static struct dentry *control_file;
 
@@ -45,10 +46,11 @@ static ssize_t marker_control_write(struct file *file, const char __user *buf, s
 	return patcher_control_write(&control, buf, count);
 }
 
+/* Show the usage, then the rules in force, including those that match no marker yet. */
 static int marker_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
-	return 0;
+	return marker_controls_show(m);
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(marker_control);
 
@@ -63,4 +65,5 @@ void marker_control_file_exit(void)
 {
 	patcher_control_close(&control);
 	debugfs_remove(control_file);
+	marker_rules_free();
 }

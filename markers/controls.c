@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* For each name that has markers, enable or disable its trace event and the probe "count". */
+#include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/glob.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/kernel.h>
@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -17,6 +18,7 @@
 #include "controls.h"
 #include "events.h"
 #include "look.h"
+#include "rules.h"
 
 #define NAME_BITS	10
 
@@ -157,42 +159,88 @@ int marker_control_apply(struct marker_control *control, const struct control_co
 	return err;
 }
 
-static int apply_to_matching(const char *pattern, const struct control_command *command)
+/* Apply a command to all names that match a rule, then change the rule. */
+static int apply_to_matching(struct marker_rule *rule, const struct control_command *command)
 {
 	struct marker_control *control, **names;
 	unsigned int nr = 0;
-	int bucket, err;
+	int bucket, err = 0;
 
 	lockdep_assert_held(&controls.lock);
 	names = kvcalloc(controls.nr + 1, sizeof(*names), GFP_KERNEL);
 	if (!names)
 		return -ENOMEM;
 	hash_for_each(controls.names, bucket, control, node)
-		if (glob_match(pattern, control->name))
+		if (marker_rule_matches(rule, control->name))
 			names[nr++] = control;
-	err = nr ? apply_to_controls(names, nr, command) : -ENOENT;
+	if (nr)
+		err = apply_to_controls(names, nr, command);
 	kvfree(names);
-	return err;
+	if (err)
+		return err;
+	rule->enabled |= command->add;
+	if (!marker_rules_disable(rule, command->del) && !nr && !command->add)
+		return -ENOENT;
+	if (!nr && command->add)
+		pr_info("%s: matches no marker yet; applies to modules loaded later\n",
+			rule->pattern.text);
+	return 0;
 }
 
 /**
  * marker_controls_apply() - run a command for every name that matches a pattern
  * @pattern: a pattern of glob_match()
- * @command: the command
+ * @command: the command; what it enables is also enabled for names that come later
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed; -ENOENT if no name matches.
+ * Return: 0; or an error, in which case nothing is changed; -ENOENT if the command only disables
+ * something, and neither a name matches, nor did a command with this pattern enable it.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
+	struct marker_rule *rule;
 	int err;
 
 	mutex_lock(&controls.lock);
-	err = apply_to_matching(pattern, command);
+	rule = marker_rule_get(pattern);
+	err = PTR_ERR_OR_ZERO(rule);
+	if (!err) {
+		err = apply_to_matching(rule, command);
+		marker_rule_put(rule);
+	}
 	mutex_unlock(&controls.lock);
 	if (err == -ENOENT)
 		pr_info("no marker matches %s\n", pattern);
 	return err;
+}
+
+/*
+ * Enable for the new names of a module what rules enable.  If an event cannot be enabled, the
+ * others are.
+ */
+static void apply_rules(const struct module *module, const struct control_command *command)
+{
+	struct marker_control *control, **names;
+	unsigned int i, nr = 0;
+	int bucket, err;
+
+	lockdep_assert_held(&controls.lock);
+	if (list_empty(&marker_rules))
+		return;
+	names = kvcalloc(controls.nr + 1, sizeof(*names), GFP_KERNEL);
+	if (!names) {
+		pr_warn("no memory: commands are not applied to the names of a new module\n");
+		return;
+	}
+	hash_for_each(controls.names, bucket, control, node)
+		if (control->is_new && control->module == module &&
+		    marker_rules_enabled(control->name) & command->add)
+			names[nr++] = control;
+	err = nr ? apply_to_controls(names, nr, command) : 0;
+	for (i = 0; err && i < nr; i++)
+		if (apply_to_controls(&names[i], 1, command))
+			pr_warn("%.64s: '%s' failed\n", names[i]->name, command->word);
+	kvfree(names);
 }
 
 static int add_control(void *data, const struct marker *marker)
@@ -206,6 +254,7 @@ static int add_control(void *data, const struct marker *marker)
 	if (!control)
 		return -ENOMEM;
 	strcpy(control->name, marker->name);
+	control->is_new = true;
 	hash_add(controls.names, &control->node, hash_name(control->name));
 	controls.nr++;
 	list_add_tail(&control->list, new);
@@ -222,12 +271,60 @@ static int add_control(void *data, const struct marker *marker)
  */
 int marker_controls_add(struct module *module, struct list_head *new)
 {
+	struct marker_control *control;
 	int err;
 
 	mutex_lock(&controls.lock);
 	err = marker_visit(NULL, module, add_control, new);
+	list_for_each_entry(control, new, list)
+		control->module = module;
+	apply_rules(module, marker_command_find("count"));
 	mutex_unlock(&controls.lock);
 	return err;
+}
+
+/**
+ * marker_controls_trace_new() - enable the events of new names for which a rule asks that
+ * @module: the module whose load added the names, which is live; NULL for a function's marker
+ *
+ * Context: may sleep; the events of the names exist, or kmarkers_events is adding them.
+ */
+void marker_controls_trace_new(const struct module *module)
+{
+	struct marker_control *control;
+	int bucket;
+
+	mutex_lock(&controls.lock);
+	apply_rules(module, marker_command_find("trace"));
+	hash_for_each(controls.names, bucket, control, node)
+		if (control->module == module)
+			control->is_new = false;
+	mutex_unlock(&controls.lock);
+}
+
+/*
+ * Show two lines at most for each rule: its pattern, "trace" or "count", and the number of matching
+ * names.
+ */
+int marker_controls_show(struct seq_file *m)
+{
+	const struct marker_rule *rule;
+	struct marker_control *control;
+
+	mutex_lock(&controls.lock);
+	list_for_each_entry(rule, &marker_rules, node) {
+		unsigned int nr = 0;
+		int bucket;
+
+		hash_for_each(controls.names, bucket, control, node)
+			nr += marker_rule_matches(rule, control->name);
+		if (rule->enabled & CONTROL_TRACE)
+			seq_printf(m, "%s trace %u\n", rule->pattern.text, nr);
+		if (rule->enabled & CONTROL_COUNT)
+			seq_printf(m, "%s count %u\n", rule->pattern.text, nr);
+	}
+	mutex_unlock(&controls.lock);
+	return 0;
 }
 
 static void collect_gone(struct list_head *gone)

@@ -11,12 +11,15 @@
 
 struct dentry;
 struct module;
+struct seq_file;
 
 /**
  * struct marker_control - the control of a name that has markers
  * @node: link in the hash table of names; unhashed once the name has no marker
  * @list: link in a list of controls that are being added or removed
  * @dir: the name's directory, used by files.c; NULL if the name cannot be a directory
+ * @module: the module that was loaded when the control was created; NULL for a function's marker
+ * @is_new: true until the trace event of the name can exist
  * @counts: true while the probe "count" is connected
  * @hits: per-CPU hit counters of the probe "count"; NULL until it is first connected
  * @name: the name
@@ -27,6 +30,8 @@ struct marker_control {
 	struct hlist_node node;
 	struct list_head list;
 	struct dentry *dir;
+	const struct module *module;
+	bool is_new;
 	bool counts;
 	unsigned long __percpu *hits;
 	char name[];
@@ -35,7 +40,9 @@ struct marker_control {
 int marker_control_apply(struct marker_control *control, const struct control_command *command);
 int marker_controls_apply(const char *pattern, const struct control_command *command);
 int marker_controls_add(struct module *module, struct list_head *new);
+void marker_controls_trace_new(const struct module *module);
 void marker_controls_remove(struct list_head *gone);
+int marker_controls_show(struct seq_file *m);
 void marker_control_free(struct marker_control *control);
 
 #endif /* MARKERS_CONTROLS_H */

@@ -10,6 +10,7 @@
 
 #include <kmarkers/words.h>
 
+#include "controls.h"
 #include "events.h"
 #include "files.h"
 #include "ftrace.h"
@@ -88,6 +89,7 @@ static int attach_function(const char *symbol, const char *name)
 		return err;
 	}
 	marker_events_attach(function);
+	marker_controls_trace_new(NULL);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <kmarkers/words.h>
 
 #include "control_file.h"
+#include "controls.h"
 #include "events.h"
 #include "files.h"
 #include "functions.h"
@@ -158,22 +159,29 @@ static struct notifier_block module_notifier = {
 };
 
 /*
- * Second module notifier.  It connects callbacks of the module to tracepoints.  From then on the
+ * Second module notifier.  In MODULE_STATE_COMING it connects callbacks of the module to tracepoints.  From then on the
  * tracepoints may call them.  So it runs after the notifier of immediate values, which must patch
  * the module's text before any of it runs.  It also runs after the kernel's notifiers of priority
  * 1 and 0: before these have run, enabling a static key of the module does not patch its jumps,
  * and disabling the key later would crash the kernel.
+ *
+ * In MODULE_STATE_LIVE it enables events, so it runs after the notifier of kmarkers_events, which
+ * has priority -1 and adds them.
  */
 static int handle_module_late(struct notifier_block *nb, unsigned long event, void *data)
 {
-	int err = event == MODULE_STATE_COMING ? marker_tracepoints_connect(data) : 0;
+	int err = 0;
 
+	if (event == MODULE_STATE_COMING)
+		err = marker_tracepoints_connect(data);
+	else if (event == MODULE_STATE_LIVE)
+		marker_controls_trace_new(data);
 	return notifier_from_errno(err);
 }
 
 static struct notifier_block late_notifier = {
 	.notifier_call = handle_module_late,
-	.priority = -1,
+	.priority = -2,
 };
 
 static int register_notifiers(void)

@@ -271,9 +271,66 @@ test_attach_waiting() {
 	rmmod example_probe
 }
 
+# patterns_in_force: print the lines of markers/control that are not comments
+patterns_in_force() {
+	grep -v "^#" "$markers/control"
+}
+
+# Patterns of names also apply to names that come later. kmarkers_test_events is not loaded.
+test_patterns() {
+	try "a pattern that matches no marker is accepted" command "ev_pl* count"
+	logged "markers: ev_pl\*: matches no marker yet; applies"
+	result $? "the log says that the pattern matches no marker yet"
+	try "trace is accepted for a pattern that matches no marker" command "ev_plain trace"
+	command "late_* count"
+	command "late_* trace"
+	same "control lists the patterns with 0 matching names" "$(patterns_in_force)" "ev_pl* count 0
+ev_plain trace 0
+late_* trace 0
+late_* count 0"
+	insmod /modules/kmarkers_test_events.ko
+	same "control lists the number of names that a pattern matches" "$(patterns_in_force | head -2)" "ev_pl* count 1
+ev_plain trace 1"
+	same "the trace event of a name that came later is enabled" "$(cat "$tracing/events/kmarkers/ev_plain/enable")" 1
+	same "the trace event of another name is disabled" "$(cat "$tracing/events/kmarkers/ev_noargs/enable")" 0
+	clear_trace
+	hit "plain 3"
+	same "hits of a name that came later are counted" "$(hits_of ev_plain)" 3
+	same "hits of a name that came later are traced" "$(traced | grep -c '^ev_plain: ')" 3
+	same "a name that no pattern matches is not counted" "$(hits_of ev_noargs)" -
+	command "attach vfs_open late_open"
+	cat /etc/dirt >/dev/null
+	was_hit late_open
+	result $? "calls of a function whose marker came later are counted"
+	same "the trace event of a function whose marker came later is enabled" "$(cat "$markers/late_open/enable")" 1
+	put none "$markers/ev_plain/probe"
+	same "a name can be disabled although a pattern matches it" "$(cat "$markers/ev_plain/enable")" 0
+	try "the module unloads while patterns match its names" rmmod kmarkers_test_events
+	insmod /modules/kmarkers_test_events.ko
+	hit "plain 2"
+	same "patterns apply again when the module is loaded again" "$(hits_of ev_plain) $(cat "$markers/ev_plain/enable")" "2 1"
+	try "-count of the same pattern removes it" command "ev_pl* -count"
+	same "the name that the removed pattern matches is not counted" "$(hit "plain 1"; hits_of ev_plain)" 2
+	command "ev_long count"
+	refused "a pattern that cannot be applied is refused" "Invalid argument" command "ev_* trace"
+	command "late_* -trace"
+	command "detach late_open"
+	same "control lists the patterns that are left" "$(patterns_in_force)" "ev_plain trace 1
+late_* count 0
+ev_long count 1"
+	try "'* none' removes all patterns" command "* none"
+	same "control lists no pattern" "$(patterns_in_force)" ""
+	same "'* none' disables all names" "$(cat "$markers/ev_plain/enable")" 0
+	rmmod kmarkers_test_events
+	refused "-count is refused if no pattern and no name matches" "No such file" command "late_* -count"
+	refused "a pattern of 300 characters is refused" "Invalid argument" command "$(head -c 300 /dev/zero | tr '\0' n) count"
+	command "late_* count"
+}
+
 test_functions() {
 	# This write makes the kernel allocate its trace buffer at full size.
 	put 0 "$tracing"/events/sched/sched_switch/enable
+	test_patterns
 	insmod /modules/kmarkers_test_events.ko
 	insmod /modules/example_client.ko
 	test_attach

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rules: patterns of marker names that commands apply to, also when such names come later. */
+#ifndef MARKERS_RULES_H
+#define MARKERS_RULES_H
+
+#include <linux/list.h>
+
+#include <kmarkers/pattern.h>
+
+/**
+ * struct marker_rule - what is enabled for all names that match a pattern
+ * @node: link in the list of all rules
+ * @enabled: CONTROL_TRACE and CONTROL_COUNT; 0 for a rule that has no effect
+ * @pattern: the pattern of names
+ */
+struct marker_rule {
+	struct list_head node;
+	unsigned int enabled;
+	struct patcher_pattern pattern;
+};
+
+extern struct list_head marker_rules;
+
+struct marker_rule *marker_rule_get(const char *text);
+void marker_rule_put(struct marker_rule *rule);
+unsigned int marker_rules_enabled(const char *name);
+bool marker_rules_disable(const struct marker_rule *rule, unsigned int what);
+void marker_rules_free(void);
+
+static inline bool marker_rule_matches(const struct marker_rule *rule, const char *name)
+{
+	return patcher_pattern_matches(&rule->pattern, 0, name);
+}
+
+#endif /* MARKERS_RULES_H */
