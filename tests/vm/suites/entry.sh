@@ -114,7 +114,7 @@ test_entry_patterns() {
 	entry_takes 3 "te_leaf -count"
 	entry_takes 3 "kmarkers_test_entry:te_leaf:exit -count"
 	refused "removal of an unknown pattern is refused" "No such file" put "te_leaf -count" "$entry/control"
-	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf counts" "te_leaf -none"; do
+	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf -none" "te_leaf counts"; do
 		refused "entry control refuses '$wrong'" "Invalid argument" put "$wrong" "$entry/control"
 	done
 	logged "kmarkers_entry: control refused \"te_leaf counts\"; accepted lines: PATTERN count |"
