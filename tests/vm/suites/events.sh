@@ -189,8 +189,8 @@ test_bad_writes() {
 		" ev_plain trace" "trace ev_plain"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" "$markers"/control
 	done
-	refused "control refuses an unknown name" "No such file" put "ev_none trace" "$markers"/control
-	refused "control refuses a pattern that matches no name" "No such file" put "ev_[z]* trace" "$markers"/control
+	refused "control refuses to disable an unknown name" "No such file" put "ev_none -trace" "$markers"/control
+	refused "control refuses to disable names that no pattern enabled" "No such file" put "ev_[z]* none" "$markers"/control
 	for file in probe enable; do
 		refused "$file refuses a long line" "Invalid argument" \
 			put "$(head -c 5000 /dev/zero | tr '\0' t)" "$markers"/ev_plain/$file

@@ -42,6 +42,7 @@ test_attach() {
 	result $? "ftrace does not trace the function once its marker is off"
 	try "the attached marker is switched on again" command "open* count"
 	try "detach works on a marker that is on" command "detach opened"
+	try "the pattern for the detached marker is removed" command "open* -count"
 	! traced_function do_sys_openat2
 	result $? "ftrace does not trace the function once its marker is detached"
 	[ ! -e "$markers"/opened ] && ! grep -q "^opened " "$markers"/list
@@ -59,6 +60,7 @@ test_attach() {
 	refused "attach refuses a name that another marker has" "File exists" command "attach vfs_write vfs_read"
 	logged "markers: vfs_read: a marker with this name already exists"
 	result $? "the log names the marker that has the name"
+	command "*read* none"
 	command "detach vfs_read"
 	command "detach read_again"
 }
@@ -102,7 +104,7 @@ test_attach_refusals() {
 
 # Markers on functions that run while the record of a hit is written.
 test_attach_recursion() {
-	functions="marker_probe_call kmarkers_event_probe kmarkers_layout_measure copy_from_kernel_nofault"
+	functions="marker_probe_call kmarkers_event_probe kmarkers_layout_compute_size copy_from_kernel_nofault"
 	for function in $functions; do
 		try "attach makes a marker on $function" command "attach $function rec_$function"
 	done
