@@ -134,6 +134,7 @@ test_attach_modules() {
 	result $? "the log says that the marker was detached"
 	lacks module_function "$markers"/list
 	result $? "the list has no marker on the function after its module unloaded"
+	command "* none"
 	insmod /modules/kmarkers_test_events.ko
 }
 
@@ -164,6 +165,7 @@ test_attach_coming_and_leaving() {
 	put 0 "$slow"/stay_in_exit
 	wait
 	same "the list is the same as before the module was loaded" "$(cat "$markers"/list)" "$before"
+	command "* none"
 }
 
 attach_again_and_again() {
@@ -209,6 +211,7 @@ test_attach_ftrace_off() {
 	refused "ftrace cannot be disabled while a marker on a function is on" "busy\|not supported" put 0 "$ftrace_enabled"
 	same "ftrace is still enabled after the refusal" "$(cat "$ftrace_enabled")" 1
 	try "detach works after the refusal" command "detach vfs_read"
+	command "vfs_read none"
 	command "attach vfs_read"
 	if ! put 0 "$ftrace_enabled" 2>/tmp/said && grep -q "not supported" /tmp/said; then
 		skip "ftrace is disabled while no marker is on" "this kernel does not allow to disable ftrace"
@@ -252,6 +255,7 @@ test_attach_concurrent() {
 	wait
 	command "detach v1" 2>/dev/null
 	command "detach v2" 2>/dev/null
+	command "v* none"
 	echo "# a marker was attached in $met of 10 samples of the list"
 	[ $met -gt 0 ]
 	result $? "markers were attached while others were detached"
