@@ -80,6 +80,10 @@ man: native ## write the man pages to build/man
 	@scripts/setup --packages
 	@scripts/man
 
+html: ## write the handbook to build/html
+	@scripts/setup --html
+	@$(kmarkers) publish html
+
 # Installs only modules that "make modules" has built, so that no compiler runs as root.
 install: ## install (DESTDIR, PREFIX, LIBDIR, KDIR, PARTS="command dev")
 	@scripts/install $(value PARTS)

@@ -15,8 +15,8 @@
 
 #include "words.h"
 
-/* Log a refused line and the usage; rate-limited. */
-static void report_refusal(const struct patcher_control *control, const char *line)
+/* Log a refused line and the accepted lines, at most 50 times in 5 seconds. */
+static void report_refused_line(const struct patcher_control *control, const char *line)
 {
 	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
 
@@ -37,7 +37,7 @@ static int run_control_line(struct patcher_control *control, char *line)
 	err = control->open ? control->run(line) : -ENODEV;
 	mutex_unlock(&control->lock);
 	if (err == -EINVAL)
-		report_refusal(control, written);
+		report_refused_line(control, written);
 	kfree(written);
 	return err;
 }

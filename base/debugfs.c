@@ -73,7 +73,7 @@ EXPORT_SYMBOL_GPL(patcher_read_line);
  * @value: set to the number; if @is_signed, cast it to s64
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if the bytes are not such a number; -EFAULT or -ENOMEM.
+ * Return: 0; -EINVAL if the bytes are not a number of that type; -EFAULT or -ENOMEM.
  */
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value)
 {

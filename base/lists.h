@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Print a long list to a seq_file in one pass, with a mutex held. */
+/* Helper of functions that print a long list to a seq_file while they hold a mutex. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 

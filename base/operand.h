@@ -23,7 +23,7 @@
 #define KMARKERS_REX_X		0x02
 #define KMARKERS_REX_B		0x01
 
-/* Number of the general registers, and the value of @base and @index below if there is none. */
+/* Stored as a register number in struct kmarkers_memory if the operand has no such register. */
 #define KMARKERS_NO_REGISTER	16
 
 /**
@@ -32,7 +32,7 @@
  * @index: number of the index register; KMARKERS_NO_REGISTER if there is none
  * @scale: factor of the index register: 1, 2, 4 or 8
  * @is_relative: true if the address is relative to the end of the instruction
- * @displacement: added to the address
+ * @displacement: signed constant that is added to the address, in bytes
  */
 struct kmarkers_memory {
 	u8 base;
@@ -42,8 +42,9 @@ struct kmarkers_memory {
 	s32 displacement;
 };
 
-/* Return the saved register with this number of the hardware: 0 is ax, 15 is r15. */
-static __always_inline unsigned long *kmarkers_find_register(const struct pt_regs *regs, u8 number)
+/* Return where @regs holds a register; @number is that in instructions: 0 is ax, 15 is r15. */
+static __always_inline unsigned long *kmarkers_find_saved_register(const struct pt_regs *regs,
+								   u8 number)
 {
 	static const u16 offsets[KMARKERS_NO_REGISTER] = {
 		offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),
@@ -59,8 +60,8 @@ static __always_inline unsigned long *kmarkers_find_register(const struct pt_reg
 	return (unsigned long *)((unsigned long)regs + offsets[number]);
 }
 
-/* Read a signed number of 1, 2, 4 or 8 bytes. */
-static __always_inline s64 kmarkers_read_signed(const u8 *bytes, unsigned int size)
+/* Read a signed number of @size bytes: 1, 2, 4 or 8. */
+static __always_inline s64 kmarkers_read_signed_number(const u8 *bytes, unsigned int size)
 {
 	s16 two;
 	s32 four;
@@ -82,8 +83,8 @@ static __always_inline s64 kmarkers_read_signed(const u8 *bytes, unsigned int si
 }
 
 /**
- * kmarkers_decode_memory() - decode a memory operand
- * @bytes: its ModR/M byte
+ * kmarkers_decode_memory_operand() - decode a memory operand
+ * @bytes: address of the ModR/M byte, with which the operand begins
  * @max: number of bytes that may be read
  * @rex: the instruction's REX prefix, 0 if it has none
  * @memory: filled in
@@ -92,8 +93,9 @@ static __always_inline s64 kmarkers_read_signed(const u8 *bytes, unsigned int si
  * Return: length of the operand in bytes, the ModR/M byte included; 0 if the operand is a register
  * or longer than @max.
  */
-static __always_inline unsigned int kmarkers_decode_memory(const u8 *bytes, unsigned int max, u8 rex,
-							   struct kmarkers_memory *memory)
+static __always_inline unsigned int
+kmarkers_decode_memory_operand(const u8 *bytes, unsigned int max, u8 rex,
+			       struct kmarkers_memory *memory)
 {
 	unsigned int at = 1, size, mod, base;
 	u8 index = 4, sib;
@@ -125,7 +127,7 @@ static __always_inline unsigned int kmarkers_decode_memory(const u8 *bytes, unsi
 	if (at + size > max)
 		return 0;
 	if (size)
-		memory->displacement = kmarkers_read_signed(bytes + at, size);
+		memory->displacement = kmarkers_read_signed_number(bytes + at, size);
 	return at + size;
 }
 

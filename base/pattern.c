@@ -11,11 +11,11 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with a colon between two parts
- * @first: for each number of parts, the index of the first one.  Parts that @text does not have
- *	match anything
- * @most: maximum number of parts; if it is 1, colons belong to the name
+ * @first: array, indexed by the number of parts that @text has: index of the first of them in a
+ *	name.  All parts of a name that @text does not have match anything
+ * @most: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
- * Return: 0; -EINVAL if @text is too long or has a wrong number of parts.
+ * Return: 0; -EINVAL if @text is too long or has more than @most parts.
  */
 int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first,
 			  unsigned int most)

@@ -15,7 +15,7 @@ unsigned long kmarkers_resolve_symbol(const char *symbol);
  * struct kmarkers_extent - address and size of a symbol
  * @start: address of its first byte
  * @size: its size in bytes
- * @name: its name; one of them, if it has several
+ * @name: its name; if several symbols begin at @start, the name of one of them
  */
 struct kmarkers_extent {
 	unsigned long start;

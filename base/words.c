@@ -49,10 +49,11 @@ EXPORT_SYMBOL_GPL(patcher_split_words);
 /**
  * patcher_run_verb() - run a command for the objects that match a pattern
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
- * @verbs: the verbs
+ * @verbs: array of the accepted verbs
  * @nr: number of verbs
  *
- * Return: -EINVAL if @line has another form; else what the function of the verb returns.
+ * Return: -EINVAL if @line has another form or another verb; else the return value of the verb's
+ * function.
  */
 int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr)
 {
@@ -100,7 +101,7 @@ static bool is_letter(char c)
 }
 
 /**
- * patcher_is_identifier() - check that a string can be used as a name, also of a directory
+ * patcher_is_identifier() - check that a string is an identifier, which can name a directory
  * @name: the string
  *
  * Return: true if it is not empty and has only ASCII letters, digits and underscores.

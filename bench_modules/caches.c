@@ -42,7 +42,7 @@ static u64 compute_cache_bytes(const struct words *words)
 	return ways * partitions * line * sets;
 }
 
-static u64 pick_larger(u64 a, u64 b)
+static u64 pick_larger_size(u64 a, u64 b)
 {
 	return a > b ? a : b;
 }
@@ -59,11 +59,11 @@ static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
 		if (kind == KIND_END)
 			break;
 		if (kind == KIND_CODE)
-			caches->code = pick_larger(caches->code, compute_cache_bytes(&words));
+			caches->code = pick_larger_size(caches->code, compute_cache_bytes(&words));
 		else if (level == 2)
 			caches->middle = compute_cache_bytes(&words);
 		if (kind != KIND_CODE && level >= 2)
-			caches->last = pick_larger(caches->last, compute_cache_bytes(&words));
+			caches->last = pick_larger_size(caches->last, compute_cache_bytes(&words));
 	}
 	return subleaf > 0;
 }
@@ -84,7 +84,7 @@ void bench_read_caches(struct bench_caches *caches)
 }
 
 /* Return the exponent of the smallest power of two that is not below @bytes. */
-unsigned int bench_find_order(u64 bytes)
+unsigned int bench_round_up_log2(u64 bytes)
 {
 	unsigned int order = 0;
 

@@ -18,6 +18,6 @@ struct bench_caches {
 };
 
 void bench_read_caches(struct bench_caches *caches);
-unsigned int bench_find_order(u64 bytes);
+unsigned int bench_round_up_log2(u64 bytes);
 
 #endif /* BENCH_MODULES_CACHES_H */

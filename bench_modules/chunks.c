@@ -13,13 +13,13 @@
 
 #define PAGE_ORDER	(BENCH_CHUNK_ORDER - PAGE_SHIFT)
 
-static void free_huge(u8 **chunks, unsigned int nr)
+static void free_huge_chunks(u8 **chunks, unsigned int nr)
 {
 	while (nr--)
 		free_pages((unsigned long)chunks[nr], PAGE_ORDER);
 }
 
-static int alloc_huge(u8 **chunks, unsigned int nr)
+static int alloc_huge_chunks(u8 **chunks, unsigned int nr)
 {
 	unsigned int i;
 
@@ -27,7 +27,7 @@ static int alloc_huge(u8 **chunks, unsigned int nr)
 		chunks[i] = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
 						   __GFP_NORETRY, PAGE_ORDER);
 		if (!chunks[i]) {
-			free_huge(chunks, i);
+			free_huge_chunks(chunks, i);
 			return -ENODEV;
 		}
 	}
@@ -48,7 +48,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 	u8 *all;
 
 	if (huge)
-		return alloc_huge(chunks, nr);
+		return alloc_huge_chunks(chunks, nr);
 	all = vzalloc(nr * BENCH_CHUNK);
 	if (!all)
 		return -ENOMEM;
@@ -60,7 +60,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 {
 	if (huge)
-		free_huge(chunks, nr);
+		free_huge_chunks(chunks, nr);
 	else
 		vfree(chunks[0]);
 }

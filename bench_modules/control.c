@@ -7,7 +7,7 @@
 #include "control.h"
 #include "groups.h"
 
-static int find_group(const char *name)
+static int find_group_index(const char *name)
 {
 	unsigned int i;
 
@@ -41,7 +41,7 @@ const char *const bench_config_names[BENCH_CONFIG_ITEMS] = {
 	[BENCH_CONFIG_SEED] = "seed",
 };
 
-static int find_word(const char *word, const char *const *words, unsigned int nr)
+static int find_word_index(const char *word, const char *const *words, unsigned int nr)
 {
 	unsigned int i;
 
@@ -52,23 +52,24 @@ static int find_word(const char *word, const char *const *words, unsigned int nr
 }
 
 /* Return the enum bench_config_item of the setting named @word, or -EINVAL. */
-int bench_find_config(const char *word)
+int bench_find_config_item(const char *word)
 {
-	return find_word(word, bench_config_names, BENCH_CONFIG_ITEMS);
+	return find_word_index(word, bench_config_names, BENCH_CONFIG_ITEMS);
 }
 
 /*
  * Return true if a word is a command or the name of a setting.  Such a word must not be the name
  * of a benchmark.
  */
-bool bench_is_command(const char *word)
+bool bench_is_reserved_word(const char *word)
 {
-	return find_word(word, verbs, ARRAY_SIZE(verbs)) >= 0 || bench_find_config(word) >= 0;
+	return find_word_index(word, verbs, ARRAY_SIZE(verbs)) >= 0 ||
+	       bench_find_config_item(word) >= 0;
 }
 
-static int parse_verb(const char *word, enum bench_verb *verb)
+static int parse_command_verb(const char *word, enum bench_verb *verb)
 {
-	int found = find_word(word, verbs, ARRAY_SIZE(verbs));
+	int found = find_word_index(word, verbs, ARRAY_SIZE(verbs));
 
 	if (found < 0)
 		return found;
@@ -77,7 +78,7 @@ static int parse_verb(const char *word, enum bench_verb *verb)
 }
 
 /**
- * bench_parse_control() - parse a command
+ * bench_parse_command() - parse a command
  * @text: "start", followed by any number of benchmark names; "stop"; "reset"; or only names of
  *	benchmarks, which means "start".  The function modifies the text.
  * @verb: set to the command
@@ -86,7 +87,7 @@ static int parse_verb(const char *word, enum bench_verb *verb)
  *
  * Return: 0, or -EINVAL for an unknown word or for a word after "stop" or "reset".
  */
-int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups)
+int bench_parse_command(char *text, enum bench_verb *verb, u64 *groups)
 {
 	bool first = true, named = false;
 	char *word;
@@ -98,13 +99,13 @@ int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups)
 
 		if (!*word)
 			continue;
-		if (first && !parse_verb(word, verb)) {
+		if (first && !parse_command_verb(word, verb)) {
 			first = false;
 			named = true;
 			continue;
 		}
 		first = false;
-		group = find_group(word);
+		group = find_group_index(word);
 		if (group < 0 || *verb != BENCH_START)
 			return -EINVAL;
 		*groups |= 1ULL << group;

@@ -21,8 +21,8 @@ enum bench_config_item {
 
 extern const char *const bench_config_names[BENCH_CONFIG_ITEMS];
 
-int bench_find_config(const char *word);
-bool bench_is_command(const char *word);
-int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups);
+int bench_find_config_item(const char *word);
+bool bench_is_reserved_word(const char *word);
+int bench_parse_command(char *text, enum bench_verb *verb, u64 *groups);
 
 #endif /* BENCH_MODULES_CONTROL_H */

@@ -28,7 +28,7 @@ struct window {
 	u64 cycles;
 };
 
-static noinline void time_chain(u32 passes, bool counted, struct window *window)
+static noinline void time_addition_chain(u32 passes, bool counted, struct window *window)
 {
 	unsigned long irqs, sum = 0, one = 1;
 	u64 cycles = (u64)passes * LINKS_PER_PASS, before = 0, start;
@@ -36,7 +36,7 @@ static noinline void time_chain(u32 passes, bool counted, struct window *window)
 
 	local_irq_save(irqs);
 	if (counted)
-		before = bench_read_cycles();
+		before = bench_read_cycle_counter();
 	start = bench_tsc();
 	for (i = 0; i < passes; i++)
 		asm volatile(".rept " __stringify(LINKS_PER_PASS) "\n\t"
@@ -44,7 +44,7 @@ static noinline void time_chain(u32 passes, bool counted, struct window *window)
 			     ".endr" : "+r" (sum) : "r" (one) : "cc");
 	window->ticks = bench_tsc() - start;
 	if (counted)
-		cycles = bench_read_cycles() - before;
+		cycles = bench_read_cycle_counter() - before;
 	local_irq_restore(irqs);
 	window->cycles = cycles;
 }
@@ -74,8 +74,8 @@ u64 bench_measure_cycles_ratio(void)
 	if (source == BENCH_CYCLES_NONE)
 		return 0;
 	for (i = 0; i < PAIRS; i++) {
-		time_chain(SHORT_PASSES, source == BENCH_CYCLES_COUNTED, &brief);
-		time_chain(LONG_PASSES, source == BENCH_CYCLES_COUNTED, &longer);
+		time_addition_chain(SHORT_PASSES, source == BENCH_CYCLES_COUNTED, &brief);
+		time_addition_chain(LONG_PASSES, source == BENCH_CYCLES_COUNTED, &longer);
 		if (longer.ticks <= brief.ticks || longer.cycles <= brief.cycles)
 			ratios[i] = 0;
 		else

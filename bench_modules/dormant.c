@@ -16,19 +16,19 @@
 static const struct module *owners[BENCH_MAX_GROUPS];
 
 /* Set the module that added a group; NULL for kmarkers_bench. */
-void bench_dormant_set_owner(unsigned int group, const struct module *module)
+void bench_set_group_owner(unsigned int group, const struct module *module)
 {
 	WRITE_ONCE(owners[group], module);
 }
 
 /* Return the module that added a group; NULL for the groups of kmarkers_bench. */
-const struct module *bench_dormant_get_owner(unsigned int group)
+const struct module *bench_get_group_owner(unsigned int group)
 {
 	return READ_ONCE(owners[group]);
 }
 
 /* Return true if a module has groups.  The pointer is compared, not dereferenced. */
-static bool is_measured(const struct module *module)
+static bool has_module_groups(const struct module *module)
 {
 	unsigned int i;
 
@@ -39,22 +39,22 @@ static bool is_measured(const struct module *module)
 }
 
 /**
- * bench_dormant_check() - check that all markers of modules with groups are disabled
- * @what: beginning of the log line, such as "not started"
+ * bench_check_markers_disabled() - check that all markers of modules with groups are disabled
+ * @prefix: beginning of the log line, such as "not started"
  *
  * Context: may sleep.
  * Return: 0, or -EBUSY after logging the name of an enabled marker.
  */
-int bench_dormant_check(const char *what)
+int bench_check_markers_disabled(const char *prefix)
 {
 	struct marker_iter iter;
 	int err = 0;
 
 	marker_iter_reset(&iter);
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
-		if (!is_measured(iter.module) || !READ_ONCE(iter.marker->state__imv))
+		if (!has_module_groups(iter.module) || !READ_ONCE(iter.marker->state__imv))
 			continue;
-		pr_warn("%s: marker %s is on: disconnect its probes\n", what, iter.marker->name);
+		pr_warn("%s: marker %s is on: disconnect its probes\n", prefix, iter.marker->name);
 		err = -EBUSY;
 	}
 	marker_iter_stop(&iter);

@@ -43,7 +43,7 @@ static const char *const state_names[] = {
  * Return the name of the benchmark that is running or has failed.  If its group was removed, the
  * slot of the group may be empty, or another group may use it.
  */
-static const char *get_current_name(void)
+static const char *get_current_group_name(void)
 {
 	unsigned int current_group = READ_ONCE(bench_session.current_group);
 
@@ -59,19 +59,20 @@ static int status_show(struct seq_file *m, void *unused)
 	enum bench_state state;
 
 	mutex_lock(&bench_session.lock);
-	/* Pairs with smp_store_release() in run_thread(). */
+	/* Pairs with smp_store_release() in run_bench_thread(). */
 	state = smp_load_acquire(&bench_session.state);
 	for (i = 0; i < bench_nr_groups; i++) {
 		if (!(bench_session.groups & (1ULL << i)))
 			continue;
-		/* Pairs with the release in run_blocks(). */
+		/* Pairs with the release in measure_blocks(). */
 		done += smp_load_acquire(&bench_session.results[i].nr);
 		total += bench_session.results[i].planned;
 	}
 	seq_printf(m, "%s %s %u/%u", state_names[state],
-		   state == BENCH_RUNNING ? get_current_name() : "-", done, total);
+		   state == BENCH_RUNNING ? get_current_group_name() : "-", done, total);
 	if (state == BENCH_FAILED)
-		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err), get_current_name());
+		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err),
+			   get_current_group_name());
 	seq_puts(m, "\n");
 	mutex_unlock(&bench_session.lock);
 	return 0;
@@ -79,7 +80,7 @@ static int status_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(status);
 
 /* Print the benchmarks of the run that cannot be measured on this machine, with the reasons. */
-static void show_lacking(struct seq_file *m)
+static void show_unmeasurable_groups(struct seq_file *m)
 {
 	unsigned int i;
 
@@ -106,7 +107,7 @@ static int env_show(struct seq_file *m, void *unused)
 	seq_printf(m, "blocks=%u\n", bench_session.config.blocks);
 	seq_printf(m, "cpu=%u\n", bench_session.config.cpu);
 	seq_printf(m, "seed=%llu\n", bench_session.config.seed);
-	show_lacking(m);
+	show_unmeasurable_groups(m);
 	mutex_unlock(&bench_session.lock);
 	return 0;
 }
@@ -156,7 +157,7 @@ static int samples_show(struct seq_file *m, void *sample)
 	struct reader *reader = m->private;
 
 	if (sample == SEQ_START_TOKEN)
-		bench_show_header(m);
+		bench_show_csv_header(m);
 	else
 		bench_show_sample(m, bench_groups[reader->group], sample);
 	return 0;
@@ -212,7 +213,7 @@ static int config_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int set_config(enum bench_config_item item, u64 value)
+static int set_config_item(enum bench_config_item item, u64 value)
 {
 	struct bench_config config = bench_session.config;
 	int err;
@@ -243,13 +244,13 @@ static ssize_t config_write(struct file *file, const char __user *buf, size_t co
 	if (err)
 		return err;
 	mutex_lock(&bench_session.lock);
-	err = set_config(item, value);
+	err = set_config_item(item, value);
 	mutex_unlock(&bench_session.lock);
 	return err ?: count;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(config);
 
-static int write_config(enum bench_config_item item, const char *text)
+static int set_config_from_text(enum bench_config_item item, const char *text)
 {
 	u64 value;
 	int err = patcher_parse_number(text, false, &value);
@@ -257,16 +258,16 @@ static int write_config(enum bench_config_item item, const char *text)
 	if (err)
 		return err;
 	mutex_lock(&bench_session.lock);
-	err = set_config(item, value);
+	err = set_config_item(item, value);
 	mutex_unlock(&bench_session.lock);
 	return err;
 }
 
 /*
- * Execute a line of bench/control.  The line is a command, or the name of a setting or of a place
- * of live.h followed by a value.
+ * Execute a line of bench/control: a command; the name of a setting and its value; or the name of a
+ * place in the kernel's code and the variant to select there (see live.h).
  */
-static int run_bench_line(char *line)
+static int run_bench_control_line(char *line)
 {
 	char *value = strchr(line, ' ');
 	struct bench_live *live;
@@ -274,20 +275,20 @@ static int run_bench_line(char *line)
 
 	if (value) {
 		*value = '\0';
-		item = bench_find_config(line);
+		item = bench_find_config_item(line);
 		if (item >= 0)
-			return write_config(item, value + 1);
-		live = bench_live_find(line);
+			return set_config_from_text(item, value + 1);
+		live = bench_live_find_place(line);
 		if (live)
-			return bench_live_select(live, value + 1);
+			return bench_live_select_variant(live, value + 1);
 		*value = ' ';
 	}
 	return bench_run_command(line);
 }
 
-PATCHER_CONTROL(control, run_bench_line,
+PATCHER_CONTROL(control, run_bench_control_line,
 		"start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N");
-MODULE_PARM_DESC(control, "accepts the lines of bench/control in debugfs, also under lockdown");
+MODULE_PARM_DESC(control, "takes the commands of the debugfs file bench/control, also under kernel lockdown");
 
 static ssize_t bench_control_write(struct file *file, const char __user *buf, size_t count,
 				   loff_t *ppos)
@@ -300,7 +301,7 @@ static int bench_control_show(struct seq_file *m, void *unused)
 	unsigned int i;
 
 	seq_printf(m, "%s |\n", control.usage);
-	bench_live_help(m);
+	bench_live_show_usage(m);
 	mutex_lock(&bench_session.lock);
 	for (i = 0; i < bench_nr_groups; i++)
 		if (bench_groups[i])
@@ -311,7 +312,7 @@ static int bench_control_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_STORE_ATTRIBUTE(bench_control);
 
 /* Return true if bench/ contains a file or directory of this name. */
-bool bench_files_name_exists(const char *name)
+bool bench_is_file_name_used(const char *name)
 {
 	struct dentry *found = debugfs_lookup(name, top);
 
@@ -320,7 +321,7 @@ bool bench_files_name_exists(const char *name)
 }
 
 /* Create the directory and the files of a group. */
-void bench_files_add(unsigned long group)
+void bench_create_group_files(unsigned long group)
 {
 	struct dentry *dir = debugfs_create_dir(bench_groups[group]->name, top);
 
@@ -329,7 +330,7 @@ void bench_files_add(unsigned long group)
 }
 
 /* Remove the files of a group, and wait for their readers. */
-void bench_files_remove(const struct bench_group *group)
+void bench_remove_group_files(const struct bench_group *group)
 {
 	struct dentry *dir = debugfs_lookup(group->name, top);
 
@@ -351,7 +352,7 @@ void bench_files_init(void)
 	for (i = 0; i < BENCH_CONFIG_ITEMS; i++)
 		debugfs_create_file(bench_config_names[i], 0600, dir, (void *)i, &config_fops);
 	for (i = 0; i < bench_nr_groups; i++)
-		bench_files_add(i);
+		bench_create_group_files(i);
 	patcher_control_open(&control);
 }
 

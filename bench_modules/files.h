@@ -7,9 +7,9 @@
 
 struct bench_group;
 
-bool bench_files_name_exists(const char *name);
-void bench_files_add(unsigned long group);
-void bench_files_remove(const struct bench_group *group);
+bool bench_is_file_name_used(const char *name);
+void bench_create_group_files(unsigned long group);
+void bench_remove_group_files(const struct bench_group *group);
 void bench_files_init(void);
 void bench_files_exit(void);
 

@@ -24,7 +24,7 @@ static struct bench_live *const places[] = { &bench_live_getppid, &bench_live_pa
 
 static DEFINE_MUTEX(lock);
 
-static int select_variant(struct bench_live *live, unsigned int variant)
+static int install_live_variant(struct bench_live *live, unsigned int variant)
 {
 	int err = live->now ? live->end(live->now) : 0;
 
@@ -38,7 +38,7 @@ static int select_variant(struct bench_live *live, unsigned int variant)
 }
 
 /* Return the place with this name, or NULL. */
-struct bench_live *bench_live_find(const char *name)
+struct bench_live *bench_live_find_place(const char *name)
 {
 	unsigned int i;
 
@@ -49,14 +49,14 @@ struct bench_live *bench_live_find(const char *name)
 }
 
 /**
- * bench_live_select() - select a variant of a place
+ * bench_live_select_variant() - select a variant of a place
  * @live: the place
  * @name: name of the variant
  *
  * Context: may sleep.
  * Return: 0; -EINVAL for an unknown name; or an error of @live->begin() or @live->end().
  */
-int bench_live_select(struct bench_live *live, const char *name)
+int bench_live_select_variant(struct bench_live *live, const char *name)
 {
 	unsigned int i;
 	int err = -EINVAL;
@@ -64,7 +64,7 @@ int bench_live_select(struct bench_live *live, const char *name)
 	mutex_lock(&lock);
 	for (i = 0; i < live->nr_variants; i++)
 		if (!strcmp(name, live->variants[i]))
-			err = select_variant(live, i);
+			err = install_live_variant(live, i);
 	mutex_unlock(&lock);
 	return err;
 }
@@ -76,7 +76,7 @@ static ssize_t live_write(struct file *file, const char __user *buf, size_t coun
 
 	if (IS_ERR(name))
 		return PTR_ERR(name);
-	err = bench_live_select(file_inode(file)->i_private, name);
+	err = bench_live_select_variant(file_inode(file)->i_private, name);
 	kfree(name);
 	return err ?: count;
 }
@@ -94,7 +94,7 @@ static int live_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
-/* Print a line for each variant of each place that counts: the number of its executions. */
+/* For each place that counts executions, print a line with the count of each variant. */
 static int hits_show(struct seq_file *m, void *unused)
 {
 	const struct bench_live *live;
@@ -110,7 +110,7 @@ static int hits_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(hits);
 
 /* Print the usage of the commands that select variants. */
-void bench_live_help(struct seq_file *m)
+void bench_live_show_usage(struct seq_file *m)
 {
 	unsigned int i;
 
@@ -139,7 +139,7 @@ void bench_live_exit(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(places); i++)
-		bench_live_select(places[i], places[i]->variants[0]);
+		bench_live_select_variant(places[i], places[i]->variants[0]);
 	/* Wait for a grace period: a removed hook may still be running on another CPU. */
 	synchronize_rcu();
 }

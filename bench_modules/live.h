@@ -8,7 +8,7 @@
 struct dentry;
 
 /**
- * struct bench_live - a place in the kernel that has variants of its code
+ * struct bench_live - a place in the kernel's code that can be switched between variants
  * @name: name of the place's file in bench/, which is also the name of its command
  * @variants: names of the variants; the first is "original", the kernel's own code
  * @nr_variants: number of variants
@@ -34,8 +34,8 @@ struct seq_file;
 
 void bench_live_init(struct dentry *dir);
 void bench_live_exit(void);
-void bench_live_help(struct seq_file *m);
-struct bench_live *bench_live_find(const char *name);
-int bench_live_select(struct bench_live *live, const char *name);
+void bench_live_show_usage(struct seq_file *m);
+struct bench_live *bench_live_find_place(const char *name);
+int bench_live_select_variant(struct bench_live *live, const char *name);
 
 #endif /* BENCH_MODULES_LIVE_H */

@@ -56,13 +56,13 @@ static struct patcher_redirect redirect = {
 	.module = THIS_MODULE,
 };
 
-static int begin_getppid(unsigned int variant)
+static int install_getppid_variant(unsigned int variant)
 {
 	redirect.replacement = functions[variant];
 	return patcher_redirect_call(&redirect);
 }
 
-static int end_getppid(unsigned int variant)
+static int remove_getppid_variant(unsigned int variant)
 {
 	return patcher_restore_call(&redirect);
 }
@@ -71,6 +71,6 @@ struct bench_live bench_live_getppid = {
 	.name = "getppid-live",
 	.variants = getppid_variants,
 	.nr_variants = ARRAY_SIZE(getppid_variants),
-	.begin = begin_getppid,
-	.end = end_getppid,
+	.begin = install_getppid_variant,
+	.end = remove_getppid_variant,
 };

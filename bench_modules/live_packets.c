@@ -74,7 +74,7 @@ static struct nf_hook_ops paths[] = {
 	{ .pf = NFPROTO_IPV4, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP_PRI_LAST },
 };
 
-static void packet_probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void empty_packet_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
@@ -82,18 +82,18 @@ static int connect_packet_probe(unsigned int variant)
 {
 	if (variant != VARIANT_probed)
 		return 0;
-	return marker_probe_register("bench_packet_probed", NULL, packet_probe, NULL);
+	return marker_probe_register("bench_packet_probed", NULL, empty_packet_probe, NULL);
 }
 
 static void disconnect_packet_probe(unsigned int variant)
 {
 	if (variant != VARIANT_probed)
 		return;
-	marker_probe_unregister("bench_packet_probed", packet_probe, NULL);
+	marker_probe_unregister("bench_packet_probed", empty_packet_probe, NULL);
 	marker_synchronize_unregister();
 }
 
-static int begin_packets(unsigned int variant)
+static int install_packet_hooks(unsigned int variant)
 {
 	unsigned int i;
 	int err;
@@ -109,14 +109,14 @@ static int begin_packets(unsigned int variant)
 	return err;
 }
 
-static int end_packets(unsigned int variant)
+static int remove_packet_hooks(unsigned int variant)
 {
 	nf_unregister_net_hooks(&init_net, paths, ARRAY_SIZE(paths));
 	disconnect_packet_probe(variant);
 	return 0;
 }
 
-static u64 count_packets(unsigned int variant)
+static u64 count_hook_runs(unsigned int variant)
 {
 	u64 sum = 0;
 	int cpu;
@@ -126,24 +126,24 @@ static u64 count_packets(unsigned int variant)
 	return sum;
 }
 #else
-static int begin_packets(unsigned int variant)
+static int install_packet_hooks(unsigned int variant)
 {
 	return -ENODEV;
 }
 
-static int end_packets(unsigned int variant)
+static int remove_packet_hooks(unsigned int variant)
 {
 	return 0;
 }
 
-#define count_packets NULL
+#define count_hook_runs NULL
 #endif
 
 struct bench_live bench_live_packets = {
 	.name = "packets-live",
 	.variants = packet_variants,
 	.nr_variants = ARRAY_SIZE(packet_variants),
-	.begin = begin_packets,
-	.end = end_packets,
-	.hits = count_packets,
+	.begin = install_packet_hooks,
+	.end = remove_packet_hooks,
+	.hits = count_hook_runs,
 };

@@ -14,7 +14,7 @@
 #include "loops.h"
 
 #define SHORTEST_NS	10000ULL
-/* Maximum loop count.  If a window with so many passes is too short, the clock does not advance. */
+/* Maximum loop count.  If its window is too short as well, the clock is taken as stopped. */
 #define MOST_PASSES	(1U << 26)
 /* The loop counts are 5/5, 8/5 and 12/5 of the smallest, so the longest window is below 30 us. */
 #define FIFTHS		{ 5, 8, 12 }
@@ -24,10 +24,10 @@
 #define LONGEST_NS	1000000000ULL
 
 /*
- * Return the time of @passes loop iterations in ns: the minimum over all layouts, because a
- * disturbance only lengthens a window.
+ * Return the time of @passes loop iterations in ns: the minimum over all layouts (copies of the
+ * code at different addresses), because a disturbance only lengthens a window.
  */
-static u64 measure_shortest_ns(const struct bench_variant *variant, u32 passes)
+static u64 measure_shortest_window_ns(const struct bench_variant *variant, u32 passes)
 {
 	u64 shortest = ~0ULL;
 	unsigned int layout;
@@ -44,7 +44,7 @@ static u64 measure_shortest_ns(const struct bench_variant *variant, u32 passes)
 }
 
 /* Round up to a number with BITS significant bits. */
-static u32 round_up_to_bits(u32 number)
+static u32 round_up_loop_count(u32 number)
 {
 	u32 unit = 1;
 
@@ -66,10 +66,10 @@ static void choose_loop_counts(u32 least, u32 loops[BENCH_LOOP_COUNTS])
 }
 
 /* Check the duration of a window of @passes iterations, estimated from a single iteration. */
-static int check_window_length(const struct bench_group *group, const struct bench_variant *variant,
-			       u32 passes)
+static int check_window_duration(const struct bench_group *group,
+				 const struct bench_variant *variant, u32 passes)
 {
-	u64 pass = measure_shortest_ns(variant, 1), most = div64_u64(LONGEST_NS, pass ?: 1);
+	u64 pass = measure_shortest_window_ns(variant, 1), most = div64_u64(LONGEST_NS, pass ?: 1);
 
 	if (passes <= most)
 		return 0;
@@ -96,21 +96,23 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 
 	if (group->loops[0]) {
 		memcpy(loops, group->loops, sizeof(group->loops));
-		return check_window_length(group, &group->variants[variant],
-					   loops[BENCH_LOOP_COUNTS - 1]);
+		return check_window_duration(group, &group->variants[variant],
+					     loops[BENCH_LOOP_COUNTS - 1]);
 	}
-	while ((ns = measure_shortest_ns(&group->variants[variant], passes)) < SHORTEST_NS) {
+	while ((ns = measure_shortest_window_ns(&group->variants[variant], passes)) < SHORTEST_NS) {
 		if (passes == MOST_PASSES) {
-			pr_err("%s: the clock is not advancing\n", group->name);
+			pr_err("%s: cannot be measured: the clock is not advancing\n",
+			       group->name);
 			return -ETIME;
 		}
 		passes *= 2;
 	}
 	if (!group->variants[variant].op[0](passes)) {
-		pr_err("%s: TSC is not advancing\n", group->name);
+		pr_err("%s: cannot be measured: the TSC is not advancing\n", group->name);
 		return -ERANGE;
 	}
-	choose_loop_counts(round_up_to_bits(div64_u64(passes * SHORTEST_NS + ns - 1, ns)), loops);
+	choose_loop_counts(round_up_loop_count(div64_u64(passes * SHORTEST_NS + ns - 1, ns)),
+			   loops);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ static int __init bench_init(void)
 		return -EINVAL;
 	}
 	bench_groups_init();
-	err = bench_register_init();
+	err = bench_register_module_notifier();
 	if (err)
 		return err;
 	bench_files_init();
@@ -41,7 +41,7 @@ static void __exit bench_exit(void)
 {
 	bench_files_exit();
 	bench_thread_exit();
-	bench_register_exit();
+	bench_unregister_module_notifier();
 }
 
 module_init(bench_init);

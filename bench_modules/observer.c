@@ -54,7 +54,7 @@ unsigned int bench_observer_get_cpu(void)
  * calibration with a timer interrupt.  Gaps with an interrupt cannot simply be ignored: a gap that
  * is longer than the period of the timer always contains one.
  */
-static u64 filter_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
+static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
 {
 	if (!interrupted)
 		return gap;
@@ -63,7 +63,7 @@ static u64 filter_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
 	return calibrated && gap > 2 * *own ? gap : 0;
 }
 
-void bench_watch_begin(struct bench_watch *watch, unsigned int irqs)
+void bench_watch_init(struct bench_watch *watch, unsigned int irqs)
 {
 	*watch = (struct bench_watch) {
 		.calibrating_until = ktime_get_ns() + CALIBRATION_NS,
@@ -85,8 +85,8 @@ void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs)
 	bool interrupted = irqs != watch->irqs;
 	u64 gap;
 
-	gap = filter_gap(watch->now - watch->last, interrupted || watch->disturbed,
-			 watch->calibrated, &watch->own);
+	gap = filter_timer_gap(watch->now - watch->last, interrupted || watch->disturbed,
+			       watch->calibrated, &watch->own);
 	if (gap > watch->longest)
 		watch->longest = gap;
 	watch->disturbed = interrupted;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The observer CPU: a thread on it executes no patch site, but reads the clock in a loop.  A gap
+ * The observer CPU runs a thread that executes no patch site, but reads the clock in a loop.  A gap
  * between two readings shows how long this CPU was held up.
  */
 #ifndef BENCH_MODULES_OBSERVER_H
@@ -33,12 +33,12 @@ struct bench_watch {
 };
 
 /*
- * Steps of the thread: bench_watch_begin(), then bench_watch_read_clock() and
+ * Steps of the thread: bench_watch_init(), then bench_watch_read_clock() and
  * bench_watch_record_gap() alternately.  @irqs is the number of timer interrupts of the CPU.  The
  * thread reads it after the clock, so an interrupt between the reading of the clock and that of
  * @irqs lengthens the next gap.
  */
-void bench_watch_begin(struct bench_watch *watch, unsigned int irqs);
+void bench_watch_init(struct bench_watch *watch, unsigned int irqs);
 void bench_watch_read_clock(struct bench_watch *watch);
 void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs);
 

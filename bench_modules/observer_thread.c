@@ -12,11 +12,11 @@
 
 static struct task_struct *thread;
 
-static int run_observer(void *unused)
+static int run_observer_thread(void *unused)
 {
 	struct bench_watch watch;
 
-	bench_watch_begin(&watch, compat_timer_irqs());
+	bench_watch_init(&watch, compat_timer_irqs());
 	while (!kthread_should_stop()) {
 		bench_watch_read_clock(&watch);
 		bench_watch_record_gap(&watch, compat_timer_irqs());
@@ -26,18 +26,18 @@ static int run_observer(void *unused)
 	return 0;
 }
 
-int bench_observer_start(bool first)
+int bench_observer_start(bool realtime)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 
 	if (cpu >= nr_cpu_ids)
 		return -ENODEV;
-	thread = kthread_create(run_observer, NULL, "kmarkers_watch");
+	thread = kthread_create(run_observer_thread, NULL, "kmarkers_watch");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	/* With PREEMPT_RT, this thread would also preempt those that run timers and RCU. */
-	if (first && !IS_ENABLED(CONFIG_PREEMPT_RT))
+	/* With PREEMPT_RT, this thread would also preempt the threads that run timers and RCU. */
+	if (realtime && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);
 	wake_up_process(thread);
 	return 0;

@@ -7,11 +7,11 @@
 
 /*
  * Start the observer thread on a CPU other than the caller's.  Return 0, -ENODEV if there is no
- * other CPU, or another error.  If @first is true, the thread has a real-time priority, so only
+ * other CPU, or another error.  If @realtime is true, the thread has a real-time priority, so only
  * threads of a higher priority, such as those of stop_machine(), preempt it.  Use this in short
- * runs only.  @first has no effect with PREEMPT_RT or in a program.
+ * runs only.  @realtime has no effect with PREEMPT_RT or in a program.
  */
-int bench_observer_start(bool first);
+int bench_observer_start(bool realtime);
 void bench_observer_stop(void);
 
 #endif /* BENCH_MODULES_OBSERVER_THREAD_H */

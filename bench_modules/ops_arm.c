@@ -156,7 +156,7 @@ static const struct bench_sites *sites;
  * Set up the sites before the observer thread starts: the setup may wait for an RCU grace period,
  * and the observer thread could delay the end of the grace period.
  */
-static int setup_arm(bool first)
+static int setup_sites_and_observer(bool realtime)
 {
 	int err;
 
@@ -166,7 +166,7 @@ static int setup_arm(bool first)
 	err = sites->setup();
 	if (err)
 		goto err_put;
-	err = bench_observer_start(first);
+	err = bench_observer_start(realtime);
 	if (err)
 		goto err_sites;
 	return 0;
@@ -178,24 +178,24 @@ err_put:
 	return err;
 }
 
-static void teardown_arm(void)
+static void teardown_sites_and_observer(void)
 {
 	bench_observer_stop();
 	sites->teardown();
 	bench_put_sites();
 }
 
-static int setup_scaling(void)
+static int setup_arm_scaling(void)
 {
-	return setup_arm(false);
+	return setup_sites_and_observer(false);
 }
 
-static int setup_stall(void)
+static int setup_arm_stall(void)
 {
-	return setup_arm(true);
+	return setup_sites_and_observer(true);
 }
 
-static int take_window(enum sites_way way, u32 nr, bool on, struct window *window)
+static int measure_switch(enum sites_way way, u32 nr, bool on, struct window *window)
 {
 	u64 ns, start;
 	int err;
@@ -211,7 +211,7 @@ static int take_window(enum sites_way way, u32 nr, bool on, struct window *windo
 }
 
 /* Measure the longest gap on the observer CPU for @ticks TSC ticks, while no site is switched. */
-static void take_idle_window(u64 ticks, struct window *window)
+static void measure_idle_gap(u64 ticks, struct window *window)
 {
 	u64 start;
 
@@ -222,7 +222,7 @@ static void take_idle_window(u64 ticks, struct window *window)
 	window->gap = bench_observer_read_gap();
 }
 
-/* The output of a block: the address of its next sample, and values of fields of that sample. */
+/* Where a block stores its samples: address of the next sample, its block and its position. */
 struct sink {
 	struct bench_sample *next;
 	const struct bench_variant *variants;
@@ -230,8 +230,8 @@ struct sink {
 	u8 position;
 };
 
-/* Store a sample.  If it is a gap, its CPU is that of the observer, which measured it. */
-static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
+/* Store a sample.  The CPU of a gap is that of the observer thread, which measured the gap. */
+static void store_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
 	bool gap = sink->variants[variant].measured == BENCH_GAP;
 
@@ -242,49 +242,51 @@ static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 	};
 }
 
-static void put_parts(struct sink *sink, u32 nr, const struct window *window,
-		      const struct patcher_stats *before, const struct patcher_stats *after)
+static void store_phase_samples(struct sink *sink, u32 nr, const struct window *window,
+				const struct patcher_stats *before,
+				const struct patcher_stats *after)
 {
 	u64 ns = window->ns ?: 1;
 
-	put_sample(sink, VALIDATE, nr,
-		   div64_u64((after->check_ns - before->check_ns) * window->ticks, ns));
-	put_sample(sink, MAP, nr, div64_u64((after->map_ns - before->map_ns) * window->ticks, ns));
-	put_sample(sink, ROUNDS, nr,
-		   div64_u64((after->apply_ns - before->apply_ns) * window->ticks, ns));
-	put_sample(sink, ROUND_COUNT, nr, after->rounds - before->rounds);
+	store_sample(sink, VALIDATE, nr,
+		     div64_u64((after->check_ns - before->check_ns) * window->ticks, ns));
+	store_sample(sink, MAP, nr,
+		     div64_u64((after->map_ns - before->map_ns) * window->ticks, ns));
+	store_sample(sink, ROUNDS, nr,
+		     div64_u64((after->apply_ns - before->apply_ns) * window->ticks, ns));
+	store_sample(sink, ROUND_COUNT, nr, after->rounds - before->rounds);
 }
 
-static bool has_size(const struct way *way, u32 nr)
+static bool is_size_measured(const struct way *way, u32 nr)
 {
 	return nr <= way->most && (nr != EXTRA_SIZE || way->way == SITES_BATCHED);
 }
 
 /* Return the number of samples that a block stores for one method and one size. */
-static unsigned int count_way_samples(const struct way *way)
+static unsigned int count_method_samples(const struct way *way)
 {
 	return 1 + (way->off != NONE) + (way->gap != NONE) + (way->way == SITES_BATCHED) * PARTS;
 }
 
-static int measure_on(struct sink *sink, const struct way *way, u32 nr)
+static int measure_switch_on(struct sink *sink, const struct way *way, u32 nr)
 {
 	struct patcher_stats before, after;
 	struct window window;
 	int err;
 
 	patcher_read_stats(&before);
-	err = take_window(way->way, nr, !way->turns || !(sink->block & 1), &window);
+	err = measure_switch(way->way, nr, !way->turns || !(sink->block & 1), &window);
 	patcher_read_stats(&after);
-	put_sample(sink, way->on, nr, window.ticks);
+	store_sample(sink, way->on, nr, window.ticks);
 	if (way->gap != NONE)
-		put_sample(sink, way->gap, nr, window.gap);
+		store_sample(sink, way->gap, nr, window.gap);
 	if (way->way == SITES_BATCHED)
-		put_parts(sink, nr, &window, &before, &after);
+		store_phase_samples(sink, nr, &window, &before, &after);
 	bench_pause();
 	return err;
 }
 
-static int measure_off(struct sink *sink, const struct way *way, u32 nr)
+static int measure_switch_off(struct sink *sink, const struct way *way, u32 nr)
 {
 	struct window window;
 	int err;
@@ -293,19 +295,19 @@ static int measure_off(struct sink *sink, const struct way *way, u32 nr)
 		return sites->set(SITES_BATCHED, nr, false);
 	if (way->off == NONE)
 		return 0;
-	err = take_window(way->way, nr, false, &window);
-	put_sample(sink, way->off, nr, window.ticks);
+	err = measure_switch(way->way, nr, false, &window);
+	store_sample(sink, way->off, nr, window.ticks);
 	bench_pause();
 	return err;
 }
 
 /* Store the cases of a block, one for each pair of a method and a size.  Return their number. */
-static unsigned int list_cases(u8 *cases)
+static unsigned int list_scaling_cases(u8 *cases)
 {
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < MOST_CASES; i++)
-		if (has_size(&ways[i / ARRAY_SIZE(sizes)], sizes[i % ARRAY_SIZE(sizes)]))
+		if (is_size_measured(&ways[i / ARRAY_SIZE(sizes)], sizes[i % ARRAY_SIZE(sizes)]))
 			cases[nr++] = i;
 	return nr;
 }
@@ -315,8 +317,8 @@ static unsigned int count_scaling_samples(void)
 	unsigned int nr, sum = 0;
 	u8 cases[MOST_CASES];
 
-	for (nr = list_cases(cases); nr; nr--)
-		sum += count_way_samples(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
+	for (nr = list_scaling_cases(cases); nr; nr--)
+		sum += count_method_samples(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
 	return sum;
 }
 
@@ -334,13 +336,13 @@ static int measure_scaling_block(u32 block, struct bench_sample *samples)
 	if (!block)
 		err = sites->set(SITES_BATCHED, SITES_MOST, true) ?:
 		      sites->set(SITES_BATCHED, SITES_MOST, false);
-	for (nr = list_cases(cases); nr && !err; nr--, sink.position++) {
+	for (nr = list_scaling_cases(cases); nr && !err; nr--, sink.position++) {
 		unsigned int pick = bench_random(nr);
 		const struct way *way = &ways[cases[pick] / ARRAY_SIZE(sizes)];
 		u32 size = sizes[cases[pick] % ARRAY_SIZE(sizes)];
 
 		cases[pick] = cases[nr - 1];
-		err = measure_on(&sink, way, size) ?: measure_off(&sink, way, size);
+		err = measure_switch_on(&sink, way, size) ?: measure_switch_off(&sink, way, size);
 	}
 	return err;
 }
@@ -349,9 +351,9 @@ const struct bench_group bench_arm_scaling = {
 	.name = "arm-scaling",
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
-	.setup = setup_scaling,
+	.setup = setup_arm_scaling,
 	.lacks = SITES_LACKING "no second CPU is available for its observer thread",
-	.teardown = teardown_arm,
+	.teardown = teardown_sites_and_observer,
 	.block = measure_scaling_block,
 	.block_samples = count_scaling_samples,
 	.most_blocks = MOST_BLOCKS,
@@ -363,20 +365,20 @@ static unsigned int count_stall_samples(void)
 	return ARRAY_SIZE(stall_variants);
 }
 
-static int measure_stall(struct sink *sink, unsigned int variant, bool on)
+static int measure_stall_variant(struct sink *sink, unsigned int variant, bool on)
 {
 	static u64 last_batch;
 	struct window window;
 	int err = 0;
 
 	if (variant == STALL_IDLE)
-		take_idle_window(last_batch, &window);
+		measure_idle_gap(last_batch, &window);
 	else
-		err = take_window(variant == STALL_BATCHED ? SITES_BATCHED : SITES_STOP_MACHINE,
-				  STALL_SIZE, on, &window);
+		err = measure_switch(variant == STALL_BATCHED ? SITES_BATCHED : SITES_STOP_MACHINE,
+				     STALL_SIZE, on, &window);
 	if (variant == STALL_BATCHED)
 		last_batch = window.ticks;
-	put_sample(sink, variant, STALL_SIZE, window.gap);
+	store_sample(sink, variant, STALL_SIZE, window.gap);
 	bench_pause();
 	return err;
 }
@@ -388,7 +390,7 @@ static int measure_stall_block(u32 block, struct bench_sample *samples)
 	int err = 0;
 
 	for (; sink.position < n && !err; sink.position++)
-		err = measure_stall(&sink, (sink.position + block + 1) % n, !(block & 1));
+		err = measure_stall_variant(&sink, (sink.position + block + 1) % n, !(block & 1));
 	return err;
 }
 
@@ -396,9 +398,9 @@ const struct bench_group bench_arm_stall = {
 	.name = "arm-stall",
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
-	.setup = setup_stall,
+	.setup = setup_arm_stall,
 	.lacks = SITES_LACKING "no second CPU is available for its observer thread",
-	.teardown = teardown_arm,
+	.teardown = teardown_sites_and_observer,
 	.block = measure_stall_block,
 	.block_samples = count_stall_samples,
 	.most_blocks = 40,

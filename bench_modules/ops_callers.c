@@ -96,7 +96,7 @@ CALLER(fprobe, "fprobe", "call", alone, entry_off,
 #define LACKS_BPF	"no BPF program is attached to it"
 
 /* Return true if a function has a probe: then it begins with a call, a jump or an int3. */
-static bool is_attached(const void *function)
+static bool has_probe_at_entry(const void *function)
 {
 	const u8 *code = function;
 
@@ -113,7 +113,7 @@ static bool is_attached(const void *function)
 
 static int setup_bpf_kprobe(void)
 {
-	return is_attached(kmarkers_bench_bpf_kprobe) ? 0 : -ENODEV;
+	return has_probe_at_entry(kmarkers_bench_bpf_kprobe) ? 0 : -ENODEV;
 }
 
 CALLER(bpf_kprobe, "bpf-kprobe", "call", alone, entry_off, .lacks = LACKS_BPF);
@@ -145,7 +145,7 @@ BENCH_OPS(bpf_fentry, int_sqrt(READ_ONCE(one)))
 
 static int setup_bpf_fentry(void)
 {
-	return is_attached(int_sqrt) ? 0 : -ENODEV;
+	return has_probe_at_entry(int_sqrt) ? 0 : -ENODEV;
 }
 
 CALLER(bpf_fentry, "bpf-fentry", "call", rooted, rooted_off, .lacks = LACKS_BPF);

@@ -55,7 +55,7 @@ static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 #define PASS_IN(chunks, fence, condition)				\
 	u8 *line;							\
 									\
-	cold_walk = walk_next(cold_walk);				\
+	cold_walk = compute_next_walk_state(cold_walk);			\
 	line = pick_cold_line(chunks, cold_walk);			\
 	asm volatile(fence : "+r" (line) : : "memory");			\
 	if (unlikely(condition))					\
@@ -107,7 +107,7 @@ static unsigned int choose_buffer_order(void)
 	if (kmarkers_is_emulated())
 		return LEAST_ORDER;
 	bench_read_caches(&caches);
-	order = bench_find_order(TIMES * caches.last);
+	order = bench_round_up_log2(TIMES * caches.last);
 	if (order > MOST_ORDER)
 		order = MOST_ORDER;
 	while (order > LEAST_ORDER && 4ULL << order > bench_read_available_memory())
@@ -120,37 +120,37 @@ static unsigned int count_buffer_chunks(void)
 	return 1U << (cold_order - BENCH_CHUNK_ORDER);
 }
 
-static int setup_cold(void)
+static int setup_cold_buffer(void)
 {
 	cold_order = choose_buffer_order();
 	return bench_alloc_chunks(small_pages, count_buffer_chunks(), false);
 }
 
-static void teardown_cold(void)
+static void teardown_cold_buffer(void)
 {
 	bench_free_chunks(small_pages, count_buffer_chunks(), false);
 }
 
-static int setup_pages(void)
+static int setup_page_buffers(void)
 {
 	int err;
 
 	if (kmarkers_is_emulated())
 		return -ENODEV;
-	err = setup_cold();
+	err = setup_cold_buffer();
 	if (err)
 		return err;
 	err = bench_alloc_chunks(huge_pages, count_buffer_chunks(), true);
 	if (!err)
 		return 0;
-	teardown_cold();
+	teardown_cold_buffer();
 	return err;
 }
 
-static void teardown_pages(void)
+static void teardown_page_buffers(void)
 {
 	bench_free_chunks(huge_pages, count_buffer_chunks(), true);
-	teardown_cold();
+	teardown_cold_buffer();
 }
 
 #define GROUP(label, id, begin, end, ...)				\
@@ -164,9 +164,9 @@ static void teardown_pages(void)
 }
 
 const struct bench_group bench_cold_branch =
-	GROUP("cold-branch", serialised, setup_cold, teardown_cold);
+	GROUP("cold-branch", serialised, setup_cold_buffer, teardown_cold_buffer);
 const struct bench_group bench_cold_branch_overlapped =
-	GROUP("cold-branch-overlapped", overlapped, setup_cold, teardown_cold);
+	GROUP("cold-branch-overlapped", overlapped, setup_cold_buffer, teardown_cold_buffer);
 const struct bench_group bench_cold_branch_pages =
-	GROUP("cold-branch-pages", pages, setup_pages, teardown_pages,
+	GROUP("cold-branch-pages", pages, setup_page_buffers, teardown_page_buffers,
 	      .lacks = "no huge pages for its buffer, or the CPU is emulated");

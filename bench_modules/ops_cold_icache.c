@@ -6,7 +6,8 @@
  *
  * CLFLUSH evicts the code from all caches.  For l2 and l3, the code is then read as data.  For l3,
  * a random walk through a buffer, whose size depends on that of L2, then evicts L2.  This also
- * evicts the variables of the flavour generic.  Apart from that, data and TLB stay warm.
+ * evicts the state variables that generic (unpatched) markers load.  Other data and the TLB stay
+ * warm.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -39,7 +40,7 @@ static u8 *walk_buffer;
 static unsigned int walk_order;
 static u64 walk_state = 1;
 
-static void flush_code(const u8 *code)
+static void flush_code_from_caches(const u8 *code)
 {
 	unsigned int i;
 
@@ -49,7 +50,7 @@ static void flush_code(const u8 *code)
 	asm volatile("mfence" : : : "memory");
 }
 
-static void read_code(const u8 *code)
+static void load_code_as_data(const u8 *code)
 {
 	unsigned int i;
 
@@ -58,24 +59,25 @@ static void read_code(const u8 *code)
 }
 
 /* Move the CODE_BYTES at @code into the cache level that the group measures. */
-static noinline void place_code(const u8 *code)
+static noinline void move_code_to_cache_level(const u8 *code)
 {
 	if (place == IN_L1)
 		return;
-	flush_code(code);
+	flush_code_from_caches(code);
 	if (place != IN_MEMORY)
-		read_code(code);
+		load_code_as_data(code);
 	if (place == IN_L3)
-		walk_evict(walk_buffer, walk_order, TIMES << (walk_order - 8), &walk_state);
+		evict_caches_by_walk(walk_buffer, walk_order, TIMES << (walk_order - 8),
+				     &walk_state);
 }
 
-/* Call place_code() with the address of the code that follows. */
+/* Call move_code_to_cache_level() with the address of the code that follows. */
 #define PREPARE()							\
 do {									\
 	const u8 *code;							\
 									\
 	asm volatile("lea 0(%%rip), %0" : "=r" (code));			\
-	place_code(code);						\
+	move_code_to_cache_level(code);					\
 } while (0)
 
 /*
@@ -120,16 +122,17 @@ static const struct bench_variant cold_variants[] = {
 	BENCH_ROW("marker-xor-flip-64", cold_xor_flip),
 };
 
-static int setup_l1(void)
+static int setup_icache_l1(void)
 {
 	place = IN_L1;
 	return 0;
 }
 
 /*
- * Select the cache level for place_code().  Return -ENODEV under an emulator, which has no caches.
+ * Select the cache level for move_code_to_cache_level().  Return -ENODEV under an emulator, which
+ * has no caches.
  */
-static int select_code_place(int where)
+static int select_cache_level(int where)
 {
 	if (kmarkers_is_emulated())
 		return -ENODEV;
@@ -137,19 +140,19 @@ static int select_code_place(int where)
 	return 0;
 }
 
-static int setup_l2(void)
+static int setup_icache_l2(void)
 {
-	return select_code_place(IN_L2);
+	return select_cache_level(IN_L2);
 }
 
-static int setup_l3(void)
+static int setup_icache_l3(void)
 {
 	struct bench_caches caches;
 
-	if (select_code_place(IN_L3))
+	if (select_cache_level(IN_L3))
 		return -ENODEV;
 	bench_read_caches(&caches);
-	walk_order = bench_find_order(TIMES * caches.middle);
+	walk_order = bench_round_up_log2(TIMES * caches.middle);
 	if (walk_order > LARGEST_ORDER)
 		walk_order = LARGEST_ORDER;
 	walk_buffer = vmalloc(1UL << walk_order);
@@ -159,14 +162,14 @@ static int setup_l3(void)
 	return 0;
 }
 
-static void teardown_l3(void)
+static void teardown_icache_l3(void)
 {
 	vfree(walk_buffer);
 }
 
-static int setup_memory(void)
+static int setup_icache_memory(void)
 {
-	return select_code_place(IN_MEMORY);
+	return select_cache_level(IN_MEMORY);
 }
 
 #define GROUP(label, where, ...)					\
@@ -184,11 +187,11 @@ static int setup_memory(void)
  * others have fixed loop counts.  l3 has the fewest iterations and blocks, because each eviction
  * takes a millisecond.
  */
-const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_l1);
+const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_icache_l1);
 const struct bench_group bench_cold_icache_l2 =
-	GROUP("cold-icache-l2", setup_l2, .loops = { 4, 8, 20 });
+	GROUP("cold-icache-l2", setup_icache_l2, .loops = { 4, 8, 20 });
 const struct bench_group bench_cold_icache_l3 =
-	GROUP("cold-icache-l3", setup_l3, .teardown = teardown_l3, .most_blocks = 60,
+	GROUP("cold-icache-l3", setup_icache_l3, .teardown = teardown_icache_l3, .most_blocks = 60,
 	      .loops = { 2, 4, 8 });
 const struct bench_group bench_cold_icache_memory =
-	GROUP("cold-icache-memory", setup_memory, .loops = { 2, 4, 10 });
+	GROUP("cold-icache-memory", setup_icache_memory, .loops = { 2, 4, 10 });

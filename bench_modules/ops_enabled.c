@@ -49,12 +49,12 @@ static struct {
 	void *pointer;
 } copy;
 
-static noinline void empty_registers(const char *fmt, int number, void *pointer)
+static noinline void empty_register_probe(const char *fmt, int number, void *pointer)
 {
 	barrier();
 }
 
-static noinline void empty_varargs(const char *fmt, ...)
+static noinline void empty_varargs_probe(const char *fmt, ...)
 {
 	va_list args;
 
@@ -63,7 +63,7 @@ static noinline void empty_varargs(const char *fmt, ...)
 	va_end(args);
 }
 
-static void copy_stack(const char *fmt, int number, void *pointer)
+static void copy_stack_args(const char *fmt, int number, void *pointer)
 {
 	WRITE_ONCE(copy.number, number);
 	WRITE_ONCE(copy.pointer, pointer);
@@ -109,7 +109,7 @@ static struct kprobe copy_kprobe = {
 
 static bool kprobe_is_on;
 
-static int add_kprobe(void)
+static int register_copy_kprobe(void)
 {
 	int err;
 
@@ -120,25 +120,25 @@ static int add_kprobe(void)
 	return err;
 }
 
-static void del_kprobe(void)
+static void unregister_copy_kprobe(void)
 {
 	if (kprobe_is_on)
 		unregister_kprobe(&copy_kprobe);
 	kprobe_is_on = false;
 }
 #else
-static int add_kprobe(void)
+static int register_copy_kprobe(void)
 {
 	return 0;
 }
 
-static void del_kprobe(void)
+static void unregister_copy_kprobe(void)
 {
 }
 #endif
 
 /* A probe that parses the format string, and reads an argument for each %d and %p in it. */
-static void decode_format(const char *fmt, ...)
+static void copy_args_by_format(const char *fmt, ...)
 {
 	va_list args;
 
@@ -163,9 +163,9 @@ static void decode_format(const char *fmt, ...)
 typedef void registers_func(const char *fmt, int number, void *pointer);
 typedef void varargs_func(const char *fmt, ...);
 
-static registers_func *call_registers = empty_registers, *call_copy_stack = copy_stack;
-static varargs_func *call_varargs = empty_varargs, *call_copy_varargs = copy_varargs;
-static varargs_func *call_decode = decode_format;
+static registers_func *call_registers = empty_register_probe, *call_copy_stack = copy_stack_args;
+static varargs_func *call_varargs = empty_varargs_probe, *call_copy_varargs = copy_varargs;
+static varargs_func *call_decode = copy_args_by_format;
 #ifdef WITH_KPROBES
 static varargs_func *call_kprobed = copy_varargs_kprobed;
 #endif
@@ -262,7 +262,7 @@ static struct {
 	{ &__tracepoint_kmarkers_bench_8, 8 },
 };
 
-static int switch_events(bool on)
+static int switch_both_trace_events(bool on)
 {
 	int marker = trace_set_clr_event("kmarkers", "bench_typed_event", on);
 	int event = trace_set_clr_event("kmarkers_bench", "kmarkers_bench_event", on);
@@ -274,19 +274,19 @@ static int switch_events(bool on)
  * Enable the trace events.  Retry for 2 seconds: the trace events of this module's markers may be
  * created some time after it was loaded.
  */
-static int switch_events_on(void)
+static int enable_trace_events(void)
 {
 	unsigned int tries = 100;
 	int err;
 
-	while ((err = switch_events(true)) && --tries)
+	while ((err = switch_both_trace_events(true)) && --tries)
 		msleep(20);
 	if (err)
-		pr_warn("marker-enabled: trace events cannot be switched on: error %d\n", err);
+		pr_warn("marker-enabled: not measured: its trace events cannot be enabled: error %d\n", err);
 	return err;
 }
 
-static int add_tracepoints(void)
+static int register_tracepoint_probes(void)
 {
 	unsigned int i;
 	int err = 0;
@@ -298,14 +298,14 @@ static int add_tracepoints(void)
 			connected[i].nr += !err;
 		}
 	}
-	return err ?: switch_events_on();
+	return err ?: enable_trace_events();
 }
 
-static void del_tracepoints(void)
+static void unregister_tracepoint_probes(void)
 {
 	unsigned int i;
 
-	switch_events(false);
+	switch_both_trace_events(false);
 	for (i = 0; i < ARRAY_SIZE(connected); i++)
 		while (connected[i].nr)
 			tracepoint_probe_unregister(connected[i].tracepoint, empty_typed_probe,
@@ -313,18 +313,18 @@ static void del_tracepoints(void)
 	tracepoint_synchronize_unregister();
 }
 #else
-static int add_tracepoints(void)
+static int register_tracepoint_probes(void)
 {
 	return 0;
 }
 
-static void del_tracepoints(void)
+static void unregister_tracepoint_probes(void)
 {
 }
 #endif
 
 /* Register probe number @n, counted from 0, with each marker that needs more than @n probes. */
-static int add_probe(unsigned int n)
+static int register_probe_number(unsigned int n)
 {
 	int err = marker_probe_register("bench_classic_8", NULL, empty_probe, &tags[n]);
 
@@ -341,8 +341,8 @@ static int add_probe(unsigned int n)
 	return err;
 }
 
-/* Unregister probe number @n from all markers.  Ignore errors of markers that do not have it. */
-static void del_probe(unsigned int n)
+/* Unregister probe number @n from all markers.  Markers without this probe are skipped. */
+static void unregister_probe_number(unsigned int n)
 {
 	marker_probe_unregister("bench_classic_1", empty_probe, &tags[n]);
 	marker_probe_unregister("bench_classic_2", empty_probe, &tags[n]);
@@ -352,36 +352,36 @@ static void del_probe(unsigned int n)
 	marker_unregister_bench_typed_8(empty_typed_probe, &tags[n]);
 }
 
-static void del_probes(void)
+static void unregister_all_probes(void)
 {
 	unsigned int n;
 
 	for (n = 0; n < MOST_PROBES; n++)
-		del_probe(n);
+		unregister_probe_number(n);
 	marker_synchronize_unregister();
 	imv_set(enabled_2006, false);
 }
 
-static void teardown_enabled(void)
+static void teardown_enabled_probes(void)
 {
-	del_kprobe();
-	del_tracepoints();
-	del_probes();
+	unregister_copy_kprobe();
+	unregister_tracepoint_probes();
+	unregister_all_probes();
 }
 
-static int setup_enabled(void)
+static int setup_enabled_probes(void)
 {
 	unsigned int n;
 	int err = imv_set(enabled_2006, true);
 
 	for (n = 0; n < MOST_PROBES && !err; n++)
-		err = add_probe(n);
+		err = register_probe_number(n);
 	if (!err)
-		err = add_tracepoints();
+		err = register_tracepoint_probes();
 	if (!err)
-		err = add_kprobe();
+		err = register_copy_kprobe();
 	if (err)
-		teardown_enabled();
+		teardown_enabled_probes();
 	return err;
 }
 
@@ -389,7 +389,7 @@ const struct bench_group bench_marker_enabled = {
 	.name = "marker-enabled",
 	.variants = enabled_variants,
 	.nr_variants = ARRAY_SIZE(enabled_variants),
-	.setup = setup_enabled,
-	.teardown = teardown_enabled,
+	.setup = setup_enabled_probes,
+	.teardown = teardown_enabled_probes,
 	.arms = true,
 };

@@ -24,12 +24,12 @@
 #define KEEPS	__attribute__((no_caller_saved_registers))
 #define HOOK	GENERAL KEEPS noinline notrace
 
-static HOOK void hook_ret(void)
+static HOOK void return_from_hook(void)
 {
 	asm volatile("");
 }
 
-static HOOK void hook_nop_ret(void)
+static HOOK void return_from_hook_after_nop(void)
 {
 	asm volatile("nop");
 }
@@ -44,7 +44,7 @@ static struct {
 	u32 lock;
 } profile;
 
-static GENERAL __always_inline u64 quick_tsc(void)
+static GENERAL __always_inline u64 read_unordered_tsc(void)
 {
 	u32 low, high;
 
@@ -52,19 +52,19 @@ static GENERAL __always_inline u64 quick_tsc(void)
 	return low | (u64)high << 32;
 }
 
-static GENERAL __always_inline void count_entry(unsigned long caller)
+static GENERAL __always_inline void record_profile_entry(unsigned long caller)
 {
 	profile.calls[caller / 16 % ARCS]++;
-	profile.entered = quick_tsc();
+	profile.entered = read_unordered_tsc();
 }
 
-static GENERAL __always_inline void count_exit(void)
+static GENERAL __always_inline void record_profile_exit(void)
 {
-	profile.ticks += quick_tsc() - profile.entered;
+	profile.ticks += read_unordered_tsc() - profile.entered;
 }
 
 /* Take an uncontended lock. */
-static GENERAL __always_inline void profile_lock(void)
+static GENERAL __always_inline void lock_profile(void)
 {
 	u32 one = 1;
 
@@ -73,43 +73,43 @@ static GENERAL __always_inline void profile_lock(void)
 	while (unlikely(one));
 }
 
-static GENERAL __always_inline void profile_unlock(void)
+static GENERAL __always_inline void unlock_profile(void)
 {
 	barrier();
 	WRITE_ONCE(profile.lock, 0);
 }
 
-static HOOK void hook_entry(void)
+static HOOK void profile_entry(void)
 {
-	count_entry((unsigned long)__builtin_return_address(0));
+	record_profile_entry((unsigned long)__builtin_return_address(0));
 }
 
-static HOOK void hook_exit(void)
+static HOOK void profile_exit(void)
 {
-	count_exit();
+	record_profile_exit();
 }
 
-static HOOK void hook_entry_smp(void)
+static HOOK void profile_entry_locked(void)
 {
-	profile_lock();
-	count_entry((unsigned long)__builtin_return_address(0));
-	profile_unlock();
+	lock_profile();
+	record_profile_entry((unsigned long)__builtin_return_address(0));
+	unlock_profile();
 }
 
-static HOOK void hook_exit_smp(void)
+static HOOK void profile_exit_locked(void)
 {
-	profile_lock();
-	count_exit();
-	profile_unlock();
+	lock_profile();
+	record_profile_exit();
+	unlock_profile();
 }
 
 /* The same as __cyg_profile_func_enter() and _exit(), the hooks of -finstrument-functions. */
-static noinline notrace void cyg_enter(void *function, void *caller)
+static noinline notrace void handle_function_entry(void *function, void *caller)
 {
 	barrier();
 }
 
-static noinline notrace void cyg_exit(void *function, void *caller)
+static noinline notrace void handle_function_exit(void *function, void *caller)
 {
 	barrier();
 }
@@ -140,23 +140,23 @@ FUNCTION(nop_ds_lea, asm volatile(".byte 0x3e, 0x48, 0x8d, 0x76, 0"), NOTHING())
 FUNCTION(nops_both, P6(), P6())
 FUNCTION(frame, asm volatile("push %%rbp\n\tmov %%rsp, %%rbp" : : : "memory"),
 	 asm volatile("pop %%rbp" : : : "memory"))
-FUNCTION(ret, hook_ret(), NOTHING())
-FUNCTION(nop_ret, hook_nop_ret(), NOTHING())
-FUNCTION(mcount, hook_entry(), NOTHING())
-FUNCTION(mexitcount, NOTHING(), hook_exit())
-FUNCTION(mcount_smp, hook_entry_smp(), NOTHING())
-FUNCTION(mexitcount_smp, NOTHING(), hook_exit_smp())
-FUNCTION(instrument, cyg_enter(function_instrument, CALLER()),
-	 cyg_exit(function_instrument, CALLER()))
+FUNCTION(ret, return_from_hook(), NOTHING())
+FUNCTION(nop_ret, return_from_hook_after_nop(), NOTHING())
+FUNCTION(mcount, profile_entry(), NOTHING())
+FUNCTION(mexitcount, NOTHING(), profile_exit())
+FUNCTION(mcount_smp, profile_entry_locked(), NOTHING())
+FUNCTION(mexitcount_smp, NOTHING(), profile_exit_locked())
+FUNCTION(instrument, handle_function_entry(function_instrument, CALLER()),
+	 handle_function_exit(function_instrument, CALLER()))
 
 #ifndef __KERNEL__
 /* A hook that returns by "ret 0".  Kernel functions may return through thunks instead. */
-static HOOK void hook_ret_0(void)
+static HOOK void return_from_hook_by_ret_0(void)
 {
 	asm volatile(".byte 0xc2, 0, 0");
 }
 
-FUNCTION(ret_0, hook_ret_0(), NOTHING())
+FUNCTION(ret_0, return_from_hook_by_ret_0(), NOTHING())
 #endif
 
 static const struct bench_variant entry_variants[] = {

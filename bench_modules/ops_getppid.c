@@ -22,19 +22,19 @@ static u64 pressure_walk = 1;
 
 static void evict_caches(void)
 {
-	walk_evict(pressure_buffer, EVICT_ORDER, EVICT_STEPS, &pressure_walk);
+	evict_caches_by_walk(pressure_buffer, EVICT_ORDER, EVICT_STEPS, &pressure_walk);
 }
 
-/* A marker before the work, the work, and a marker after it. */
+/* The measured work between two markers. */
 #define CALL(flavour)							\
 	long ppid;							\
 									\
 	trace_mark_flavour(flavour, bench_getppid_entry, NULL, MARK_NOARGS); \
-	ppid = getppid_work();						\
+	ppid = run_getppid_work();					\
 	trace_mark_flavour(flavour, bench_getppid_exit, NULL, "%ld", ppid)
 
-BENCH_OPS(quiet_out, getppid_work())
-BENCH_OPS(quiet_out_clone, getppid_work())
+BENCH_OPS(quiet_out, run_getppid_work())
+BENCH_OPS(quiet_out_clone, run_getppid_work())
 BENCH_OPS(quiet_generic, CALL(generic))
 BENCH_OPS(quiet_immediate, CALL(immediate))
 BENCH_OPS(quiet_jump, CALL(jump))
@@ -53,12 +53,12 @@ const struct bench_group bench_getppid_quiet = {
 	.nr_variants = ARRAY_SIZE(quiet_variants),
 };
 
-BENCH_OPS_EACH(pressure_out, evict_caches(), getppid_work())
-BENCH_OPS_EACH(pressure_out_clone, evict_caches(), getppid_work())
+BENCH_OPS_EACH(pressure_out, evict_caches(), run_getppid_work())
+BENCH_OPS_EACH(pressure_out_clone, evict_caches(), run_getppid_work())
 BENCH_OPS_EACH(pressure_generic, evict_caches(), CALL(generic))
 BENCH_OPS_EACH(pressure_immediate, evict_caches(), CALL(immediate))
 BENCH_OPS_EACH(pressure_jump, evict_caches(), CALL(jump))
-/* The time of a clock reading alone: each pass has its own window, which includes one reading. */
+/* This variant measures a clock reading alone; the windows of the other variants include one. */
 BENCH_OPS_EACH(pressure_clock, evict_caches(), (void)0)
 
 static const struct bench_variant pressure_variants[] = {
@@ -70,7 +70,7 @@ static const struct bench_variant pressure_variants[] = {
 	BENCH_ROW("clock", pressure_clock),
 };
 
-static int setup_getppid(void)
+static int setup_pressure_buffer(void)
 {
 	pressure_buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!pressure_buffer)
@@ -79,7 +79,7 @@ static int setup_getppid(void)
 	return 0;
 }
 
-static void teardown_getppid(void)
+static void free_pressure_buffer(void)
 {
 	vfree(pressure_buffer);
 }
@@ -89,6 +89,6 @@ const struct bench_group bench_getppid_pressure = {
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
 	.loops = { 2, 4, 18 },
-	.setup = setup_getppid,
-	.teardown = teardown_getppid,
+	.setup = setup_pressure_buffer,
+	.teardown = free_pressure_buffer,
 };

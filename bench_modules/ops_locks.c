@@ -61,10 +61,10 @@ const struct bench_group bench_lock_pair_##id = {			\
 	.name = "lock-pair-" label,					\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
-	.setup = setup_locks,						\
+	.setup = init_bench_locks,					\
 }
 
-static int setup_locks(void)
+static int init_bench_locks(void)
 {
 	LOCKS_SETUP();
 	return 0;

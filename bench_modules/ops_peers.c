@@ -131,7 +131,7 @@ static void empty_post_handler(struct kprobe *kprobe, struct pt_regs *regs, unsi
 static struct kprobe kprobes[2];
 static bool is_registered[ARRAY_SIZE(kprobes)];
 
-static int set_peer_kprobe(unsigned int nr, void *function, kprobe_post_handler_t post)
+static int register_bench_kprobe(unsigned int nr, void *function, kprobe_post_handler_t post)
 {
 	int err;
 
@@ -143,15 +143,15 @@ static int set_peer_kprobe(unsigned int nr, void *function, kprobe_post_handler_
 	return err;
 }
 
-static void drop_peer_kprobe(unsigned int nr)
+static void unregister_bench_kprobe(unsigned int nr)
 {
 	if (is_registered[nr])
 		unregister_kprobe(&kprobes[nr]);
 	is_registered[nr] = false;
 }
 #else
-#define set_peer_kprobe(nr, function, post)	((void)(function), 0)
-#define drop_peer_kprobe(nr)			((void)0)
+#define register_bench_kprobe(nr, function, post)	((void)(function), 0)
+#define unregister_bench_kprobe(nr)			((void)0)
 #define empty_post_handler		NULL
 #endif
 
@@ -194,29 +194,29 @@ static void del_ftrace_hook(void)
 }
 #endif
 
-static void teardown_peers(void)
+static void teardown_peer_callbacks(void)
 {
 	del_ftrace_hook();
-	drop_peer_kprobe(0);
-	drop_peer_kprobe(1);
+	unregister_bench_kprobe(0);
+	unregister_bench_kprobe(1);
 	static_branch_disable(&key_on);
 	/* The cast is for Linux 5.10, which checks the type of NULL at compile time. */
 	static_call_update(bench_call_on, (typeof(&called_plain))NULL);
 }
 
-static int setup_peers(void)
+static int setup_peer_callbacks(void)
 {
 	int err;
 
 	static_branch_enable(&key_on);
 	static_call_update(bench_call_on, called_plain);
-	err = set_peer_kprobe(0, called_int3, empty_post_handler);
+	err = register_bench_kprobe(0, called_int3, empty_post_handler);
 	if (!err && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		err = set_peer_kprobe(1, called_kprobe_ftrace, NULL);
+		err = register_bench_kprobe(1, called_kprobe_ftrace, NULL);
 	if (!err)
 		err = add_ftrace_hook();
 	if (err)
-		teardown_peers();
+		teardown_peer_callbacks();
 	return err;
 }
 
@@ -224,8 +224,8 @@ const struct bench_group bench_peers_enabled = {
 	.name = "peers-enabled",
 	.variants = armed_variants,
 	.nr_variants = ARRAY_SIZE(armed_variants),
-	.setup = setup_peers,
-	.teardown = teardown_peers,
+	.setup = setup_peer_callbacks,
+	.teardown = teardown_peer_callbacks,
 };
 
 #ifdef CONFIG_OPTPROBES
@@ -245,18 +245,18 @@ static const struct bench_variant optimised_variants[] = {
 	BENCH_ROW("kprobe-optimised", optimised_on),
 };
 
-static void teardown_optimised(void)
+static void teardown_optimised_kprobe(void)
 {
-	drop_peer_kprobe(0);
+	unregister_bench_kprobe(0);
 }
 
 /*
  * Register a kprobe, and wait until the kernel has optimised it, that is, has replaced its
  * breakpoint by a jump.  Return -ENODEV if that does not happen within WAIT_MS milliseconds.
  */
-static int setup_optimised(void)
+static int setup_optimised_kprobe(void)
 {
-	int err = set_peer_kprobe(0, called_optimised, NULL);
+	int err = register_bench_kprobe(0, called_optimised, NULL);
 	unsigned int waited;
 
 	if (err)
@@ -266,7 +266,7 @@ static int setup_optimised(void)
 			return 0;
 		msleep(STEP_MS);
 	}
-	teardown_optimised();
+	teardown_optimised_kprobe();
 	return -ENODEV;
 }
 
@@ -274,8 +274,8 @@ const struct bench_group bench_peer_kprobe_optimised = {
 	.name = "peer-kprobe-optimised",
 	.variants = optimised_variants,
 	.nr_variants = ARRAY_SIZE(optimised_variants),
-	.setup = setup_optimised,
-	.teardown = teardown_optimised,
+	.setup = setup_optimised_kprobe,
+	.teardown = teardown_optimised_kprobe,
 	.lacks = "this kernel does not optimise kprobes to jumps",
 };
 #endif

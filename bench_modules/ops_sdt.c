@@ -3,9 +3,9 @@
  * The cost of an SDT probe with two arguments in an empty loop: disabled (sdt-dormant), enabled
  * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
  * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
- * discussed in 2015.  Probes of the flavour note are measured only while disabled.  In user space,
- * another program enables them.  In the kernel, a kprobe enables them; peer-kprobe-optimised
- * measures the cost of a kprobe.
+ * discussed in 2015.  Probes of the flavour note have no instruction of their own, only a record
+ * of their address, and are measured only while disabled.  In user space, another program enables
+ * them.  In the kernel, a kprobe enables them; peer-kprobe-optimised measures the cost of a kprobe.
  */
 /* In a program, the site of a USDT note is a nop.  Leave it out: in a module there is none. */
 #define SDT_NOTES_WITHOUT_NOP
@@ -27,7 +27,7 @@ SDT_PROBE_DEFINE2(bench_sdt, , , promoted, "int", "unsigned long");
 form_handler *bench_form_handler;
 bool bench_form_gate;
 
-noinline void bench_form_decode(const struct form_probe *probe, unsigned long arg)
+noinline void bench_call_form_handler(const struct form_probe *probe, unsigned long arg)
 {
 	FORM_FUNC_PTR(*probe, arg);
 }
@@ -103,7 +103,7 @@ static const struct bench_variant trap_variants[] = {
 	BENCH_ROW("sdt-split", trap_split),
 };
 
-static noinline void form_probe_handler(u32 id, unsigned long arg)
+static noinline void empty_form_handler(u32 id, unsigned long arg)
 {
 	barrier();
 }
@@ -115,7 +115,7 @@ static void empty_handler(void *private, const struct sdt_hit *hit)
 #define ARMED		"bench_sdt:::on"
 #define PROMOTED	"bench_sdt:::promoted"
 
-static void teardown_sdt(void)
+static void teardown_sdt_probes(void)
 {
 	WRITE_ONCE(bench_form_gate, false);
 	WRITE_ONCE(form_on.id, 0);
@@ -125,11 +125,11 @@ static void teardown_sdt(void)
 	sdt_synchronize();
 }
 
-static int setup_sdt(void)
+static int setup_sdt_probes(void)
 {
 	int err = sdt_attach(ARMED, empty_handler, NULL);
 
-	WRITE_ONCE(bench_form_handler, form_probe_handler);
+	WRITE_ONCE(bench_form_handler, empty_form_handler);
 	WRITE_ONCE(form_on.id, 1);
 	WRITE_ONCE(bench_form_gate, true);
 	if (!err)
@@ -137,7 +137,7 @@ static int setup_sdt(void)
 	if (!err)
 		err = sdt_promote(PROMOTED, true);
 	if (err)
-		teardown_sdt();
+		teardown_sdt_probes();
 	return err;
 }
 
@@ -145,14 +145,14 @@ const struct bench_group bench_sdt_enabled = {
 	.name = "sdt-enabled",
 	.variants = on_variants,
 	.nr_variants = ARRAY_SIZE(on_variants),
-	.setup = setup_sdt,
-	.teardown = teardown_sdt,
+	.setup = setup_sdt_probes,
+	.teardown = teardown_sdt_probes,
 };
 
 const struct bench_group bench_sdt_trapped = {
 	.name = "sdt-trapped",
 	.variants = trap_variants,
 	.nr_variants = ARRAY_SIZE(trap_variants),
-	.setup = setup_sdt,
-	.teardown = teardown_sdt,
+	.setup = setup_sdt_probes,
+	.teardown = teardown_sdt_probes,
 };

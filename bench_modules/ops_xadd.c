@@ -47,7 +47,7 @@ const struct bench_group bench_xadd_prefix = {
 };
 
 /* Add to the cache line; the observer thread calls this between two readings of its clock. */
-static void contend_for_line(void)
+static void contend_for_cache_line(void)
 {
 	unsigned int i;
 
@@ -55,18 +55,18 @@ static void contend_for_line(void)
 		XADD("lock ");
 }
 
-static int start_contending(void)
+static int start_contending_thread(void)
 {
 	int err;
 
-	bench_observer_set_work(contend_for_line);
+	bench_observer_set_work(contend_for_cache_line);
 	err = bench_observer_start(false);
 	if (err)
 		bench_observer_set_work(NULL);
 	return err;
 }
 
-static void stop_contending(void)
+static void stop_contending_thread(void)
 {
 	bench_observer_stop();
 	bench_observer_set_work(NULL);
@@ -76,7 +76,7 @@ const struct bench_group bench_xadd_prefix_contended = {
 	.name = "xadd-prefix-contended",
 	.variants = xadd_variants,
 	.nr_variants = ARRAY_SIZE(xadd_variants),
-	.setup = start_contending,
-	.teardown = stop_contending,
+	.setup = start_contending_thread,
+	.teardown = stop_contending_thread,
 	.lacks = "no second CPU",
 };

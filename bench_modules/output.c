@@ -34,8 +34,8 @@ static const char *const measured_names[] = {
  * Print the columns loops, sites, value, unit and core_cycles.  The unit "ticks" means ticks of the
  * TSC, which may be emulated.
  */
-static void show_value(struct seq_file *m, enum bench_measured measured,
-		       const struct bench_sample *s)
+static void show_sample_value(struct seq_file *m, enum bench_measured measured,
+			      const struct bench_sample *s)
 {
 	seq_printf(m, measured == BENCH_LOOP ? "%u,," : ",%u,", s->size);
 	seq_printf(m, "%lld,%s,", (long long)s->value, measured == BENCH_ROUNDS ? "rounds" : "ticks");
@@ -46,12 +46,12 @@ static void show_value(struct seq_file *m, enum bench_measured measured,
 /* Return the sample with this index, or NULL if it was not taken yet. */
 struct bench_sample *bench_get_sample(const struct bench_result *result, u64 number)
 {
-	/* Pairs with the release in run_blocks(). */
+	/* Pairs with the release in measure_blocks(). */
 	return number < smp_load_acquire(&result->nr) ? &result->samples[number] : NULL;
 }
 
 /* Print the header of the CSV: the schema number and the names of the columns. */
-void bench_show_header(struct seq_file *m)
+void bench_show_csv_header(struct seq_file *m)
 {
 	seq_puts(m, "# schema=2\n");
 	seq_puts(m, "benchmark,variant,measured,layout,block,position,cpu,loops,sites,value,unit,");
@@ -67,7 +67,7 @@ void bench_show_sample(struct seq_file *m, const struct bench_group *group,
 
 	seq_printf(m, "%s,%s,%s,%u,%u,%u,%u,", group->name, variant->name,
 		   measured_names[variant->measured], s->layout, s->block, s->position, s->cpu);
-	show_value(m, variant->measured, s);
+	show_sample_value(m, variant->measured, s);
 	seq_printf(m, ",%s%s%s\n", s->flags & BENCH_PREEMPTED ? "preempted" : "",
 		   both ? "|" : "", s->flags & BENCH_MIGRATED ? "migrated" : "");
 }
@@ -86,7 +86,7 @@ void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 	const struct bench_sample *sample;
 	u64 i;
 
-	bench_show_header(m);
+	bench_show_csv_header(m);
 	for (i = 0; (sample = bench_get_sample(result, i)); i++)
 		bench_show_sample(m, group, sample);
 }
@@ -129,7 +129,7 @@ static s64 compute_slope(const struct bench_sample *windows)
 	return div64_s64((s64)top * 1000, (s64)bottom);
 }
 
-static bool is_disturbed(const struct bench_sample *windows)
+static bool are_windows_disturbed(const struct bench_sample *windows)
 {
 	unsigned int i;
 
@@ -158,7 +158,7 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 
 		if (windows->variant != variant)
 			continue;
-		if (is_disturbed(windows))
+		if (are_windows_disturbed(windows))
 			(*disturbed)++;
 		else
 			slopes[count++] = compute_slope(windows);
@@ -177,8 +177,8 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 /* Collect the samples of a variant, sorted by size and value. */
-static unsigned int sort_variant(const struct bench_result *result, unsigned int nr, u8 variant,
-				 const struct bench_sample **sorted)
+static unsigned int collect_sorted_samples(const struct bench_result *result, unsigned int nr,
+					   u8 variant, const struct bench_sample **sorted)
 {
 	unsigned int i, count = 0;
 
@@ -189,7 +189,7 @@ static unsigned int sort_variant(const struct bench_result *result, unsigned int
 	return count;
 }
 
-/* For a group with a block function, print the median of each variant at each size. */
+/* For a group that measures with its own block function, print a median per variant and size. */
 static void show_size_medians(struct seq_file *m, const struct bench_group *group,
 			      const struct bench_result *result, unsigned int nr,
 			      const struct bench_sample **sorted)
@@ -199,7 +199,7 @@ static void show_size_medians(struct seq_file *m, const struct bench_group *grou
 	seq_puts(m, "variant sites samples median (TSC ticks)\n");
 	for (variant = 0; variant < group->nr_variants; variant++) {
 		cond_resched();
-		count = sort_variant(result, nr, variant, sorted);
+		count = collect_sorted_samples(result, nr, variant, sorted);
 		for (first = 0; first < count && !seq_has_overflowed(m); first = end) {
 			for (end = first; end < count; end++)
 				if (sorted[end]->size != sorted[first]->size)
@@ -226,7 +226,7 @@ static void show_size_medians(struct seq_file *m, const struct bench_group *grou
 int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 		       const struct bench_result *result)
 {
-	/* Pairs with the release in run_blocks(). */
+	/* Pairs with the release in measure_blocks(). */
 	unsigned int i, count, disturbed, nr = smp_load_acquire(&result->nr);
 	void *room = kvcalloc(nr + 1, sizeof(u64), BENCH_GFP);
 	s64 *slopes = room;

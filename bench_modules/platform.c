@@ -10,7 +10,7 @@
 
 #include "platform.h"
 
-u64 bench_count_switches(void)
+u64 bench_count_context_switches(void)
 {
 	return current->nvcsw + current->nivcsw;
 }
@@ -34,7 +34,7 @@ enum bench_cycles bench_find_cycles_source(void)
 }
 
 /* Read the counter APERF, which counts at the frequency of the core (Intel SDM vol. 3B, 15.2). */
-u64 bench_read_cycles(void)
+u64 bench_read_cycle_counter(void)
 {
 	u32 low, high;
 

@@ -19,12 +19,12 @@ enum bench_cycles {
 enum bench_cycles bench_find_cycles_source(void);
 
 /* Read the hardware counter of cycles; only if the source is BENCH_CYCLES_COUNTED. */
-u64 bench_read_cycles(void);
+u64 bench_read_cycle_counter(void);
 
 /*
  * Return the number of context switches of the current thread.  If it grows during a window, the
  * sample of the window gets the flag BENCH_PREEMPTED.
  */
-u64 bench_count_switches(void);
+u64 bench_count_context_switches(void);
 
 #endif /* BENCH_MODULES_PLATFORM_H */

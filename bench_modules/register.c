@@ -23,10 +23,10 @@ static bool is_group_name_taken(const char *name)
 		if (bench_groups[i] && !strcmp(bench_groups[i]->name, name))
 			return true;
 	/* The debugfs directory of a group must not have the name of an existing file in bench/. */
-	return bench_files_name_exists(name);
+	return bench_is_file_name_used(name);
 }
 
-static int find_free_slot(void)
+static int find_free_group_slot(void)
 {
 	unsigned int i;
 
@@ -39,13 +39,13 @@ static int find_free_slot(void)
 /*
  * Return the index of a free slot for a group, or an error.  If the module is in
  * MODULE_STATE_GOING, return -ENODEV: its parameters can still be written, and such a write could
- * add a group after handle_bench_module() has removed the module's groups.
+ * add a group after handle_bench_module_event() has removed the module's groups.
  */
-static int choose_slot(const struct bench_group *group, const struct module *module)
+static int choose_group_slot(const struct bench_group *group, const struct module *module)
 {
 	if (READ_ONCE(module->state) == MODULE_STATE_GOING)
 		return -ENODEV;
-	return is_group_name_taken(group->name) ? -EEXIST : find_free_slot();
+	return is_group_name_taken(group->name) ? -EEXIST : find_free_group_slot();
 }
 
 /**
@@ -67,12 +67,12 @@ int bench_add_group(const struct bench_group *group, struct module *module)
 		return -EINVAL;
 	}
 	mutex_lock(&bench_session.lock);
-	place = choose_slot(group, module);
+	place = choose_group_slot(group, module);
 	if (place >= 0) {
-		bench_dormant_set_owner(place, module);
+		bench_set_group_owner(place, module);
 		bench_groups[place] = group;
 		bench_nr_groups = max_t(unsigned int, bench_nr_groups, place + 1);
-		bench_files_add(place);
+		bench_create_group_files(place);
 	}
 	mutex_unlock(&bench_session.lock);
 	if (place < 0)
@@ -97,13 +97,13 @@ void bench_remove_group(const struct bench_group *group)
 	if (i == BENCH_MAX_GROUPS)
 		return;
 	/*
-	 * Do not hold the lock here: bench_files_remove() waits for readers of the files, and the
-	 * readers take the lock.
+	 * Do not hold the lock here: bench_remove_group_files() waits for readers of the files, and
+	 * the readers take the lock.
 	 */
-	bench_files_remove(group);
+	bench_remove_group_files(group);
 	mutex_lock(&bench_session.lock);
 	bench_drop_group(i);
-	bench_dormant_set_owner(i, NULL);
+	bench_set_group_owner(i, NULL);
 	mutex_unlock(&bench_session.lock);
 }
 EXPORT_SYMBOL_GPL(bench_remove_group);
@@ -112,14 +112,14 @@ EXPORT_SYMBOL_GPL(bench_remove_group);
  * Module notifier: in MODULE_STATE_GOING, remove and report the groups that the module did not
  * remove.
  */
-static int handle_bench_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_bench_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct bench_group *group;
 	struct module *module = data;
 	unsigned int i;
 
 	for (i = 0; i < BENCH_MAX_GROUPS && event == MODULE_STATE_GOING; i++) {
-		group = bench_dormant_get_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
+		group = bench_get_group_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
 		if (!group)
 			continue;
 		pr_warn("%s did not remove its benchmark %s: removed with the module\n",
@@ -129,14 +129,14 @@ static int handle_bench_module(struct notifier_block *nb, unsigned long event, v
 	return NOTIFY_OK;
 }
 
-static struct notifier_block module_notifier = { .notifier_call = handle_bench_module };
+static struct notifier_block module_notifier = { .notifier_call = handle_bench_module_event };
 
-int bench_register_init(void)
+int bench_register_module_notifier(void)
 {
 	return register_module_notifier(&module_notifier);
 }
 
-void bench_register_exit(void)
+void bench_unregister_module_notifier(void)
 {
 	unregister_module_notifier(&module_notifier);
 }

@@ -3,7 +3,7 @@
 #ifndef BENCH_MODULES_REGISTER_H
 #define BENCH_MODULES_REGISTER_H
 
-int bench_register_init(void);
-void bench_register_exit(void);
+int bench_register_module_notifier(void);
+void bench_unregister_module_notifier(void);
 
 #endif /* BENCH_MODULES_REGISTER_H */

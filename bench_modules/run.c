@@ -21,8 +21,8 @@
 /* Maximum number of samples of a run: a group without a block function never has more. */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
 /*
- * Number of 8-byte sections of a cache line.  Layouts n, n + 8, n + 16, ... begin in the same
- * section.
+ * Number of 8-byte sections of a cache line.  The copies n, n + 8, n + 16, ... of measured code
+ * (layouts) begin in the same section.
  */
 #define EIGHTHS		8
 
@@ -33,7 +33,7 @@ static u64 sequence;
  * Return the next number of the generator splitmix64 (Steele, Lea, Flood, 2014), which works with
  * any seed.
  */
-static u64 draw_random(void)
+static u64 draw_random_number(void)
 {
 	u64 z = sequence += 0x9e3779b97f4a7c15ULL;
 
@@ -50,16 +50,16 @@ static u64 draw_random(void)
  */
 u32 bench_random(u32 below)
 {
-	return draw_random() % below;
+	return draw_random_number() % below;
 }
 
 /* Fill @items with a random permutation of 0 .. n-1 (Fisher-Yates shuffle). */
-static void make_permutation(u8 *items, unsigned int n)
+static void fill_random_permutation(u8 *items, unsigned int n)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		unsigned int j = draw_random() % (i + 1);
+		unsigned int j = draw_random_number() % (i + 1);
 
 		items[i] = items[j];
 		items[j] = i;
@@ -72,7 +72,7 @@ static void make_permutation(u8 *items, unsigned int n)
  * @rows: permutation of the Latin square's rows
  * @columns: permutation of its columns
  * @symbols: permutation of its symbols
- * @layouts: order of the layouts
+ * @layouts: order of the layouts (copies of the code at different addresses)
  *
  * A Latin square puts each of n variants at each of n positions once in n blocks.  Row r, column c
  * of the cyclic square is (r + c) mod n; its rows, columns and symbols are permuted again after
@@ -86,7 +86,7 @@ struct plan {
 	u8 layouts[BENCH_LAYOUTS];
 };
 
-static unsigned int count_layouts(const struct bench_group *group)
+static unsigned int count_group_layouts(const struct bench_group *group)
 {
 	return group->variants[0].nr_layouts;
 }
@@ -96,36 +96,36 @@ static unsigned int count_layouts(const struct bench_group *group)
  * each section of a cache line, and so do the next 8 blocks, and so on.  So a run of few blocks
  * covers all sections.  The order of layouts within a section is random.
  */
-static void plan_layouts(struct plan *plan, unsigned int nr)
+static void plan_layout_order(struct plan *plan, unsigned int nr)
 {
 	u8 eighths[EIGHTHS], turns[EIGHTHS][BENCH_LAYOUTS / EIGHTHS];
 	unsigned int i, rounds = nr / EIGHTHS;
 
 	if (nr % EIGHTHS) {
-		make_permutation(plan->layouts, nr);
+		fill_random_permutation(plan->layouts, nr);
 		return;
 	}
 	for (i = 0; i < EIGHTHS; i++)
-		make_permutation(turns[i], rounds);
+		fill_random_permutation(turns[i], rounds);
 	for (i = 0; i < nr; i++) {
 		if (i % EIGHTHS == 0)
-			make_permutation(eighths, EIGHTHS);
+			fill_random_permutation(eighths, EIGHTHS);
 		plan->layouts[i] = eighths[i % EIGHTHS] +
 				   EIGHTHS * turns[eighths[i % EIGHTHS]][i / EIGHTHS];
 	}
 }
 
-static void plan_block(struct plan *plan, const struct bench_group *group, u32 block)
+static void plan_block_order(struct plan *plan, const struct bench_group *group, u32 block)
 {
 	unsigned int n = group->nr_variants;
 
 	if (block % n == 0) {
-		make_permutation(plan->rows, n);
-		make_permutation(plan->columns, n);
-		make_permutation(plan->symbols, n);
+		fill_random_permutation(plan->rows, n);
+		fill_random_permutation(plan->columns, n);
+		fill_random_permutation(plan->symbols, n);
 	}
-	if (block % count_layouts(group) == 0)
-		plan_layouts(plan, count_layouts(group));
+	if (block % count_group_layouts(group) == 0)
+		plan_layout_order(plan, count_group_layouts(group));
 }
 
 static u8 pick_variant(const struct plan *plan, unsigned int n, u32 block, unsigned int position)
@@ -134,10 +134,10 @@ static u8 pick_variant(const struct plan *plan, unsigned int n, u32 block, unsig
 }
 
 /* Time one window of a variant.  Return 0, or -ERANGE if the TSC went backwards. */
-static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
+static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
 {
 	unsigned int cpu = raw_smp_processor_id();
-	u64 switches = bench_count_switches();
+	u64 switches = bench_count_context_switches();
 
 	sample->value = op(sample->size);
 	if ((s64)sample->value < 0)
@@ -145,7 +145,7 @@ static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 	sample->cycles = sample->value * ratio >> BENCH_CYCLES_SHIFT;
 	sample->cpu = cpu;
 	sample->flags = 0;
-	if (bench_count_switches() != switches)
+	if (bench_count_context_switches() != switches)
 		sample->flags |= BENCH_PREEMPTED;
 	if (raw_smp_processor_id() != cpu)
 		sample->flags |= BENCH_MIGRATED;
@@ -156,19 +156,19 @@ static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
  * Time a variant at each loop count, in random order, and store the samples.  If @samples is NULL,
  * the run is for warming up: run the variant at only one loop count.
  */
-static int run_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
-		       struct bench_sample sample, struct bench_sample *samples)
+static int time_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
+			struct bench_sample sample, struct bench_sample *samples)
 {
 	bench_op *op = group->variants[sample.variant].op[sample.layout];
 	int err = group->select ? group->select(sample.variant) : 0;
 	u8 order[BENCH_LOOP_COUNTS];
 	unsigned int i;
 
-	make_permutation(order, BENCH_LOOP_COUNTS);
+	fill_random_permutation(order, BENCH_LOOP_COUNTS);
 	for (i = 0; i < (samples ? BENCH_LOOP_COUNTS : 1) && !err; i++) {
 		sample.size = plan->loops[sample.variant][order[i]];
-		bench_dither(draw_random() % MOST_DITHER);
-		err = take_sample(op, ratio, &sample);
+		bench_dither(draw_random_number() % MOST_DITHER);
+		err = time_window(op, ratio, &sample);
 		if (err)
 			pr_err("%s: the TSC went backwards, so the run fails\n", group->name);
 		else if (samples)
@@ -178,10 +178,10 @@ static int run_variant(const struct bench_group *group, struct plan *plan, u64 r
 }
 
 /* Measure each variant once, in the order of the plan, at the layout of the block. */
-static int run_standard_block(const struct bench_group *group, struct plan *plan, u32 block,
-			      struct bench_sample *samples)
+static int time_all_variants(const struct bench_group *group, struct plan *plan, u32 block,
+			     struct bench_sample *samples)
 {
-	u8 layout = plan->layouts[block % count_layouts(group)];
+	u8 layout = plan->layouts[block % count_group_layouts(group)];
 	unsigned int position, n = group->nr_variants;
 	u64 ratio = bench_measure_cycles_ratio();
 	int err = 0;
@@ -194,8 +194,8 @@ static int run_standard_block(const struct bench_group *group, struct plan *plan
 			.position = position,
 		};
 
-		err = run_variant(group, plan, ratio, sample,
-				  samples ? samples + position * BENCH_LOOP_COUNTS : NULL);
+		err = time_variant(group, plan, ratio, sample,
+				   samples ? samples + position * BENCH_LOOP_COUNTS : NULL);
 	}
 	return err;
 }
@@ -207,7 +207,7 @@ static unsigned int count_block_samples(const struct bench_group *group)
 	return group->nr_variants * BENCH_LOOP_COUNTS;
 }
 
-static u32 count_blocks(const struct bench_group *group, const struct bench_config *config)
+static u32 count_group_blocks(const struct bench_group *group, const struct bench_config *config)
 {
 	if (group->most_blocks && config->blocks > group->most_blocks)
 		return group->most_blocks;
@@ -217,10 +217,10 @@ static u32 count_blocks(const struct bench_group *group, const struct bench_conf
 /* Return the number of samples that a complete run of a group takes. */
 u64 bench_count_planned_samples(const struct bench_group *group, const struct bench_config *config)
 {
-	return (u64)count_blocks(group, config) * count_block_samples(group);
+	return (u64)count_group_blocks(group, config) * count_block_samples(group);
 }
 
-static int find_loop_counts(const struct bench_group *group, struct plan *plan)
+static int find_all_loop_counts(const struct bench_group *group, struct plan *plan)
 {
 	unsigned int variant;
 	int err = 0;
@@ -235,22 +235,22 @@ static int find_loop_counts(const struct bench_group *group, struct plan *plan)
 }
 
 /* Run every layout of every variant once, to load code and data into the caches. */
-static int warm_up(const struct bench_group *group, struct plan *plan)
+static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 {
 	u32 block;
 	int err = 0;
 
-	for (block = 0; block < count_layouts(group) && !err; block++) {
-		plan_block(plan, group, block);
-		err = run_standard_block(group, plan, block, NULL);
+	for (block = 0; block < count_group_layouts(group) && !err; block++) {
+		plan_block_order(plan, group, block);
+		err = time_all_variants(group, plan, block, NULL);
 		bench_pause();
 	}
 	return err;
 }
 
 /* Run the block function of a group, and check that each sample has the number of a variant. */
-static int run_custom_block(const struct bench_group *group, u32 block, unsigned int step,
-			    struct bench_sample *samples)
+static int run_block_function(const struct bench_group *group, u32 block, unsigned int step,
+			      struct bench_sample *samples)
 {
 	int err = group->block(block, samples);
 	unsigned int i;
@@ -269,19 +269,19 @@ static int measure_block(const struct bench_group *group, struct plan *plan, u32
 			 unsigned int step, struct bench_sample *samples)
 {
 	if (group->block)
-		return run_custom_block(group, block, step, samples);
-	plan_block(plan, group, block);
-	return run_standard_block(group, plan, block, samples);
+		return run_block_function(group, block, step, samples);
+	plan_block_order(plan, group, block);
+	return time_all_variants(group, plan, block, samples);
 }
 
-static bool is_time_up(const struct bench_group *group, u64 start)
+static bool is_group_time_up(const struct bench_group *group, u64 start)
 {
 	return group->most_seconds &&
 	       ktime_get_ns() - start > group->most_seconds * 1000000000ULL;
 }
 
-static int run_blocks(const struct bench_group *group, struct bench_result *result,
-		      bool (*should_stop)(void))
+static int measure_blocks(const struct bench_group *group, struct bench_result *result,
+			  bool (*should_stop)(void))
 {
 	struct plan plan = { };
 	u32 block, nr = result->planned / result->step;
@@ -296,13 +296,13 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 		 * variants.  So count the samples of a block again.
 		 */
 		step = count_block_samples(group);
-		err = find_loop_counts(group, &plan) ?: warm_up(group, &plan);
+		err = find_all_loop_counts(group, &plan) ?: warm_up_variants(group, &plan);
 	}
 	start = ktime_get_ns();
 	for (block = 0; block < nr && !err; block++) {
 		if (should_stop())
 			return -EINTR;
-		if (is_time_up(group, start))
+		if (is_group_time_up(group, start))
 			break;
 		err = measure_block(group, &plan, block, step, result->samples + result->nr);
 		if (err)
@@ -330,12 +330,12 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 		       struct bench_result *result)
 {
 	unsigned int step = count_block_samples(group);
-	u64 planned = (u64)count_blocks(group, config) * step;
+	u64 planned = (u64)count_group_blocks(group, config) * step;
 
 	bench_free_result(result);
 	if (!step || planned > BENCH_MOST_SAMPLES) {
-		pr_err("%s: %u blocks of %u samples: a run needs 1 to %u samples\n", group->name,
-		       count_blocks(group, config), step, BENCH_MOST_SAMPLES);
+		pr_err("%s: not started: %u blocks of %u samples, but a run takes 1 to %u samples\n",
+		       group->name, count_group_blocks(group, config), step, BENCH_MOST_SAMPLES);
 		return step ? -E2BIG : -EINVAL;
 	}
 	result->samples = kvcalloc(planned, sizeof(*result->samples), BENCH_GFP);
@@ -366,7 +366,7 @@ int bench_run_group(const struct bench_group *group, struct bench_result *result
 		err = group->setup();
 	if (err)
 		return err;
-	err = run_blocks(group, result, should_stop);
+	err = measure_blocks(group, result, should_stop);
 	if (!err)
 		result->planned = result->nr;
 	if (group->teardown)

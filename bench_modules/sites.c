@@ -38,14 +38,14 @@ static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
 static u8 *buffer;
 
-/* Contains the sites.  It is never called; the patcher treats it like any other code. */
-static noinline __used notrace void sites_text(void)
+/* Contains the sites.  This function is never called; the patcher treats it as any other code. */
+static noinline __used notrace void hold_patch_sites(void)
 {
 	asm volatile("bench_first_site:\n\t"
 		     ".fill " __stringify(SITES_MOST) ", 5, 0x00441f0f");
 }
 
-static void fill_records(void)
+static void fill_site_records(void)
 {
 	u32 i;
 
@@ -74,7 +74,7 @@ static int setup_sites(void)
 		goto err_pokes;
 	for (i = 0; i < SITES_MOST; i++)
 		memcpy(buffer + i * INSN, nop, INSN);
-	fill_records();
+	fill_site_records();
 	err = patcher_register(&table);
 	if (err)
 		goto err_buffer;
@@ -87,7 +87,7 @@ err_pokes:
 	return err;
 }
 
-static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
+static void fill_site_poke(struct patcher_poke *poke, u32 site, bool on)
 {
 	poke->addr = bench_sites_text + site * INSN;
 	poke->len = INSN;
@@ -102,8 +102,8 @@ static int switch_off_sites(void)
 
 	for (i = 0; i < SITES_MOST; i++)
 		if (!memcmp(bench_sites_text + i * INSN, jump, INSN))
-			fill_poke(&pokes[nr++], i, false);
-	bench_peers_switch_off();
+			fill_site_poke(&pokes[nr++], i, false);
+	bench_switch_off_static_keys();
 	return nr ? patcher_apply(owner, pokes, nr) : 0;
 }
 
@@ -118,37 +118,37 @@ static void teardown_sites(void)
 	kvfree(pokes);
 }
 
-static int set_batched(u32 nr, u32 chunk, bool on)
+static int set_sites_batched(u32 nr, u32 chunk, bool on)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		fill_poke(&pokes[i], i, on);
+		fill_site_poke(&pokes[i], i, on);
 	return patcher_apply_chunked(owner, pokes, nr, chunk);
 }
 
-static int set_one_by_one(u32 nr, bool on)
+static int set_sites_one_by_one(u32 nr, bool on)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < nr && !err; i++) {
-		fill_poke(&pokes[0], i, on);
+		fill_site_poke(&pokes[0], i, on);
 		err = patcher_apply(owner, pokes, 1);
 	}
 	return err;
 }
 
-static int set_under_stop_machine(u32 nr, bool on)
+static int set_sites_under_stop_machine(u32 nr, bool on)
 {
 	struct sites_stores stores = { .pokes = pokes, .nr = nr };
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		fill_poke(&pokes[i], i, on);
+		fill_site_poke(&pokes[i], i, on);
 		pokes[i].alias = buffer + i * INSN;
 	}
-	return bench_peers_stop_and_write(&stores);
+	return bench_store_under_stop_machine(&stores);
 }
 
 /*
@@ -159,24 +159,24 @@ static int repeat_batch_stores(u32 nr)
 {
 	struct sites_stores stores = { .pokes = pokes, .nr = nr };
 
-	return bench_peers_store_batch(&stores);
+	return bench_store_batch_to_mapping(&stores);
 }
 
 static int set_sites(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
 	case SITES_BATCHED:
-		return set_batched(nr, nr, on);
+		return set_sites_batched(nr, nr, on);
 	case SITES_CHUNKED:
-		return set_batched(nr, CHUNK, on);
+		return set_sites_batched(nr, CHUNK, on);
 	case SITES_ONE_BY_ONE:
-		return set_one_by_one(nr, on);
+		return set_sites_one_by_one(nr, on);
 	case SITES_STOP_MACHINE:
-		return set_under_stop_machine(nr, on);
+		return set_sites_under_stop_machine(nr, on);
 	case SITES_STORES:
 		return repeat_batch_stores(nr);
 	default:
-		return bench_peers_set_sites(way, nr, on);
+		return bench_set_sites_without_patcher(way, nr, on);
 	}
 }
 

@@ -42,8 +42,8 @@ static struct static_key own_keys[OWN_KEYS] __used;
 	KEY_SITE("shared_keys + " #index " * %c0")			\
 	".endr\n"
 
-/* Contains the sites of the static keys.  It is never called. */
-static noinline __used notrace void keys_text(void)
+/* Contains the sites of the static keys.  This function is never called. */
+static noinline __used notrace void hold_static_key_sites(void)
 {
 	asm volatile(SHARED_SITES(1, 0)
 		     SHARED_SITES(10, 1)
@@ -59,7 +59,7 @@ static noinline __used notrace void keys_text(void)
 		     : : "i" (sizeof(struct static_key)));
 }
 
-static void set_key(struct static_key *key, bool on)
+static void switch_static_key(struct static_key *key, bool on)
 {
 	if (on)
 		static_key_enable(key);
@@ -67,7 +67,7 @@ static void set_key(struct static_key *key, bool on)
 		static_key_disable(key);
 }
 
-static int set_key_one(u32 nr, bool on)
+static int switch_shared_key(u32 nr, bool on)
 {
 	u32 sites = 1;
 	unsigned int i;
@@ -75,13 +75,13 @@ static int set_key_one(u32 nr, bool on)
 	for (i = 0; i < ARRAY_SIZE(shared_keys); i++, sites *= 10) {
 		if (sites != nr)
 			continue;
-		set_key(&shared_keys[i], on);
+		switch_static_key(&shared_keys[i], on);
 		return 0;
 	}
 	return -EINVAL;
 }
 
-static int set_keys_many(u32 nr, bool on)
+static int switch_own_keys(u32 nr, bool on)
 {
 	u32 first = (nr - 1) / 9;	/* 0, 1, 11, 111, 1111 */
 	u32 i;
@@ -89,11 +89,11 @@ static int set_keys_many(u32 nr, bool on)
 	if (nr > SITES_KEYS)
 		return -EINVAL;
 	for (i = first; i < first + nr; i++)
-		set_key(&own_keys[i], on);
+		switch_static_key(&own_keys[i], on);
 	return 0;
 }
 
-static int write_all_stores(void *data)
+static int check_and_store_batch(void *data)
 {
 	const struct sites_stores *stores = data;
 	struct patcher_poke *pokes = stores->pokes;
@@ -102,33 +102,33 @@ static int write_all_stores(void *data)
 	for (i = 0; i < stores->nr; i++)
 		if (memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))
 			return -EILSEQ;
-	sites_store_all(stores);
+	store_batch_rounds(stores);
 	return 0;
 }
 
-int bench_peers_stop_and_write(struct sites_stores *stores)
+int bench_store_under_stop_machine(struct sites_stores *stores)
 {
-	return stop_machine(write_all_stores, stores, NULL);
+	return stop_machine(check_and_store_batch, stores, NULL);
 }
 
-int bench_peers_store_batch(struct sites_stores *stores)
+int bench_store_batch_to_mapping(struct sites_stores *stores)
 {
 	return -EINVAL;
 }
 
-int bench_peers_set_sites(enum sites_way way, u32 nr, bool on)
+int bench_set_sites_without_patcher(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
 	case SITES_KEY_ONE:
-		return set_key_one(nr, on);
+		return switch_shared_key(nr, on);
 	case SITES_KEYS_MANY:
-		return set_keys_many(nr, on);
+		return switch_own_keys(nr, on);
 	default:
 		return -EINVAL;
 	}
 }
 
-void bench_peers_switch_off(void)
+void bench_switch_off_static_keys(void)
 {
 	unsigned int i;
 

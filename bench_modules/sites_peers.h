@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Methods to switch sites without the patcher: static keys and stop_machine() in the kernel, the
- * bare stores and synchronisation of a batch in a program.
+ * Methods to switch sites without the patcher: static keys and stop_machine() in the kernel; in a
+ * program, the stores of a batch alone, or its mapping and synchronisation.
  */
 #ifndef BENCH_MODULES_SITES_PEERS_H
 #define BENCH_MODULES_SITES_PEERS_H
@@ -20,7 +20,7 @@ struct sites_stores {
 };
 
 /* Make the stores of the three rounds of a batch, without synchronisation between the rounds. */
-static inline void sites_store_all(const struct sites_stores *stores)
+static inline void store_batch_rounds(const struct sites_stores *stores)
 {
 	const struct patcher_poke *pokes = stores->pokes;
 	u32 i;
@@ -33,11 +33,11 @@ static inline void sites_store_all(const struct sites_stores *stores)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-int bench_peers_set_sites(enum sites_way way, u32 nr, bool on);
-void bench_peers_switch_off(void);
-int bench_peers_stop_and_write(struct sites_stores *stores);
+int bench_set_sites_without_patcher(enum sites_way way, u32 nr, bool on);
+void bench_switch_off_static_keys(void);
+int bench_store_under_stop_machine(struct sites_stores *stores);
 
 /* Map a buffer, make the stores of a batch to it, and unmap it.  In the kernel, return -EINVAL. */
-int bench_peers_store_batch(struct sites_stores *stores);
+int bench_store_batch_to_mapping(struct sites_stores *stores);
 
 #endif /* BENCH_MODULES_SITES_PEERS_H */

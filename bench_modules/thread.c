@@ -25,25 +25,26 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* Return true if the run must end: it is being stopped, or a marker is enabled that must not be. */
-static bool should_stop(void)
+/* Return true if the run must end: a stop is requested, or a marker is not disabled as required. */
+static bool must_stop_measuring(void)
 {
-	if (!bench_groups[bench_session.current_group]->arms && bench_dormant_check("run failed"))
+	if (!bench_groups[bench_session.current_group]->arms &&
+	    bench_check_markers_disabled("run failed"))
 		WRITE_ONCE(bench_session.err, -EBUSY);
 	return bench_session.err || kthread_should_stop();
 }
 
 /* Measure a group.  Then check that all markers are disabled, including any that it enabled. */
-static int run_group(unsigned int i)
+static int measure_session_group(unsigned int i)
 {
-	int err = bench_run_group(bench_groups[i], &bench_session.results[i], should_stop);
+	int err = bench_run_group(bench_groups[i], &bench_session.results[i], must_stop_measuring);
 
 	if (err && err != -EINTR)
 		return err;
-	return bench_session.err ?: bench_dormant_check("run failed") ?: err;
+	return bench_session.err ?: bench_check_markers_disabled("run failed") ?: err;
 }
 
-static enum bench_state run_groups(void)
+static enum bench_state measure_session_groups(void)
 {
 	unsigned int i;
 	int err;
@@ -52,7 +53,7 @@ static enum bench_state run_groups(void)
 		if (!(bench_session.groups & (1ULL << i)))
 			continue;
 		WRITE_ONCE(bench_session.current_group, i);
-		err = run_group(i);
+		err = measure_session_group(i);
 		if (err == -EINTR)
 			return BENCH_STOPPED;
 		/* Skip a group that this machine cannot measure, unless it is the only one. */
@@ -68,9 +69,9 @@ static enum bench_state run_groups(void)
 	return BENCH_DONE;
 }
 
-static int run_thread(void *unused)
+static int run_bench_thread(void *unused)
 {
-	enum bench_state end = run_groups();
+	enum bench_state end = measure_session_groups();
 
 	/* Pairs with the acquire of readers: a reader of the new state sees complete results. */
 	smp_store_release(&bench_session.state, end);
@@ -79,12 +80,12 @@ static int run_thread(void *unused)
 
 bool bench_is_running(void)
 {
-	/* Pairs with smp_store_release() in run_thread(). */
+	/* Pairs with smp_store_release() in run_bench_thread(). */
 	return smp_load_acquire(&bench_session.state) == BENCH_RUNNING;
 }
 
 /* Stop the thread if it still runs, and drop the reference to it. */
-static void reap_thread(void)
+static void stop_bench_thread(void)
 {
 	lockdep_assert_held(&bench_session.lock);
 	if (!bench_session.thread)
@@ -94,7 +95,7 @@ static void reap_thread(void)
 	bench_session.thread = NULL;
 	/*
 	 * If the state has not changed, kthread_stop() was called before the thread first ran, and
-	 * run_thread() was never called.
+	 * run_bench_thread() was never called.
 	 */
 	if (bench_is_running())
 		bench_session.state = BENCH_STOPPED;
@@ -113,7 +114,7 @@ static void free_results(struct bench_result *results)
  * Allocate the samples of a group.  Fail if they need more than half of the available memory, so
  * that the OOM killer is not invoked.
  */
-static int alloc_result(const struct bench_group *group, struct bench_result *result)
+static int alloc_group_result(const struct bench_group *group, struct bench_result *result)
 {
 	u64 free = bench_read_available_memory() / 2;
 	u64 samples = bench_count_planned_samples(group, &bench_session.config);
@@ -127,7 +128,7 @@ static int alloc_result(const struct bench_group *group, struct bench_result *re
 }
 
 /* Allocate the results of a new run, indexed by group.  Return an error pointer if that fails. */
-static struct bench_result *alloc_results(u64 groups)
+static struct bench_result *alloc_run_results(u64 groups)
 {
 	struct bench_result *results = kcalloc(BENCH_MAX_GROUPS, sizeof(*results), GFP_KERNEL);
 	unsigned int i;
@@ -137,7 +138,7 @@ static struct bench_result *alloc_results(u64 groups)
 		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < bench_nr_groups && !err; i++)
 		if (groups & (1ULL << i))
-			err = alloc_result(bench_groups[i], &results[i]);
+			err = alloc_group_result(bench_groups[i], &results[i]);
 	if (!err)
 		return results;
 	free_results(results);
@@ -165,7 +166,7 @@ static void replace_results(struct bench_result *results, u64 groups)
  * Start a run of the groups in a bit mask.  The results of the last run are replaced before the
  * state becomes BENCH_RUNNING; if an error occurs, they are kept.
  */
-static int start_run(u64 groups)
+static int start_benchmark_run(u64 groups)
 {
 	struct bench_result *results;
 	struct task_struct *thread;
@@ -174,18 +175,18 @@ static int start_run(u64 groups)
 	lockdep_assert_held(&bench_session.lock);
 	if (bench_is_running())
 		return -EBUSY;
-	reap_thread();
+	stop_bench_thread();
 	if (!cpu_online(bench_session.config.cpu)) {
 		pr_err("not started: CPU %u is offline\n", bench_session.config.cpu);
 		return -EINVAL;
 	}
-	err = bench_dormant_check("not started");
+	err = bench_check_markers_disabled("not started");
 	if (err)
 		return err;
-	results = alloc_results(groups);
+	results = alloc_run_results(groups);
 	if (IS_ERR(results))
 		return PTR_ERR(results);
-	thread = kthread_create(run_thread, NULL, "kmarkers_bench");
+	thread = kthread_create(run_bench_thread, NULL, "kmarkers_bench");
 	if (IS_ERR(thread)) {
 		free_results(results);
 		return PTR_ERR(thread);
@@ -208,7 +209,7 @@ static int reset_results(void)
 
 	if (bench_is_running())
 		return -EBUSY;
-	reap_thread();
+	stop_bench_thread();
 	for (i = 0; i < bench_nr_groups; i++)
 		bench_free_result(&bench_session.results[i]);
 	bench_session.groups = 0;
@@ -225,13 +226,13 @@ int bench_run_command(char *text)
 
 	/* The lock also protects the named groups from being removed before the run starts. */
 	mutex_lock(&bench_session.lock);
-	err = bench_parse_control(text, &verb, &groups);
+	err = bench_parse_command(text, &verb, &groups);
 	if (err)
 		goto out;
 	if (verb == BENCH_START)
-		err = start_run(groups);
+		err = start_benchmark_run(groups);
 	else if (verb == BENCH_STOP)
-		reap_thread();
+		stop_bench_thread();
 	else
 		err = reset_results();
 out:
@@ -244,7 +245,7 @@ void bench_drop_group(unsigned int number)
 {
 	lockdep_assert_held(&bench_session.lock);
 	if (bench_is_running() && bench_session.groups & (1ULL << number))
-		reap_thread();
+		stop_bench_thread();
 	bench_free_result(&bench_session.results[number]);
 	bench_session.groups &= ~(1ULL << number);
 	bench_groups[number] = NULL;
@@ -254,7 +255,7 @@ void bench_drop_group(unsigned int number)
 void bench_thread_exit(void)
 {
 	mutex_lock(&bench_session.lock);
-	reap_thread();
+	stop_bench_thread();
 	reset_results();
 	mutex_unlock(&bench_session.lock);
 }

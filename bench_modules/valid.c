@@ -7,7 +7,7 @@
 #include "control.h"
 #include "groups.h"
 
-static bool is_group_name(const char *name)
+static bool is_valid_name(const char *name)
 {
 	const char *at = name;
 
@@ -35,7 +35,7 @@ static const char *find_layout_error(const struct bench_variant *variant, unsign
  * Return true if the name of the second variant is the name of the first with "-clone" appended.
  * The analysis finds the A/A clone, a copy of the first variant, by that name.
  */
-static bool has_clone(const struct bench_group *group)
+static bool has_clone_variant(const struct bench_group *group)
 {
 	const char *base = group->variants[0].name, *clone = group->variants[1].name;
 
@@ -45,7 +45,7 @@ static bool has_clone(const struct bench_group *group)
 /*
  * Return true if the loop counts ascend, or are all 0.  If they are 0, they are chosen at run time.
  */
-static bool has_loops(const u32 *loops)
+static bool are_loop_counts_valid(const u32 *loops)
 {
 	if (!loops[0])
 		return !loops[1] && !loops[2];
@@ -56,8 +56,8 @@ static bool has_loops(const u32 *loops)
  * Check the measured quantity and the layouts of a variant.  Return the error as text, or NULL.  In
  * a group with a block function, variants need no layouts.
  */
-static const char *find_code_error(const struct bench_group *group,
-				   const struct bench_variant *variant)
+static const char *find_variant_code_error(const struct bench_group *group,
+					   const struct bench_variant *variant)
 {
 	if ((unsigned int)variant->measured > BENCH_ROUNDS)
 		return "the field measured of a variant is not in enum bench_measured";
@@ -73,12 +73,12 @@ static const char *find_variant_error(const struct bench_group *group, unsigned 
 	const struct bench_variant *variant = &group->variants[number];
 	unsigned int i;
 
-	if (!is_group_name(variant->name))
+	if (!is_valid_name(variant->name))
 		return "a variant has no name of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))
 			return "two variants have the same name";
-	return find_code_error(group, variant);
+	return find_variant_code_error(group, variant);
 }
 
 static const char *find_variants_error(const struct bench_group *group)
@@ -115,16 +115,17 @@ const char *bench_find_group_error(const struct bench_group *group)
 {
 	const char *why;
 
-	if (!is_group_name(group->name))
+	if (!is_valid_name(group->name))
 		return "its name is not of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
-	if (bench_is_command(group->name))
+	if (bench_is_reserved_word(group->name))
 		return "its name is a command of bench/control";
 	if (group->lacks && strchr(group->lacks, '\n'))
 		return "its field lacks has more than one line";
 	why = find_variants_error(group) ?: find_block_error(group);
 	if (why || group->block)
 		return why;
-	if (!has_clone(group))
+	if (!has_clone_variant(group))
 		return "its second variant is not the clone of the first, named NAME-clone";
-	return has_loops(group->loops) ? NULL : "its three loop counts do not ascend from 1";
+	return are_loop_counts_valid(group->loops) ? NULL :
+	       "its three loop counts do not ascend from 1";
 }

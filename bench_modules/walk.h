@@ -7,13 +7,13 @@
 #include <linux/types.h>
 
 /* Return the next state of Knuth's MMIX generator.  Use its high bits, which are more random. */
-static __always_inline u64 walk_next(u64 state)
+static __always_inline u64 compute_next_walk_state(u64 state)
 {
 	return state * 6364136223846793005ULL + 1442695040888963407ULL;
 }
 
 /* Return the address of the cache line that @state selects in a buffer of 1 << @order bytes. */
-static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
+static __always_inline u8 *pick_walk_line(u8 *buffer, unsigned int order, u64 state)
 {
 	return buffer + ((state >> (64 - order)) & ~63ULL);
 }
@@ -25,14 +25,15 @@ static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
  * Evict caches by writes to random lines of a buffer.  A linear sweep would leave some old lines in
  * a cache, due to the replacement policy of the cache.
  */
-static inline void walk_evict(u8 *buffer, unsigned int order, unsigned int steps, u64 *state)
+static inline void evict_caches_by_walk(u8 *buffer, unsigned int order, unsigned int steps,
+					u64 *state)
 {
 	unsigned int i;
 	u8 *line;
 
 	for (i = 0; i < steps; i++) {
-		*state = walk_next(*state);
-		line = walk_line(buffer, order, *state);
+		*state = compute_next_walk_state(*state);
+		line = pick_walk_line(buffer, order, *state);
 		WRITE_ONCE(*line, READ_ONCE(*line) + 1);
 	}
 }

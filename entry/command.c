@@ -11,7 +11,7 @@
 #include "registry.h"
 #include "rules.h"
 
-static int switch_entry_count(const char *pattern, bool on)
+static int switch_entry_counting(const char *pattern, bool on)
 {
 	return on ? entry_rule_add(pattern, ENTRY_COUNT) : entry_rule_remove(pattern, ENTRY_COUNT);
 }
@@ -42,20 +42,20 @@ static int remove_entry_pattern(const char *pattern, bool on)
 }
 
 static const struct patcher_verb verbs[] = {
-	{ "count", switch_entry_count },
+	{ "count", switch_entry_counting },
 	{ "event", switch_entry_event },
 	{ "none", remove_entry_pattern },
 };
 
 /**
- * entry_command_run() - parse and run one command
+ * entry_run_command() - parse and run one command
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @line is not such a command; or an error of entry_rule_add(),
+ * Return: 0; -EINVAL if @line has another form or verb; or an error of entry_rule_add(),
  * entry_rule_remove() or entry_events_register().
  */
-int entry_command_run(char *line)
+int entry_run_command(char *line)
 {
 	return patcher_run_verb(line, verbs, ARRAY_SIZE(verbs));
 }

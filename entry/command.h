@@ -3,6 +3,6 @@
 #ifndef ENTRY_COMMAND_H
 #define ENTRY_COMMAND_H
 
-int entry_command_run(char *line);
+int entry_run_command(char *line);
 
 #endif /* ENTRY_COMMAND_H */

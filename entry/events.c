@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace events of recorded functions: one for entries and one for exits. Each module with recorded
- * functions offers both.
+ * Trace events of recorded functions: one for entries and one for exits. For each module with
+ * recorded functions, this event source offers both events to kmarkers_events.
  *
  * A function with the action "event" is enabled only while its trace event is enabled. An enabled
  * event holds a reference to this module, because each hit runs code of this module.
@@ -40,15 +40,15 @@ static const struct kmarkers_event_calls *calls;
 static bool closed;
 
 /*
- * True if the module of a table is live, so that its events may be offered. @ready is not set if
- * the module was live before the event source was registered.
+ * True if the module of a table is live, so that its events may be offered. @table->ready is not
+ * set if the module was live before the event source was registered.
  */
-static bool entry_table_is_live(const struct entry_table *table)
+static bool is_entry_module_live(const struct entry_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool set_entry_events_ready(struct module *module)
+static bool mark_entry_module_ready(struct module *module)
 {
 	struct entry_table *table;
 	bool found = false;
@@ -98,7 +98,7 @@ static int offer_all_events(struct module *module, const struct kmarkers_event_o
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node) {
 		if (closed || (module && table->sites.module != module) ||
-		    !entry_table_is_live(table))
+		    !is_entry_module_live(table))
 			continue;
 		err = offer_table_events(table, wanted, visit, data);
 		if (err)
@@ -113,8 +113,8 @@ static int visit_events(struct module *module, kmarkers_event_visitor *visit, vo
 	return offer_all_events(module, NULL, visit, data);
 }
 
-static int find_event(const struct kmarkers_event_offer *wanted, kmarkers_event_visitor *visit,
-		      void *data)
+static int visit_wanted_event(const struct kmarkers_event_offer *wanted,
+			      kmarkers_event_visitor *visit, void *data)
 {
 	return offer_all_events(NULL, wanted, visit, data);
 }
@@ -130,14 +130,14 @@ static int add_entry_user(struct entry_user *user, struct list_head *users)
 
 	mutex_lock(&entry_registry.lock);
 	list_add_rcu(&user->node, users);
-	err = entry_switch_on();
+	err = entry_enable_sites_with_actions();
 	if (err)
 		list_del_rcu(&user->node);
 	mutex_unlock(&entry_registry.lock);
 	return err;
 }
 
-static int connect_event(const struct kmarkers_event_offer *event, void *to)
+static int connect_entry_event(const struct kmarkers_event_offer *event, void *to)
 {
 	struct entry_user *user;
 	int err = -ENOMEM;
@@ -157,8 +157,8 @@ static int connect_event(const struct kmarkers_event_offer *event, void *to)
 	return err;
 }
 
-/* Always succeeds: if a kprobe keeps a function enabled, its hits do not find the user any more. */
-static int disconnect_event(const struct kmarkers_event_offer *event, void *to)
+/* Always return 0: even hits of functions that a kprobe keeps enabled are not recorded in @to. */
+static int disconnect_entry_event(const struct kmarkers_event_offer *event, void *to)
 {
 	struct list_head *users = find_event_users(event);
 	struct entry_user *user;
@@ -172,7 +172,7 @@ static int disconnect_event(const struct kmarkers_event_offer *event, void *to)
 	}
 	if (found) {
 		list_del_rcu(&user->node);
-		entry_switch_off();
+		entry_disable_sites_without_actions();
 	}
 	mutex_unlock(&entry_registry.lock);
 	if (found) {
@@ -183,11 +183,11 @@ static int disconnect_event(const struct kmarkers_event_offer *event, void *to)
 }
 
 static struct kmarkers_event_source source = {
-	.ready = set_entry_events_ready,
+	.ready = mark_entry_module_ready,
 	.visit = visit_events,
-	.find = find_event,
-	.connect = connect_event,
-	.disconnect = disconnect_event,
+	.find = visit_wanted_event,
+	.connect = connect_entry_event,
+	.disconnect = disconnect_entry_event,
 };
 
 /**
@@ -206,7 +206,7 @@ int entry_events_register(void)
 		return 0;
 	found = kmarkers_events_get();
 	if (!found) {
-		pr_info("trace events of functions need kmarkers_events: load it first\n");
+		pr_info("trace events of function entries and exits need the module kmarkers_events: load it first\n");
 		return -ENODEV;
 	}
 	entry_registry.write = found->write;

@@ -19,7 +19,7 @@ DEFINE_SHOW_ATTRIBUTE(entry_stats);
 
 static struct dentry *dir;
 
-PATCHER_CONTROL(control, entry_command_run,
+PATCHER_CONTROL(control, entry_run_command,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN none");
 MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
 
@@ -33,7 +33,7 @@ static ssize_t entry_control_write(struct file *file, const char __user *buf, si
 static int entry_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
-	return entry_rules_show(m);
+	return entry_show_rules(m);
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(entry_control);
 

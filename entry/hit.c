@@ -18,11 +18,11 @@ static atomic_long_t unwatched;
 
 /*
  * NEXT_AT and CALLER_AT are the offsets from %rsp, in bytes, of the two return addresses that
- * entry_call() passes to entry_hit(), after it has pushed the registers.
+ * entry_call() passes to entry_handle_hit(), after it has pushed the registers.
  *
  * At an entry and at an exit the function has no stack frame.  In kernels that unwind by frame
  * pointers, FRAMES_BEGIN builds two frames: one with the return address into the caller, and
- * one with the return address into the function.  objtool cannot check such a pair.
+ * one with the return address into the function.  objtool cannot check two frames.
  */
 #ifdef CONFIG_FRAME_POINTER
 #define NEXT_AT "80"
@@ -46,8 +46,8 @@ static atomic_long_t unwatched;
 #endif
 
 /*
- * Save all caller-saved registers and call entry_hit().  The compiler has emitted a nop, not a
- * call, so the registers are in use: at an entry they hold the function's arguments, and at an
+ * Save all caller-saved registers and call entry_handle_hit().  The compiler has emitted a nop, not
+ * a call, so the registers are in use: at an entry they hold the function's arguments, and at an
  * exit its return value or the arguments of a tail call.  The flags are not in use there.  The
  * first bytes are an endbr64, because the address of entry_call() is taken.
  */
@@ -69,7 +69,7 @@ asm(".pushsection .text\n"
 	"	pushq %r11\n"
 	"	movq " NEXT_AT "(%rsp), %rdi\n"
 	"	movq " CALLER_AT "(%rsp), %rsi\n"
-	"	call entry_hit\n"
+	"	call entry_handle_hit\n"
 	"	popq %r11\n"
 	"	popq %r10\n"
 	"	popq %r9\n"
@@ -88,13 +88,13 @@ NOKPROBE_SYMBOL(entry_call);
 STACK_FRAME_NON_STANDARD(entry_call);
 #endif
 
-static __always_inline unsigned long entry_site_addr(const void *sites, unsigned int i)
+static __always_inline unsigned long entry_site_addr_at(const void *sites, unsigned int i)
 {
 	return patcher_compact_addr((const struct patcher_compact_site *)sites + i);
 }
 
 /* Return the table of the site at an address, or NULL. Store the index of the site in @found. */
-static struct entry_table *find_site(unsigned long addr, unsigned int *found)
+static struct entry_table *find_entry_site(unsigned long addr, unsigned int *found)
 {
 	struct entry_table *table;
 	struct list_head *node;
@@ -105,8 +105,8 @@ static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 	     node = READ_ONCE(node->next)) {
 		table = list_entry(node, struct entry_table, node);
 		i = kmarkers_lower_bound(table->sites.compact, table->sites.nr, addr,
-					 entry_site_addr);
-		if (i == table->sites.nr || entry_site_addr(table->sites.compact, i) != addr)
+					 entry_site_addr_at);
+		if (i == table->sites.nr || entry_site_addr_at(table->sites.compact, i) != addr)
 			continue;
 		*found = i;
 		return table;
@@ -115,7 +115,8 @@ static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 }
 
 /* Write a record to each trace instance in which the event is enabled. Preemption is disabled. */
-static __always_inline void write_records(bool is_exit, unsigned long addr, unsigned long caller)
+static __always_inline void write_event_records(bool is_exit, unsigned long addr,
+						unsigned long caller)
 {
 	const struct list_head *users = &entry_registry.users[is_exit], *node;
 	const unsigned long args[] = { addr, caller };
@@ -125,25 +126,25 @@ static __always_inline void write_records(bool is_exit, unsigned long addr, unsi
 		entry_registry.write(list_entry(node, struct entry_user, node)->to, args);
 }
 
-static void apply_actions(struct entry_table *table, unsigned int i, unsigned long addr,
-			  unsigned long caller)
+static void apply_site_actions(struct entry_table *table, unsigned int i, unsigned long addr,
+			       unsigned long caller)
 {
 	u32 data = READ_ONCE(table->sites.compact[i].data);
 
 	if (data & ENTRY_COUNT)
 		atomic_long_inc(&table->counts[i]);
 	if (data & ENTRY_EVENT)
-		write_records(data & ENTRY_EXIT, addr, caller);
+		write_event_records(data & ENTRY_EXIT, addr, caller);
 }
 
 /**
- * entry_hit() - handle the hit of an enabled site
- * @next: address of the instruction behind the site
+ * entry_handle_hit() - handle the hit of an enabled site
+ * @next: address of the instruction after the site
  * @caller: return address of the function
  *
  * Context: any, NMI included.
  */
-notrace void entry_hit(unsigned long next, unsigned long caller)
+notrace void entry_handle_hit(unsigned long next, unsigned long caller)
 {
 	unsigned long addr = next - ENTRY_INSN_LEN;
 	struct entry_table *table;
@@ -153,15 +154,15 @@ notrace void entry_hit(unsigned long next, unsigned long caller)
 	if (!rcu_is_watching()) {
 		atomic_long_inc(&unwatched);
 	} else {
-		table = find_site(addr, &i);
+		table = find_entry_site(addr, &i);
 		if (table)
-			apply_actions(table, i, addr, caller);
+			apply_site_actions(table, i, addr, caller);
 	}
 	preempt_enable_notrace();
 }
-NOKPROBE_SYMBOL(entry_hit);
+NOKPROBE_SYMBOL(entry_handle_hit);
 
-unsigned long entry_read_unwatched(void)
+unsigned long entry_count_unwatched_hits(void)
 {
 	return atomic_long_read(&unwatched);
 }

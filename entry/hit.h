@@ -7,11 +7,11 @@
 void entry_call(void);
 
 /*
- * Called by entry_call(). @next is the address behind the site, @caller the return address of the
- * function.
+ * Handle a hit; called by entry_call(). @next is the address of the instruction after the site,
+ * @caller the return address of the function.
  */
-void entry_hit(unsigned long next, unsigned long caller);
+void entry_handle_hit(unsigned long next, unsigned long caller);
 
-unsigned long entry_read_unwatched(void);
+unsigned long entry_count_unwatched_hits(void);
 
 #endif /* ENTRY_HIT_H */

@@ -12,8 +12,8 @@
 #include "names.h"
 #include "registry.h"
 
-/* Return the names of a site's actions, as the list shows them. */
-static const char *name_actions(const struct patcher_compact_site *site)
+/* Return the names of a site's actions, as the file entry/list shows them. */
+static const char *get_action_names(const struct patcher_compact_site *site)
 {
 	switch (site->data & ENTRY_ACTIONS) {
 	case ENTRY_COUNT | ENTRY_EVENT:
@@ -33,30 +33,30 @@ static void show_entry_site(struct seq_file *m, const struct entry_table *table,
 	const struct patcher_compact_site *site = &table->sites.compact[i];
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
-	const char *name = entry_find_name(names, patcher_compact_addr(site), &offset);
+	const char *name = entry_find_function_name(names, patcher_compact_addr(site), &offset);
 
-	entry_strip_cold(function, name);
+	entry_strip_cold_suffix(function, name);
 	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module), function,
 		   site->data & ENTRY_EXIT ? "exit" : "entry",
 		   site->data & ENTRY_ON ? "on" : "off",
-		   name_actions(site),
+		   get_action_names(site),
 		   table->counts ? atomic_long_read(&table->counts[i]) : 0, name, offset);
 }
 
-static int show_table(struct seq_file *m, const struct entry_table *table)
+static int show_entry_table(struct seq_file *m, const struct entry_table *table)
 {
 	struct entry_names names;
 	unsigned int i;
 
-	if (entry_names_read(&names, table->sites.module))
+	if (entry_read_function_names(&names, table->sites.module))
 		return -ENOMEM;
 	for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
 		show_entry_site(m, table, i, &names);
-	entry_names_free(&names);
+	entry_free_function_names(&names);
 	return 0;
 }
 
-/* Show a line for each site, in the order of addresses within each module. */
+/* Show a line for each recorded entry and exit, in address order within each module. */
 int entry_list_show(struct seq_file *m, void *unused)
 {
 	struct entry_table *table;
@@ -65,7 +65,7 @@ int entry_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "module:function:kind state action counted place\n");
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		err = show_table(m, table);
+		err = show_entry_table(m, table);
 		if (err)
 			break;
 	}
@@ -99,6 +99,6 @@ int entry_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "on %lu\n", on);
 	seq_printf(m, "stuck %lu\n", stuck);
 	seq_printf(m, "counted %lu\n", counted);
-	seq_printf(m, "unwatched %lu\n", entry_read_unwatched());
+	seq_printf(m, "unwatched %lu\n", entry_count_unwatched_hits());
 	return 0;
 }

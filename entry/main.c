@@ -16,22 +16,23 @@
  * was loaded.  GOING: after its exit function, or after its init function failed; the functions
  * that set its parameters may still run.
  */
-static int handle_entry_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_entry_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_COMING || event == MODULE_STATE_LIVE)
-		entry_add_module(data, event == MODULE_STATE_LIVE);
+		entry_register_module(data, event == MODULE_STATE_LIVE);
 	else if (event == MODULE_STATE_GOING)
-		entry_drop_module(data);
+		entry_unregister_module(data);
 	return NOTIFY_OK;
 }
 
 /*
- * With priority 3, this notifier runs before that of kmarkers_events, which must not find offers of
- * a module that is being unloaded.  It also runs before the notifier of kprobe events that wait for
- * the module (priority 1 or 2), because a site with a kprobe's int3 would be refused.
+ * With priority 3, this notifier runs before that of kmarkers_events, which must not find trace
+ * events that a module offers while it is being unloaded.  It also runs before the notifier of
+ * kprobe events for modules loaded later (priority 1 or 2), because a site with the int3 of a
+ * kprobe would be refused.
  */
 static struct notifier_block module_notifier = {
-	.notifier_call = handle_entry_module,
+	.notifier_call = handle_entry_module_state,
 	.priority = 3,
 };
 
@@ -41,14 +42,14 @@ static int __init entry_init(void)
 
 	if (err)
 		return err;
-	err = entry_add_present();
+	err = entry_register_loaded_modules();
 	if (err)
 		goto err_notifier;
 	entry_files_init();
 	return 0;
 
 err_notifier:
-	entry_drop_all();
+	entry_unregister_all_modules();
 	unregister_module_notifier(&module_notifier);
 	return err;
 }
@@ -58,7 +59,7 @@ static void __exit entry_exit(void)
 	entry_files_exit();
 	entry_events_exit();
 	/* Unregister the notifier last: it drops the tables of modules unloaded meanwhile. */
-	entry_drop_all();
+	entry_unregister_all_modules();
 	unregister_module_notifier(&module_notifier);
 }
 

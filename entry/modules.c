@@ -16,15 +16,15 @@
 #include "modules.h"
 #include "registry.h"
 
-/* True for the list's head, which is in the kernel's data; false for a module. */
-static bool is_head(const struct list_head *node)
+/* True for the head of the list of modules, which is in the kernel's data; false for a module. */
+static bool is_module_list_head(const struct list_head *node)
 {
 	return (unsigned long)node < MODULES_VADDR;
 }
 
-static struct module *module_of(struct list_head *node)
+static struct module *module_of_node(struct list_head *node)
 {
-	return is_head(node) ? NULL : list_entry(node, struct module, list);
+	return is_module_list_head(node) ? NULL : list_entry(node, struct module, list);
 }
 
 /*
@@ -32,7 +32,7 @@ static struct module *module_of(struct list_head *node)
  * out modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a module,
  * the module is freed without a call of our notifier.
  */
-static unsigned int collect_modules(struct module **modules, unsigned int most)
+static unsigned int collect_live_modules(struct module **modules, unsigned int most)
 {
 	struct list_head *node;
 	struct module *module;
@@ -41,7 +41,7 @@ static unsigned int collect_modules(struct module **modules, unsigned int most)
 	rcu_read_lock();
 	for (node = READ_ONCE(THIS_MODULE->list.next); node != &THIS_MODULE->list;
 	     node = READ_ONCE(node->next)) {
-		module = module_of(node);
+		module = module_of_node(node);
 		if (!module || module->state != MODULE_STATE_LIVE)
 			continue;
 		if (nr < most)
@@ -65,13 +65,13 @@ static unsigned int collect_modules(struct module **modules, unsigned int most)
  */
 int entry_for_each_module(void (*each)(struct module *module))
 {
-	unsigned int i, most = collect_modules(NULL, 0), nr;
+	unsigned int i, most = collect_live_modules(NULL, 0), nr;
 	struct module **modules = kvcalloc(most ?: 1, sizeof(*modules), GFP_KERNEL);
 
 	lockdep_assert_held(&entry_registry.lock);
 	if (!modules)
 		return -ENOMEM;
-	nr = min(collect_modules(modules, most), most);
+	nr = min(collect_live_modules(modules, most), most);
 	for (i = 0; i < nr; i++)
 		each(modules[i]);
 	kvfree(modules);

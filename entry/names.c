@@ -17,7 +17,7 @@
 /* Prefix of the symbols that the kernel's build adds for the padding before a function. */
 #define PADDING	"__pfx_"
 
-static bool is_function(const struct mod_kallsyms *symbols, const Elf_Sym *symbol)
+static bool is_named_function_symbol(const struct mod_kallsyms *symbols, const Elf_Sym *symbol)
 {
 	const char *name = symbols->strtab + symbol->st_name;
 
@@ -29,7 +29,7 @@ static bool is_function(const struct mod_kallsyms *symbols, const Elf_Sym *symbo
  * Compare by address, then by position in the string table, where local symbols usually precede
  * global ones.
  */
-static int compare_names(const void *a, const void *b)
+static int compare_function_names(const void *a, const void *b)
 {
 	const struct entry_name *x = a, *y = b;
 
@@ -39,7 +39,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Collect the function symbols; if @names->name is NULL, only count them. */
-static void collect_names(struct entry_names *names, const struct mod_kallsyms *symbols)
+static void collect_function_names(struct entry_names *names, const struct mod_kallsyms *symbols)
 {
 	unsigned int i;
 
@@ -47,7 +47,7 @@ static void collect_names(struct entry_names *names, const struct mod_kallsyms *
 	for (i = 1; i < symbols->num_symtab; i++) {
 		const Elf_Sym *symbol = &symbols->symtab[i];
 
-		if (!is_function(symbols, symbol))
+		if (!is_named_function_symbol(symbols, symbol))
 			continue;
 		if (names->name)
 			names->name[names->nr] = (struct entry_name) {
@@ -57,8 +57,8 @@ static void collect_names(struct entry_names *names, const struct mod_kallsyms *
 	}
 }
 
-/* Keep one symbol for each address: the first in the order of compare_names(). */
-static void drop_aliases(struct entry_names *names)
+/* Keep one symbol for each address: the first in the order of compare_function_names(). */
+static void drop_alias_names(struct entry_names *names)
 {
 	unsigned int i, kept = 0;
 
@@ -69,61 +69,61 @@ static void drop_aliases(struct entry_names *names)
 }
 
 /**
- * entry_names_read() - read the names of a module's functions
- * @names: filled in; to be freed by entry_names_free()
+ * entry_read_function_names() - read the names of a module's functions
+ * @names: filled in; to be freed by entry_free_function_names()
  * @module: a module in MODULE_STATE_COMING or LIVE, which the caller keeps from being freed
  *
  * Return: 0 or -ENOMEM.
  */
-int entry_names_read(struct entry_names *names, const struct module *module)
+int entry_read_function_names(struct entry_names *names, const struct module *module)
 {
 	/* Symbols of init text are left out: the kernel may free them while this reads them. */
 	const struct mod_kallsyms *symbols = &module->core_kallsyms;
 
 	names->name = NULL;
-	collect_names(names, symbols);
+	collect_function_names(names, symbols);
 	names->name = kvcalloc(names->nr ?: 1, sizeof(*names->name), GFP_KERNEL);
 	if (!names->name)
 		return -ENOMEM;
-	collect_names(names, symbols);
-	sort(names->name, names->nr, sizeof(*names->name), compare_names, NULL);
-	drop_aliases(names);
+	collect_function_names(names, symbols);
+	sort(names->name, names->nr, sizeof(*names->name), compare_function_names, NULL);
+	drop_alias_names(names);
 	return 0;
 }
 
-void entry_names_free(struct entry_names *names)
+void entry_free_function_names(struct entry_names *names)
 {
 	kvfree(names->name);
 	names->name = NULL;
 }
 
-static __always_inline unsigned long addr_of_name(const void *names, unsigned int i)
+static __always_inline unsigned long function_addr_at(const void *names, unsigned int i)
 {
 	return ((const struct entry_name *)names)[i].addr;
 }
 
 /*
  * Return the name of the last function that begins at or before an address, or "?" if none does.
- * Store the offset of the address from the function.
+ * Store in @offset the distance from the start of that function to the address, in bytes.
  */
-const char *entry_find_name(const struct entry_names *names, unsigned long addr,
-			    unsigned long *offset)
+const char *entry_find_function_name(const struct entry_names *names, unsigned long addr,
+				     unsigned long *offset)
 {
-	unsigned int i = kmarkers_lower_bound(names->name, names->nr, addr + 1, addr_of_name);
+	unsigned int i = kmarkers_lower_bound(names->name, names->nr, addr + 1, function_addr_at);
 
 	*offset = i ? addr - names->name[i - 1].addr : 0;
 	return i ? names->name[i - 1].name : "?";
 }
 
 /**
- * entry_strip_cold() - copy the name of a symbol without the suffix ".cold"
+ * entry_strip_cold_suffix() - copy the name of a symbol without the suffix ".cold"
  * @function: buffer of ENTRY_MAX_FUNCTION bytes for the name of the function
  * @name: name of a symbol
  *
  * The compiler moves the rarely executed code of a function f to a separate part, whose symbol is
  * f.cold, or f.cold.1 with older compilers.
  */
-void entry_strip_cold(char *function, const char *name)
+void entry_strip_cold_suffix(char *function, const char *name)
 {
 	const char *cold = strstr(name, ".cold");
 	size_t length = cold ? cold - name : strlen(name);

@@ -7,7 +7,7 @@
 
 struct module;
 
-/* Size of a function's name, including the NUL. */
+/* Buffer size in bytes of a function's name, including the NUL. */
 #define ENTRY_MAX_FUNCTION	128
 
 /**
@@ -30,10 +30,10 @@ struct entry_names {
 	unsigned int nr;
 };
 
-int entry_names_read(struct entry_names *names, const struct module *module);
-void entry_names_free(struct entry_names *names);
-const char *entry_find_name(const struct entry_names *names, unsigned long addr,
-			    unsigned long *offset);
-void entry_strip_cold(char *function, const char *name);
+int entry_read_function_names(struct entry_names *names, const struct module *module);
+void entry_free_function_names(struct entry_names *names);
+const char *entry_find_function_name(const struct entry_names *names, unsigned long addr,
+				     unsigned long *offset);
+void entry_strip_cold_suffix(char *function, const char *name);
 
 #endif /* ENTRY_NAMES_H */

@@ -50,7 +50,7 @@ struct entry_table {
  * struct entry_user - a trace event file that receives records
  * @node: link in the registry's list for entries or for exits; hits of sites read the list without
  *	the lock
- * @rcu: used to free the user after a grace period, when no hit can see it
+ * @rcu: used to free the user after a grace period, when no hit uses it
  * @to: the trace event file, which is passed to write()
  */
 struct entry_user {
@@ -78,8 +78,8 @@ extern struct entry_registry entry_registry;
 /* Owner of all sites of this module in the patcher. The patcher compares owners by address. */
 extern const char entry_owner[];
 
-/* True if the site should be enabled: its hits are counted, or recorded for at least one user. */
-static inline bool entry_has_action(const struct patcher_compact_site *site)
+/* True if the site should be enabled: its hits are counted, or recorded as a trace event. */
+static inline bool entry_site_has_action(const struct patcher_compact_site *site)
 {
 	if (site->data & ENTRY_COUNT)
 		return true;

@@ -45,19 +45,19 @@ struct rule {
 
 static LIST_HEAD(rules);
 
-static struct rule *find_rule(const char *text, u32 action)
+static struct rule *find_rule(const char *pattern, u32 action)
 {
 	struct rule *rule;
 
 	lockdep_assert_held(&entry_registry.lock);
 	list_for_each_entry(rule, &rules, node)
-		if (rule->action == action && !strcmp(rule->pattern.text, text))
+		if (rule->action == action && !strcmp(rule->pattern.text, pattern))
 			return rule;
 	return NULL;
 }
 
-static bool rule_matches(const struct rule *rule, const struct entry_names *names,
-			 const struct patcher_compact_site *site)
+static bool rule_matches_site(const struct rule *rule, const struct entry_names *names,
+			      const struct patcher_compact_site *site)
 {
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
@@ -67,37 +67,40 @@ static bool rule_matches(const struct rule *rule, const struct entry_names *name
 		return false;
 	if (!names)
 		return true;
-	entry_strip_cold(function, entry_find_name(names, patcher_compact_addr(site), &offset));
+	entry_strip_cold_suffix(function,
+				entry_find_function_name(names, patcher_compact_addr(site),
+							 &offset));
 	return patcher_pattern_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
 /*
- * Set the bits of @plan in the data of each site of a table that matches a rule. Return the number
- * of matching sites, or -ENOMEM.
+ * Find the sites of a table that match a rule, and set the bits of @plan in the data of each.
+ * Return the number of these sites, or -ENOMEM.
  */
-static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
+static int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {
 	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
 	bool is_named = patcher_pattern_has(&rule->pattern, ENTRY_FUNCTION);
 	struct entry_names names = { NULL };
 	int nr = 0;
 
-	if (!patcher_pattern_matches(&rule->pattern, ENTRY_MODULE, module_name(table->sites.module)))
+	if (!patcher_pattern_matches(&rule->pattern, ENTRY_MODULE,
+				     module_name(table->sites.module)))
 		return 0;
-	if (is_named && entry_names_read(&names, table->sites.module))
+	if (is_named && entry_read_function_names(&names, table->sites.module))
 		return -ENOMEM;
 	for (; site < end; site++) {
-		if (!rule_matches(rule, is_named ? &names : NULL, site))
+		if (!rule_matches_site(rule, is_named ? &names : NULL, site))
 			continue;
 		if (plan)
 			entry_update_flags(site, 0, plan);
 		nr++;
 	}
-	entry_names_free(&names);
+	entry_free_function_names(&names);
 	return nr;
 }
 
-static const char *name_action(u32 action)
+static const char *get_action_name(u32 action)
 {
 	return action == ENTRY_COUNT ? "count" : "event";
 }
@@ -106,7 +109,7 @@ static const char *name_action(u32 action)
  * Show a line for each rule: its pattern, its action, and the number of matching sites. Return 0 or
  * -ENOMEM.
  */
-int entry_rules_show(struct seq_file *m)
+int entry_show_rules(struct seq_file *m)
 {
 	struct entry_table *table;
 	const struct rule *rule;
@@ -117,12 +120,12 @@ int entry_rules_show(struct seq_file *m)
 		int nr = 0;
 
 		list_for_each_entry(table, &entry_registry.tables, node) {
-			err = match_table(table, rule, 0);
+			err = match_table_sites(table, rule, 0);
 			if (err < 0)
 				goto unlock;
 			nr += err;
 		}
-		seq_printf(m, "%s %s %d\n", rule->pattern.text, name_action(rule->action),
+		seq_printf(m, "%s %s %d\n", rule->pattern.text, get_action_name(rule->action),
 			   nr);
 	}
 unlock:
@@ -130,7 +133,7 @@ unlock:
 	return min(err, 0);
 }
 
-static void clear_plan(struct entry_table *table)
+static void clear_planned_actions(struct entry_table *table)
 {
 	unsigned int i;
 
@@ -148,15 +151,15 @@ static bool is_count_planned(const struct entry_table *table)
 	return false;
 }
 
-/* Store the actions of all rules as the plan for the sites of a table. Return 0 or -ENOMEM. */
-static int plan_table(struct entry_table *table)
+/* Store the actions of all rules as the planned actions of a table. Return 0 or -ENOMEM. */
+static int plan_table_actions(struct entry_table *table)
 {
 	struct rule *rule;
 	int err = 0;
 
-	clear_plan(table);
+	clear_planned_actions(table);
 	list_for_each_entry(rule, &rules, node) {
-		int nr = match_table(table, rule, rule->action << PLAN_SHIFT);
+		int nr = match_table_sites(table, rule, rule->action << PLAN_SHIFT);
 
 		if (nr < 0)
 			return nr;
@@ -170,13 +173,13 @@ static int plan_table(struct entry_table *table)
 	return err;
 }
 
-static int plan_all(void)
+static int plan_all_actions(void)
 {
 	struct entry_table *table;
 	int err = 0;
 
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		err = plan_table(table);
+		err = plan_table_actions(table);
 		if (err)
 			break;
 	}
@@ -191,10 +194,10 @@ static void swap_table_actions(struct entry_table *table)
 	for (i = 0; i < table->sites.nr; i++) {
 		struct patcher_compact_site *site = &table->sites.compact[i];
 		u32 plan = site->data >> PLAN_SHIFT & ENTRY_ACTIONS;
-		u32 force = site->data & ENTRY_ACTIONS;
+		u32 current_actions = site->data & ENTRY_ACTIONS;
 
 		entry_update_flags(site, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
-				   plan | force << PLAN_SHIFT);
+				   plan | current_actions << PLAN_SHIFT);
 	}
 }
 
@@ -211,10 +214,10 @@ static int add_rule(struct rule *rule)
 	int err;
 
 	list_add_tail(&rule->node, &rules);
-	err = plan_all();
+	err = plan_all_actions();
 	if (!err) {
 		swap_all_actions();
-		err = entry_switch_on();
+		err = entry_enable_sites_with_actions();
 		if (err)
 			swap_all_actions();
 	}
@@ -228,25 +231,25 @@ static int add_rule(struct rule *rule)
 
 /**
  * entry_rule_add() - apply an action to the hits of matching sites
- * @text: pattern of the sites: see entry_pattern_parse()
+ * @pattern: pattern of the sites: see entry_pattern_parse()
  * @action: ENTRY_COUNT or ENTRY_EVENT
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @text is not a valid pattern; -EBUSY if the rule exists already; -ENOMEM,
- * or an error of patcher_apply(). With an error nothing is changed.
+ * Return: 0; -EINVAL if @pattern is malformed; -EBUSY if the rule exists already; -ENOMEM, or an
+ * error of patcher_apply(). With an error nothing is changed.
  */
-int entry_rule_add(const char *text, u32 action)
+int entry_rule_add(const char *pattern, u32 action)
 {
 	struct rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL);
 	int err;
 
 	if (!rule)
 		return -ENOMEM;
-	err = entry_pattern_parse(&rule->pattern, text);
+	err = entry_pattern_parse(&rule->pattern, pattern);
 	if (!err) {
 		rule->action = action;
 		mutex_lock(&entry_registry.lock);
-		err = find_rule(text, action) ? -EBUSY : add_rule(rule);
+		err = find_rule(pattern, action) ? -EBUSY : add_rule(rule);
 		mutex_unlock(&entry_registry.lock);
 	}
 	if (err)
@@ -259,10 +262,10 @@ static int remove_rule(struct rule *rule)
 	int err;
 
 	list_del(&rule->node);
-	err = plan_all();
+	err = plan_all_actions();
 	if (!err) {
 		swap_all_actions();
-		err = entry_switch_off();
+		err = entry_disable_sites_without_actions();
 		if (err == -ENOMEM)
 			swap_all_actions();
 	}
@@ -275,22 +278,22 @@ static int remove_rule(struct rule *rule)
 
 /**
  * entry_rule_remove() - remove a rule
- * @text: the text that entry_rule_add() was called with
+ * @pattern: the text that entry_rule_add() was called with
  * @action: the action that entry_rule_add() was called with
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; or an error of
- * patcher_apply(), such as -EBUSY, if the rule was removed, but something, such as a kprobe, keeps a
- * site from being disabled. The hits of the site are then ignored, and the next removal of a rule
- * tries again to disable it.
+ * patcher_apply(), such as -EBUSY because of a kprobe: then the rule was removed, but a site could
+ * not be disabled. The hits of that site are ignored, and the next removal of a rule tries again to
+ * disable it.
  */
-int entry_rule_remove(const char *text, u32 action)
+int entry_rule_remove(const char *pattern, u32 action)
 {
 	struct rule *rule;
 	int err;
 
 	mutex_lock(&entry_registry.lock);
-	rule = find_rule(text, action);
+	rule = find_rule(pattern, action);
 	err = rule ? remove_rule(rule) : -ENOENT;
 	mutex_unlock(&entry_registry.lock);
 	return err;
@@ -308,7 +311,7 @@ void entry_rules_clear(void)
 		kfree(rule);
 	}
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		clear_plan(table);
+		clear_planned_actions(table);
 		swap_table_actions(table);
 	}
 }
@@ -322,12 +325,12 @@ int entry_rules_add_table(struct entry_table *table)
 	int err;
 
 	lockdep_assert_held(&entry_registry.lock);
-	err = plan_table(table);
+	err = plan_table_actions(table);
 	if (err)
 		return err;
 	list_add_rcu(&table->node, &entry_registry.tables);
 	swap_table_actions(table);
-	err = entry_switch_on();
+	err = entry_enable_sites_with_actions();
 	if (err)
 		entry_rules_remove_table(table);
 	return err;
@@ -337,8 +340,8 @@ int entry_rules_add_table(struct entry_table *table)
 void entry_rules_remove_table(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);
-	clear_plan(table);
+	clear_planned_actions(table);
 	swap_table_actions(table);
-	entry_switch_off();
+	entry_disable_sites_without_actions();
 	list_del_rcu(&table->node);
 }

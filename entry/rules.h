@@ -8,9 +8,9 @@
 struct entry_table;
 struct seq_file;
 
-int entry_rule_add(const char *text, u32 action);
-int entry_rule_remove(const char *text, u32 action);
-int entry_rules_show(struct seq_file *m);
+int entry_rule_add(const char *pattern, u32 action);
+int entry_rule_remove(const char *pattern, u32 action);
+int entry_show_rules(struct seq_file *m);
 void entry_rules_clear(void);
 int entry_rules_add_table(struct entry_table *table);
 void entry_rules_remove_table(struct entry_table *table);

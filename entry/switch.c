@@ -55,12 +55,14 @@ static void make_entry_poke(struct patcher_poke *poke, const struct patcher_comp
 }
 
 /*
- * True if @changes enables sites, and the site is disabled but has an action; or if @changes
- * disables sites, and the site is enabled but has no action.
+ * True if @changes enables sites, and the site is disabled but its hits have an action; or if
+ * @changes disables sites, and the site is enabled but its hits have no action.
  */
-static bool is_entry_change(const struct changes *changes, const struct patcher_compact_site *site)
+static bool needs_entry_change(const struct changes *changes,
+			       const struct patcher_compact_site *site)
 {
-	return !(site->data & ENTRY_ON) == changes->on && entry_has_action(site) == changes->on;
+	return !(site->data & ENTRY_ON) == changes->on &&
+	       entry_site_has_action(site) == changes->on;
 }
 
 /* Collect the sites that have to be switched; if @changes->sites is NULL, only count them. */
@@ -72,7 +74,7 @@ static void collect_entry_changes(struct changes *changes)
 
 	changes->nr = 0;
 	entry_for_each_site(site, table, i) {
-		if (!is_entry_change(changes, site))
+		if (!needs_entry_change(changes, site))
 			continue;
 		if (changes->sites)
 			changes->sites[changes->nr] = site;
@@ -80,7 +82,7 @@ static void collect_entry_changes(struct changes *changes)
 	}
 }
 
-/* Enable all sites, or none of them. */
+/* Enable all sites of @changes; if the patcher returns an error, none is enabled. */
 static int enable_entry_sites(const struct changes *changes)
 {
 	int err = patcher_apply(entry_owner, changes->pokes, changes->nr);
@@ -91,7 +93,7 @@ static int enable_entry_sites(const struct changes *changes)
 	return err;
 }
 
-/* Disable as many sites as possible. An error of a site that was stuck before is ignored. */
+/* Disable as many sites as possible. Return 0 if all that stay enabled were stuck before. */
 static int disable_entry_sites(const struct changes *changes)
 {
 	int err = patcher_apply_most(patcher_apply, entry_owner, changes->pokes, changes->nr,
@@ -135,12 +137,12 @@ static int switch_entry_sites(bool on)
 }
 
 /**
- * entry_switch_on() - enable every site whose hits have an action
+ * entry_enable_sites_with_actions() - enable every site whose hits have an action
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; or -ENOMEM or an error of patcher_apply(), with no site changed.
  */
-int entry_switch_on(void)
+int entry_enable_sites_with_actions(void)
 {
 	struct entry_table *table;
 	struct patcher_compact_site *site;
@@ -149,25 +151,25 @@ int entry_switch_on(void)
 
 	/* A stuck site to which an action applies again is in the right state: clear the flag. */
 	entry_for_each_site(site, table, i)
-		if (!err && site->data & ENTRY_STUCK && entry_has_action(site))
+		if (!err && site->data & ENTRY_STUCK && entry_site_has_action(site))
 			entry_update_flags(site, ENTRY_STUCK, 0);
 	return err;
 }
 
 /**
- * entry_switch_off() - disable every site whose hits have no action
+ * entry_disable_sites_without_actions() - disable every site whose hits have no action
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM with no site changed; or an error of patcher_apply() if a site that was not
  * stuck before could not be disabled.
  */
-int entry_switch_off(void)
+int entry_disable_sites_without_actions(void)
 {
 	return switch_entry_sites(false);
 }
 
 /* True if at least one site is enabled. */
-bool entry_any_is_on(void)
+bool entry_is_any_site_enabled(void)
 {
 	struct entry_table *table;
 	struct patcher_compact_site *site;

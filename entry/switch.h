@@ -5,8 +5,8 @@
 
 #include <linux/types.h>
 
-int entry_switch_on(void);
-int entry_switch_off(void);
-bool entry_any_is_on(void);
+int entry_enable_sites_with_actions(void);
+int entry_disable_sites_without_actions(void);
+bool entry_is_any_site_enabled(void);
 
 #endif /* ENTRY_SWITCH_H */

@@ -28,7 +28,7 @@
 static bool leaving;
 
 /* True if the whole instruction is in the module's core text, which is not freed after init. */
-static bool is_in_core_text(struct module *module, unsigned long addr)
+static bool is_insn_in_core_text(struct module *module, unsigned long addr)
 {
 	unsigned long last = addr + ENTRY_INSN_LEN - 1;
 
@@ -56,7 +56,7 @@ static unsigned int keep_core_text_records(struct module *module,
 	for (i = 0; i < nr; i++) {
 		unsigned long addr = patcher_compact_addr(&sites[i]);
 
-		if (is_in_core_text(module, addr))
+		if (is_insn_in_core_text(module, addr))
 			write_site_record(&sites[kept++], addr, sites[i].data);
 	}
 	for (i = kept; i < nr; i++)
@@ -64,7 +64,7 @@ static unsigned int keep_core_text_records(struct module *module,
 	return kept;
 }
 
-static struct entry_table *find_table(const struct module *module)
+static struct entry_table *find_entry_table(const struct module *module)
 {
 	struct entry_table *table;
 
@@ -75,7 +75,7 @@ static struct entry_table *find_table(const struct module *module)
 	return NULL;
 }
 
-static void free_table(struct entry_table *table)
+static void free_entry_table(struct entry_table *table)
 {
 	kvfree(table->counts);
 	kfree(table);
@@ -114,11 +114,11 @@ static int add_entry_table(struct module *module, struct patcher_compact_site *s
 	};
 	err = register_entry_table(table);
 	if (err)
-		free_table(table);
+		free_entry_table(table);
 	return err;
 }
 
-static int find_records(struct module *module)
+static int add_table_of_module(struct module *module)
 {
 	struct kmarkers_span span;
 	int nr, err;
@@ -138,7 +138,7 @@ static int find_records(struct module *module)
  */
 static int register_module_records(struct module *module)
 {
-	return leaving || find_table(module) ? 0 : find_records(module);
+	return leaving || find_entry_table(module) ? 0 : add_table_of_module(module);
 }
 
 static void register_records_or_log(struct module *module)
@@ -151,7 +151,7 @@ static void register_records_or_log(struct module *module)
 }
 
 /**
- * entry_add_module() - register the recorded functions of a module, if it has any
+ * entry_register_module() - register the recorded functions of a module, if it has any
  * @module: a module that is live, or one in MODULE_STATE_COMING, whose code does not run yet
  * @is_live: true if the module is live
  *
@@ -162,7 +162,7 @@ static void register_records_or_log(struct module *module)
  *
  * Context: may sleep.
  */
-void entry_add_module(struct module *module, bool is_live)
+void entry_register_module(struct module *module, bool is_live)
 {
 	mutex_lock(&entry_registry.lock);
 	if (is_live)
@@ -173,12 +173,12 @@ void entry_add_module(struct module *module, bool is_live)
 }
 
 /**
- * entry_add_present() - register the recorded functions of all modules loaded before this one
+ * entry_register_loaded_modules() - register the recorded functions of all live modules
  *
  * Context: may sleep; the module notifier is registered.
  * Return: 0 or -ENOMEM.
  */
-int entry_add_present(void)
+int entry_register_loaded_modules(void)
 {
 	int err;
 
@@ -189,23 +189,23 @@ int entry_add_present(void)
 }
 
 /**
- * entry_drop_module() - unregister the recorded functions of a module
+ * entry_unregister_module() - unregister the recorded functions of a module
  * @module: a module in MODULE_STATE_GOING; the functions that set its parameters may still run
  *
  * Context: may sleep; waits for a grace period if the module has recorded functions.
  */
-void entry_drop_module(struct module *module)
+void entry_unregister_module(struct module *module)
 {
 	struct entry_table *table;
 
 	mutex_lock(&entry_registry.lock);
-	table = find_table(module);
+	table = find_entry_table(module);
 	if (table) {
 		entry_rules_remove_table(table);
 		patcher_drop(&table->sites);
 		/* Hits of other modules' sites may be reading the table: wait for them. */
 		synchronize_rcu();
-		free_table(table);
+		free_entry_table(table);
 	}
 	mutex_unlock(&entry_registry.lock);
 }
@@ -221,8 +221,8 @@ static void disable_all_sites(void)
 	int err;
 
 	entry_rules_clear();
-	err = entry_switch_off();
-	while (entry_any_is_on()) {
+	err = entry_disable_sites_without_actions();
+	while (entry_is_any_site_enabled()) {
 		if (!turns++)
 			pr_warn("cannot unload yet: waiting for %s\n",
 				err == -ENOMEM ? "memory" :
@@ -230,7 +230,7 @@ static void disable_all_sites(void)
 		mutex_unlock(&entry_registry.lock);
 		msleep(100 * min(turns, 50U));
 		mutex_lock(&entry_registry.lock);
-		entry_switch_off();
+		entry_disable_sites_without_actions();
 	}
 }
 
@@ -240,8 +240,9 @@ static void do_nothing(struct work_struct *work)
 
 /*
  * Wait until no idle task is in entry_call() any more, because synchronize_rcu_tasks() does not
- * wait for idle tasks.  Run a work item on each online CPU: by then the idle task has left
- * entry_call(), since it is not preempted, and calls the scheduler only in its own loop.
+ * wait for idle tasks.  Run a work item on each online CPU: when the work item runs, the idle task
+ * of its CPU has left entry_call(), since that task is not preempted, and calls the scheduler only
+ * in its own loop.
  */
 static void wait_for_idle_tasks(void)
 {
@@ -259,14 +260,14 @@ static void wait_for_idle_tasks(void)
 }
 
 /**
- * entry_drop_all() - unregister all sites before this module is unloaded
+ * entry_unregister_all_modules() - unregister all sites before this module is unloaded
  *
  * On return all sites are nops, no task is in entry_call(), and no more tables are added.
  *
  * Context: may sleep; the module notifier is still registered, because modules may be unloaded
  * while this waits for a kprobe to be removed.
  */
-void entry_drop_all(void)
+void entry_unregister_all_modules(void)
 {
 	struct entry_table *table, *next;
 
@@ -276,7 +277,7 @@ void entry_drop_all(void)
 	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
 		list_del_rcu(&table->node);
 		patcher_unregister(&table->sites);
-		free_table(table);
+		free_entry_table(table);
 	}
 	mutex_unlock(&entry_registry.lock);
 	/* Wait for tasks that were preempted in entry_call(). */

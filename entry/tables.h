@@ -5,9 +5,9 @@
 
 struct module;
 
-void entry_add_module(struct module *module, bool is_live);
-int entry_add_present(void);
-void entry_drop_module(struct module *module);
-void entry_drop_all(void);
+void entry_register_module(struct module *module, bool is_live);
+int entry_register_loaded_modules(void);
+void entry_unregister_module(struct module *module);
+void entry_unregister_all_modules(void);
 
 #endif /* ENTRY_TABLES_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Define the fields of a trace event, print its records, add the event to the trace core and remove
- * it. All functions but print_record() are called with event_mutex held, or from init and exit.
+ * the event. All functions but print_record() are called with event_mutex held, or from init and
+ * exit.
  *
  * A program that has opened the tracefs file "format" of an event may read it after the event was
  * removed, and some kernels then read the struct trace_event_call. So an event that was added to
@@ -31,8 +32,8 @@
 #define NAME_MOST	64
 
 /*
- * Maximum length of the text of a record, in bytes. With the text that the trace core prints in
- * front of it, it fits into 4096 bytes.
+ * Maximum length of the text of a record, in bytes. Together with the text that the trace core
+ * prints in front of it, the text of a record fits into 4096 bytes.
  */
 #define TEXT_MOST	3584
 
@@ -41,16 +42,19 @@
 /* Removed events, kept for reuse. */
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
-/* The module of closed events for the trace core; try_module_get() always fails for it. */
+/*
+ * Module that is stored in the trace core's data of an event that must get no new references:
+ * try_module_get() always fails for a module in MODULE_STATE_GOING.
+ */
 static struct module departed = { .state = MODULE_STATE_GOING };
 
 /*
- * Print the text of a record. If it does not fit into the rest of @to, print nothing and mark @to
- * as full; the trace core then prints the record again, into an empty buffer. A text longer than
- * TEXT_MOST is cut, and ends in three dots.
+ * Print the text of a record. If the text does not fit into the rest of @to, print nothing and mark
+ * @to as full; the trace core then prints the record again, into an empty buffer. A text longer
+ * than TEXT_MOST is cut, and ends in three dots.
  */
-static void print_slots(struct trace_seq *to, const struct kmarkers_event *event,
-			const unsigned long *slots)
+static void print_record_text(struct trace_seq *to, const struct kmarkers_event *event,
+			      const unsigned long *slots)
 {
 	static const char dots[] = "...";
 	unsigned int nr;
@@ -72,8 +76,8 @@ static void print_slots(struct trace_seq *to, const struct kmarkers_event *event
 
 /*
  * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of an
- * event that was removed, and their type number may meanwhile have been given to another event. So
- * the record is checked against the layout of this event.
+ * event that was removed, and the type number of these records may now be that of another event. So
+ * check that the record can have the layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *known)
@@ -83,8 +87,9 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
 	/* When the trace core prints a record to the kernel's log (tp_printk), ent_size is 0. */
-	if (kmarkers_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
-		print_slots(&iter->seq, event, slots);
+	if (kmarkers_layout_read_record(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD,
+					slots))
+		print_record_text(&iter->seq, event, slots);
 	else
 		trace_seq_puts(&iter->seq, "(record of another event)");
 	trace_seq_putc(&iter->seq, '\n');
@@ -94,10 +99,10 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 static struct trace_event_functions functions = { .trace = print_record };
 
 /*
- * Make the array that describes the fields to the trace core. From their sizes and alignments the
- * trace core computes the same offsets as layout.c.
+ * Allocate the array that describes the fields of an event to the trace core. From the sizes and
+ * alignments in this array the trace core computes the same field offsets as layout.c.
  */
-static int make_fields(struct kmarkers_event *event)
+static int make_trace_fields(struct kmarkers_event *event)
 {
 	const struct record_layout *layout = event->layout;
 	unsigned int i;
@@ -109,7 +114,7 @@ static int make_fields(struct kmarkers_event *event)
 		const struct layout_field *field = &layout->field[i];
 		struct trace_event_fields known = {
 			.type = field->type, .name = field->name, .size = field->bytes,
-			.align = kmarkers_field_align(field), .is_signed = field->is_signed,
+			.align = kmarkers_field_get_alignment(field), .is_signed = field->is_signed,
 			.filter_type = FILTER_OTHER,
 			COMPAT_ARRAY_LENGTH(field->is_array ? field->bytes : 0)
 		};
@@ -119,7 +124,7 @@ static int make_fields(struct kmarkers_event *event)
 	return 0;
 }
 
-static void fill_call(struct kmarkers_event *event)
+static void init_event_call(struct kmarkers_event *event)
 {
 	memset(&event->call, 0, sizeof(event->call));
 	event->tracepoint.name = event->name;
@@ -135,41 +140,42 @@ static void fill_call(struct kmarkers_event *event)
 	event->call.print_fmt = event->layout->print_fmt;
 }
 
-static int fill_event(struct kmarkers_event *event)
+static int prepare_event_call(struct kmarkers_event *event)
 {
 	struct record_layout *layout;
 
 	if (event->known) {
-		fill_call(event);
+		init_event_call(event);
 		return 0;
 	}
 	layout = kmarkers_layout_make(event->format, sizeof(struct trace_entry));
 	if (IS_ERR(layout))
 		return PTR_ERR(layout);
 	event->layout = layout;
-	if (make_fields(event))
+	if (make_trace_fields(event))
 		return -ENOMEM;
-	fill_call(event);
+	init_event_call(event);
 	return 0;
 }
 
-static bool is_event_name(const char *name)
+static bool is_valid_event_name(const char *name)
 {
 	return patcher_is_identifier(name) && strlen(name) < NAME_MOST;
 }
 
 /*
- * Return true if the system and the name of an offer are valid. In tracefs, the directory of an
- * event is beside the files enable and filter, so the event must not have one of these names.
+ * Return true if an offer, a source's request for a trace event, has a valid system and name. In
+ * tracefs, the directory of an event is beside the files enable and filter, so the event must not
+ * have one of these names.
  */
 bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer)
 {
 	if (!strcmp(offer->name, "enable") || !strcmp(offer->name, "filter"))
 		return false;
-	return is_event_name(offer->system) && is_event_name(offer->name);
+	return is_valid_event_name(offer->system) && is_valid_event_name(offer->name);
 }
 
-static u32 key_of(const char *name)
+static u32 hash_kept_event_name(const char *name)
 {
 	return jhash(name, strlen(name), 0);
 }
@@ -178,7 +184,7 @@ static struct kmarkers_event *take_kept_event(const struct kmarkers_event_offer 
 {
 	struct kmarkers_event *event;
 
-	hash_for_each_possible(kept, event, node, key_of(offer->name)) {
+	hash_for_each_possible(kept, event, node, hash_kept_event_name(offer->name)) {
 		if (strcmp(event->name, offer->name) || strcmp(event->system, offer->system) ||
 		    strcmp(event->format, offer->format))
 			continue;
@@ -212,8 +218,9 @@ static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *off
 }
 
 /*
- * Take the kept event that equals an offer, or allocate an event. kmarkers_event_add() makes its
- * layout later, because insmod waits for this function. Return NULL if there is no memory.
+ * Take the kept event that equals an offer, or allocate an event. kmarkers_event_add_to_core()
+ * makes the event's record layout later, because insmod waits for this function. Return NULL if
+ * there is no memory.
  */
 struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
 {
@@ -225,15 +232,15 @@ struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *of
 }
 
 /**
- * kmarkers_event_add() - add an event to the trace core
+ * kmarkers_event_add_to_core() - add an event to the trace core
  * @event: the event, whose owner is set
  *
  * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long
  * arguments; -ENOMEM; or an error of the trace core.
  */
-int kmarkers_event_add(struct kmarkers_event *event)
+int kmarkers_event_add_to_core(struct kmarkers_event *event)
 {
-	int err = fill_event(event) ?: trace_add_event_call(&event->call);
+	int err = prepare_event_call(event) ?: trace_add_event_call(&event->call);
 
 	if (err)
 		return err;
@@ -247,7 +254,7 @@ int kmarkers_event_add(struct kmarkers_event *event)
 /*
  * Remove an event from the trace core. Return 0; or -EBUSY if it is enabled in a buffer or by perf.
  */
-int kmarkers_event_remove(struct kmarkers_event *event)
+int kmarkers_event_remove_from_core(struct kmarkers_event *event)
 {
 	int err = trace_remove_event_call(&event->call);
 
@@ -256,7 +263,10 @@ int kmarkers_event_remove(struct kmarkers_event *event)
 	return err;
 }
 
-/* Set the module that owns an event, and undo kmarkers_event_close(). References stay valid. */
+/*
+ * Set the module that owns an event, and undo kmarkers_event_block_new_refs(). References to the
+ * event stay valid.
+ */
 void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *module)
 {
 	event->owner = module;
@@ -267,10 +277,10 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 }
 
 /*
- * Detach an event that has no references from its module, before it is removed. From then on no
- * task can take a reference to the event, and writing to the file enable of its system skips it.
+ * Detach an unreferenced event from its module, before the event is removed. From then on no task
+ * can take a reference to the event, and a write to the file enable of its system skips the event.
  */
-void kmarkers_event_close(struct kmarkers_event *event)
+void kmarkers_event_block_new_refs(struct kmarkers_event *event)
 {
 	event->owner = NULL;
 	compat_event_uncount(&event->call, &departed);
@@ -278,27 +288,27 @@ void kmarkers_event_close(struct kmarkers_event *event)
 }
 
 /*
- * Make an event that has no references an event of its owner for the trace core, too. The owner is
- * being unloaded, and the trace core's module notifier then removes the event.
+ * Register the owner of an unreferenced event as the event's module in the trace core. The owner is
+ * being unloaded, so the trace core's module notifier then removes the event.
  */
-void kmarkers_event_leave_to_core(struct kmarkers_event *event)
+void kmarkers_event_let_core_remove(struct kmarkers_event *event)
 {
 	compat_event_uncount(&event->call, event->owner);
 }
 
 /* Return true if the event is referenced, for instance by an event probe: see orphans.c. */
-bool kmarkers_event_is_held(struct kmarkers_event *event)
+bool kmarkers_event_is_referenced(struct kmarkers_event *event)
 {
 	return event->added && compat_event_is_held(&event->call);
 }
 
 /* Look up trace_add_event_call() and trace_remove_event_call(). Return 0 or -ENOENT. */
-int __init kmarkers_event_find_calls(void)
+int __init kmarkers_event_find_core_functions(void)
 {
 	return compat_find_event_calls(patcher_find_symbol);
 }
 
-static void free_event(struct kmarkers_event *event)
+static void free_event_memory(struct kmarkers_event *event)
 {
 	if (event->layout)
 		kmarkers_layout_free(event->layout);
@@ -307,16 +317,16 @@ static void free_event(struct kmarkers_event *event)
 }
 
 /* Free an event that was never added to the trace core; keep any other for reuse. */
-void kmarkers_event_free(struct kmarkers_event *event)
+void kmarkers_event_free_or_keep(struct kmarkers_event *event)
 {
 	kmarkers_event_drop_users(event);
 	if (event->known)
-		hash_add(kept, &event->node, key_of(event->name));
+		hash_add(kept, &event->node, hash_kept_event_name(event->name));
 	else
-		free_event(event);
+		free_event_memory(event);
 }
 
-/* Free the kept events. */
+/* Free the removed events that were kept for reuse. */
 void kmarkers_event_free_kept(void)
 {
 	struct kmarkers_event *event;
@@ -324,5 +334,5 @@ void kmarkers_event_free_kept(void)
 	int bucket;
 
 	hash_for_each_safe(kept, bucket, next, event, node)
-		free_event(event);
+		free_event_memory(event);
 }

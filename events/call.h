@@ -18,8 +18,9 @@ struct record_layout;
 
 /**
  * struct kmarkers_event - a trace event
- * @node: link in the hash table of events, or in that of kept events
- * @source: source that offers the event; NULL for an orphan whose source was unregistered
+ * @node: link in the hash table of events, or in the hash table of removed events kept for reuse
+ * @source: event source (markers, SDT probes or recorded functions) that requested the event; NULL
+ *	for an orphan whose source was unregistered
  * @list: link in a list of events that are to be added to the trace core or removed from it; empty
  *	if the event is in no such list
  * @call: the event as registered with the trace core
@@ -28,16 +29,17 @@ struct record_layout;
  * @users: list of struct event_user: the buffers that record the event, and perf
  * @layout: layout of the records; set when the event is first added to the trace core
  * @fields: array that describes the fields to the trace core; an element whose type is NULL ends it
- * @owner: module that offers the event; NULL for an orphan, and after kmarkers_event_close()
+ * @owner: module that offers the event; NULL for an orphan, and after
+ *	kmarkers_event_block_new_refs()
  * @added: true while the event is registered with the trace core
  * @known: true once the event has been registered with the trace core
  * @used: true once the event has been enabled; a buffer may then hold records of it
- * @leaves: true if the event is no longer offered and is to be removed; it cannot be enabled
- * @orphan: true if the event is no longer offered but is still referenced: see orphans.c
- * @offered_by: a module that offers the event, the owner if it does; NULL if none does.  Valid only
- *	while the offers of a source are updated
+ * @leaves: true if no module offers the event and the event is to be removed; it cannot be enabled
+ * @orphan: true if no module offers the event but the event is still referenced: see orphans.c
+ * @offered_by: the owner if it still offers the event, else another module that does, or NULL.
+ *	Valid only while the offers of a source are updated
  * @system: name of the event's system: the parent directory in tracefs
- * @format: format of the first offer
+ * @format: marker format, such as "sector %llu", of the first offer
  * @name: name of the event
  */
 struct kmarkers_event {
@@ -69,7 +71,7 @@ struct kmarkers_event {
  * @event: the event
  * @file: the trace core's data of the event in the buffer; NULL for perf
  * @owner: for perf, the owner of the event, to which the user holds a reference; NULL for a buffer
- * @register_writer: function that writes a record from arguments in registers, or NULL
+ * @register_writer: function that writes a record from arguments in CPU registers, or NULL
  * @bytes: size of a record that @register_writer writes, in bytes
  * @offsets: offsets of the fields in that record, in bytes
  * @connected: true if the source calls write() or probe() for the user
@@ -86,7 +88,7 @@ struct event_user {
 	bool connected;
 };
 
-/* Return the offer by which a source finds the object of an event. */
+/* Return an offer by which a source finds the markers, SDT probes or functions of an event. */
 static inline struct kmarkers_event_offer kmarkers_event_offer(const struct kmarkers_event *event)
 {
 	return (struct kmarkers_event_offer) {
@@ -97,14 +99,14 @@ static inline struct kmarkers_event_offer kmarkers_event_offer(const struct kmar
 
 bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer);
 struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer);
-int kmarkers_event_find_calls(void);
-int kmarkers_event_add(struct kmarkers_event *event);
-int kmarkers_event_remove(struct kmarkers_event *event);
+int kmarkers_event_find_core_functions(void);
+int kmarkers_event_add_to_core(struct kmarkers_event *event);
+int kmarkers_event_remove_from_core(struct kmarkers_event *event);
 void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *module);
-void kmarkers_event_close(struct kmarkers_event *event);
-void kmarkers_event_leave_to_core(struct kmarkers_event *event);
-bool kmarkers_event_is_held(struct kmarkers_event *event);
-void kmarkers_event_free(struct kmarkers_event *event);
+void kmarkers_event_block_new_refs(struct kmarkers_event *event);
+void kmarkers_event_let_core_remove(struct kmarkers_event *event);
+bool kmarkers_event_is_referenced(struct kmarkers_event *event);
+void kmarkers_event_free_or_keep(struct kmarkers_event *event);
 void kmarkers_event_free_kept(void);
 
 #endif /* EVENTS_CALL_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enable and disable many events at once in the main trace buffer, for the control files of
+ * Enable or disable many events at once in the main trace buffer, for the control files of event
  * sources.
  *
  * The trace core exports one function for this, trace_set_clr_event().  It walks over all events,
- * and switches either all events of one system or a single event.  To switch any set of events in
- * a single walk, this file changes their system to SELECTED for the time of the call.  If another
- * task meanwhile switches all events of their own system, it does not switch the selected events,
- * as if it had done so before this call.  If it switches a single selected event, it gets an
- * error.
+ * and switches either all events of one system or a single event.  To switch several events in a
+ * single walk, this file changes their system to SELECTED for the time of the call.  If another
+ * task meanwhile switches all events of their own system, the selected events are not switched, as
+ * if that task had run before this call.  If another task switches a single selected event, that
+ * task gets an error.
  *
  * The users that the trace core adds or removes during the walk are connected or disconnected as a
  * batch: see users.c.
@@ -56,12 +56,15 @@ static bool has_users(struct kmarkers_event *event)
 	return event && !list_empty(&event->users);
 }
 
-static bool is_unconnected(struct kmarkers_event *event)
+static bool has_unconnected_user(struct kmarkers_event *event)
 {
-	return event && kmarkers_event_is_unconnected(event);
+	return event && kmarkers_event_has_unconnected_user(event);
 }
 
-/* Select the events of a set for which @picks() returns true. Return their number. */
+/*
+ * Change the system to SELECTED for each event of @set for which @picks() returns true. Return the
+ * number of these events.
+ */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*picks)(struct kmarkers_event *event))
 {
@@ -90,8 +93,11 @@ static void unselect_events(const struct event_set *set)
 	}
 }
 
-/* Log each name of a set that has no event to enable. Return -EINVAL if there is one, else 0. */
-static int check_events(const struct event_set *set)
+/*
+ * Log each name in @set that has no event that can be enabled. Return -EINVAL if a name was logged,
+ * else 0.
+ */
+static int check_events_exist(const struct event_set *set)
 {
 	unsigned int i;
 	int err = 0;
@@ -111,7 +117,7 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	int err;
 
 	mutex_lock(kmarkers_event_names.lock);
-	err = check_events(set);
+	err = check_events_exist(set);
 	if (!err) {
 		select_events(set, can_be_enabled);
 		kmarkers_event_batch_begin();
@@ -124,11 +130,11 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	unselect_events(set);
 	err = kmarkers_event_batch_connect(set->source, links, err);
 	if (err)
-		select_events(set, is_unconnected);
+		select_events(set, has_unconnected_user);
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
-	/* Disable the events whose users are not connected. */
+	/* Disable the events that are selected now: a buffer or perf could not be connected. */
 	trace_set_clr_event(SELECTED, NULL, 0);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
@@ -153,19 +159,19 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
 }
 
 /**
- * kmarkers_events_enable() - enable or disable events in the main trace buffer
+ * kmarkers_events_switch() - enable or disable events in the main trace buffer
  * @source: source of the events
  * @system: system of the events
  * @names: names of the events, without duplicates
  * @nr: number of names
- * @on: true to enable them
+ * @on: true to enable the events, false to disable them
  *
  * Disabling an event that does not exist succeeds.
  *
  * Context: may sleep.
  * Return: 0, or an error of enable() in struct kmarkers_event_calls.
  */
-int kmarkers_events_enable(struct kmarkers_event_source *source, const char *system,
+int kmarkers_events_switch(struct kmarkers_event_source *source, const char *system,
 			   const char *const *names, unsigned int nr, bool on)
 {
 	struct kmarkers_event_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
@@ -185,8 +191,8 @@ int kmarkers_events_enable(struct kmarkers_event_source *source, const char *sys
 }
 
 /*
- * Return true if an event is enabled in the main trace buffer.  An event that records nothing
- * before a trigger enables it (soft-disabled) does not count as enabled.
+ * Return true if an event is enabled in the main trace buffer.  A soft-disabled event, which
+ * records nothing until a trigger enables it, does not count as enabled.
  */
 bool kmarkers_event_is_enabled(const char *system, const char *name)
 {

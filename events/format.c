@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Check the formats of markers before use, and print arguments that are not trusted. */
+/* Parse the formats of markers, and print the arguments of hits, which are not trusted. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -8,9 +8,10 @@
 
 #include "format.h"
 
-/* Largest width or precision that is accepted. */
+/* Maximum width or precision of a conversion. */
 #define WIDTH_MAX	255
-static const char *read_flags(const char *at, char *flags)
+
+static const char *parse_flags(const char *at, char *flags)
 {
 	unsigned int nr = 0;
 
@@ -23,8 +24,11 @@ static const char *read_flags(const char *at, char *flags)
 	return at;
 }
 
-/* Read a width or precision.  Return NULL if it is out of range. */
-static const char *read_number(const char *at, int *number)
+/*
+ * Parse a width or a precision at @at.  Return the character behind it, or NULL if the number is
+ * larger than WIDTH_MAX.
+ */
+static const char *parse_width_or_precision(const char *at, int *number)
 {
 	if (*at == '*') {
 		*number = FORMAT_FROM_ARGUMENT;
@@ -38,7 +42,7 @@ static const char *read_number(const char *at, int *number)
 	return at;
 }
 
-static const char *read_size(const char *at, unsigned int *bytes)
+static const char *parse_size_modifier(const char *at, unsigned int *bytes)
 {
 	*bytes = sizeof(int);
 	if (*at == 'h') {
@@ -51,100 +55,106 @@ static const char *read_size(const char *at, unsigned int *bytes)
 	return at[0] == 'l' && at[1] == 'l' ? at + 2 : at + 1;
 }
 
-static bool is_word(char c)
+static bool is_alphanumeric(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static void set_array(struct format_conversion *conversion, unsigned int bytes, char separator)
+static void set_byte_array(struct format_conversion *conversion, unsigned int bytes, char separator)
 {
 	conversion->array = bytes;
 	conversion->separator = separator;
 	conversion->width = FORMAT_NONE;
 }
 
-static char separator_of(char c)
+static char get_array_separator(char c)
 {
 	return c == 'C' ? ':' : c == 'D' ? '-' : c == 'N' ? '\0' : ' ';
 }
 
-/* Read all letters and digits behind %p: the kernel's printf treats them as one conversion. */
-static const char *read_pointer(const char *at, struct format_conversion *conversion)
+/*
+ * Parse all letters and digits behind %p: the kernel's printf treats them as part of the
+ * conversion.  Return the character behind them.
+ */
+static const char *parse_pointer_suffix(const char *at, struct format_conversion *conversion)
 {
 	if (*at && strchr("sSB", *at))
 		conversion->pointer = *at;
 	else if (*at == 'M' || *at == 'm')
-		set_array(conversion, 6, *at == 'M' ? ':' : '\0');
+		set_byte_array(conversion, 6, *at == 'M' ? ':' : '\0');
 	else if (*at == 'h' && conversion->width > 0 && conversion->width <= FORMAT_ARRAY)
-		set_array(conversion, conversion->width, separator_of(at[1]));
-	while (is_word(*at))
+		set_byte_array(conversion, conversion->width, get_array_separator(at[1]));
+	while (is_alphanumeric(*at))
 		at++;
 	return at;
 }
 
 /**
- * kmarkers_format_read() - parse a conversion of a marker's format
- * @at: the character behind its %
- * @conversion: filled in
+ * kmarkers_format_parse_conversion() - parse a conversion of a marker's format
+ * @at: the character behind the % of the conversion
+ * @conversion: set to the flags, width, precision and type of the conversion
  *
  * The function accepts the conversions d i u x X o c s p of the kernel's printf, with flags, with
  * a width and a precision up to 255, and with size modifiers.  %ps, %pS and %pB print a symbol.
- * %pM and %pm print an address of six bytes.  %16ph prints 16 bytes; any number up to FORMAT_ARRAY
- * may stand there, and C, D or N may follow.  Other letters and digits behind %p are skipped, and
- * the pointer is printed hashed.
+ * %pM and %pm print a MAC address of six bytes.  %16ph prints 16 bytes in hexadecimal; the number
+ * may be up to FORMAT_ARRAY, and C, D or N, which give the separator, may follow.  Other letters
+ * and digits behind %p are skipped, and the pointer is printed hashed.
  *
  * Context: any.
  * Return: the character behind the conversion, or NULL if the function does not accept it.
  */
-const char *kmarkers_format_read(const char *at, struct format_conversion *conversion)
+const char *kmarkers_format_parse_conversion(const char *at, struct format_conversion *conversion)
 {
 	memset(conversion, 0, sizeof(*conversion));
 	conversion->width = FORMAT_NONE;
 	conversion->precision = FORMAT_NONE;
-	at = read_flags(at, conversion->flags);
+	at = parse_flags(at, conversion->flags);
 	if (*at == '*' || (*at >= '1' && *at <= '9'))
-		at = read_number(at, &conversion->width);
+		at = parse_width_or_precision(at, &conversion->width);
 	if (at && *at == '.')
-		at = read_number(at + 1, &conversion->precision);
+		at = parse_width_or_precision(at + 1, &conversion->precision);
 	if (!at)
 		return NULL;
-	at = read_size(at, &conversion->bytes);
+	at = parse_size_modifier(at, &conversion->bytes);
 	if (!*at || !strchr("diuxXocsp%", *at))
 		return NULL;
 	conversion->type = *at++;
-	/* A %% takes no argument, so its width and precision must not be a star. */
+	/* A %% takes no argument, so its width and precision must not come from an argument (*). */
 	if (conversion->type == '%' && (conversion->width == FORMAT_FROM_ARGUMENT ||
 					conversion->precision == FORMAT_FROM_ARGUMENT))
 		return NULL;
-	return conversion->type == 'p' ? read_pointer(at, conversion) : at;
+	return conversion->type == 'p' ? parse_pointer_suffix(at, conversion) : at;
 }
 
-/* A buffer of @size bytes that holds @at characters: at most @size - 1, so a NUL fits, too. */
+/*
+ * A text buffer of @size bytes.  It holds @at characters: at most @size - 1, so a terminating NUL
+ * fits, too.
+ */
 struct output {
 	char *text;
 	unsigned int size;
 	unsigned int at;
 };
 
-static bool is_full(const struct output *out)
+static bool is_output_full(const struct output *out)
 {
 	return out->at + 1 >= out->size;
 }
 
 static void put_char(struct output *out, char c)
 {
-	if (!is_full(out))
+	if (!is_output_full(out))
 		out->text[out->at++] = c;
 }
 
 static void put_spaces(struct output *out, int nr)
 {
-	while (nr-- > 0 && !is_full(out))
+	while (nr-- > 0 && !is_output_full(out))
 		put_char(out, ' ');
 }
 
-/* Count the characters that snprintf() has written at the end of the text. */
-static void advance_end(struct output *out, int printed)
+/* Add the return value of snprintf(), which has written to the end of the text, to the length. */
+static void add_printed_length(struct output *out, int printed)
 {
 	unsigned int left = out->size - out->at - 1;
 
@@ -160,7 +170,8 @@ static int limit_width(int number)
 	return number < -WIDTH_MAX ? -WIDTH_MAX : number;
 }
 
-static unsigned int measure_text(const struct output *out, const char *string, unsigned int most)
+static unsigned int count_readable_chars(const struct output *out, const char *string,
+					 unsigned int most)
 {
 	unsigned int nr;
 	char c;
@@ -171,19 +182,20 @@ static unsigned int measure_text(const struct output *out, const char *string, u
 	return nr;
 }
 
-/* Copy a string byte by byte: unreadable memory may follow its end. */
-static void put_string(struct output *out, const struct format_conversion *how, const char *string)
+/* Print a string, padded to its width.  Copy it by bytes: unreadable memory may follow its end. */
+static void put_padded_string(struct output *out, const struct format_conversion *conv,
+			      const char *string)
 {
-	unsigned int i, most = how->precision < 0 ? out->size : how->precision, nr;
-	bool left = strchr(how->flags, '-') || how->width < 0;
-	int width = how->width == FORMAT_NONE ? 0 : how->width;
+	unsigned int i, most = conv->precision < 0 ? out->size : conv->precision, nr;
+	bool left = strchr(conv->flags, '-') || conv->width < 0;
+	int width = conv->width == FORMAT_NONE ? 0 : conv->width;
 	char c;
 
 	if (most && copy_from_kernel_nofault(&c, string, 1)) {
 		string = string ? "(fault)" : "(null)";
 		most = out->size;
 	}
-	nr = measure_text(out, string, most);
+	nr = count_readable_chars(out, string, most);
 	width = (width < 0 ? -width : width) - (int)nr;
 	if (!left)
 		put_spaces(out, width);
@@ -193,36 +205,39 @@ static void put_string(struct output *out, const struct format_conversion *how, 
 		put_spaces(out, width);
 }
 
-/* Print a character.  A NUL is not printed, because it would end the text. */
-static void put_letter(struct output *out, const struct format_conversion *how, char c)
+/* Print a %c, padded to its width.  A NUL is not printed, because it would end the text. */
+static void put_padded_char(struct output *out, const struct format_conversion *conv, char c)
 {
 	char string[] = { c, '\0' };
-	struct format_conversion letter = *how;
+	struct format_conversion letter = *conv;
 
 	letter.precision = FORMAT_NONE;
-	put_string(out, &letter, string);
+	put_padded_string(out, &letter, string);
 }
 
-static void put_pointer(struct output *out, const struct format_conversion *how, void *pointer)
+static void put_pointer(struct output *out, const struct format_conversion *conv, void *pointer)
 {
-	char format[] = { '%', 'p', how->pointer, '\0' };
+	char format[] = { '%', 'p', conv->pointer, '\0' };
 
-	advance_end(out, snprintf(out->text + out->at, out->size - out->at, format, pointer));
+	add_printed_length(out, snprintf(out->text + out->at, out->size - out->at, format,
+					 pointer));
 }
 
-static void put_array(struct output *out, const struct format_conversion *how, const u8 *array)
+static void put_byte_array(struct output *out, const struct format_conversion *conv,
+			   const u8 *array)
 {
 	static const char digits[] = "0123456789abcdef";
 	u8 bytes[FORMAT_ARRAY];
 	unsigned int i;
 
-	if (copy_from_kernel_nofault(bytes, array, how->array)) {
-		advance_end(out, snprintf(out->text + out->at, out->size - out->at, "(fault)"));
+	if (copy_from_kernel_nofault(bytes, array, conv->array)) {
+		add_printed_length(out, snprintf(out->text + out->at, out->size - out->at,
+						 "(fault)"));
 		return;
 	}
-	for (i = 0; i < how->array; i++) {
-		if (i && how->separator)
-			put_char(out, how->separator);
+	for (i = 0; i < conv->array; i++) {
+		if (i && conv->separator)
+			put_char(out, conv->separator);
 		put_char(out, digits[bytes[i] >> 4]);
 		put_char(out, digits[bytes[i] & 15]);
 	}
@@ -242,52 +257,55 @@ static long long sign_extend(long long value, unsigned int bytes)
 	}
 }
 
-static void put_number(struct output *out, const struct format_conversion *how, long long value)
+static void put_number(struct output *out, const struct format_conversion *conv, long long value)
 {
-	bool with_sign = how->type == 'd' || how->type == 'i';
-	int width = how->width == FORMAT_NONE ? 0 : how->width;
+	bool with_sign = conv->type == 'd' || conv->type == 'i';
+	int width = conv->width == FORMAT_NONE ? 0 : conv->width;
 	char format[16];
 
 	if (with_sign)
-		value = sign_extend(value, how->bytes);
-	else if (how->bytes < sizeof(value))
-		value &= (1ULL << how->bytes * 8) - 1;
-	snprintf(format, sizeof(format), "%%%s*%sll%c", how->flags,
-		 how->precision < 0 ? "" : ".*", how->type);
-	if (how->precision < 0)
-		advance_end(out, snprintf(out->text + out->at, out->size - out->at, format,
-					  width, value));
+		value = sign_extend(value, conv->bytes);
+	else if (conv->bytes < sizeof(value))
+		value &= (1ULL << conv->bytes * 8) - 1;
+	snprintf(format, sizeof(format), "%%%s*%sll%c", conv->flags,
+		 conv->precision < 0 ? "" : ".*", conv->type);
+	if (conv->precision < 0)
+		add_printed_length(out, snprintf(out->text + out->at, out->size - out->at, format,
+						 width, value));
 	else
-		advance_end(out, snprintf(out->text + out->at, out->size - out->at, format,
-					  width, how->precision, value));
+		add_printed_length(out, snprintf(out->text + out->at, out->size - out->at, format,
+						 width, conv->precision, value));
 }
 
-/* Print the argument of a conversion, which may be several slots. Return the slot behind it. */
-static const unsigned long *put_argument(struct output *out, struct format_conversion *how,
+/*
+ * Print a conversion.  @slot is its first argument: a width or precision given as * takes a slot of
+ * its own.  Return the slot of the next conversion.
+ */
+static const unsigned long *put_argument(struct output *out, struct format_conversion *conv,
 					 const unsigned long *slot)
 {
-	if (how->width == FORMAT_FROM_ARGUMENT)
-		how->width = limit_width((int)*slot++);
-	if (how->precision == FORMAT_FROM_ARGUMENT)
-		how->precision = limit_width((int)*slot++);
-	switch (how->type) {
+	if (conv->width == FORMAT_FROM_ARGUMENT)
+		conv->width = limit_width((int)*slot++);
+	if (conv->precision == FORMAT_FROM_ARGUMENT)
+		conv->precision = limit_width((int)*slot++);
+	switch (conv->type) {
 	case '%':
 		put_char(out, '%');
 		return slot;
 	case 'c':
-		put_letter(out, how, (int)*slot++);
+		put_padded_char(out, conv, (int)*slot++);
 		break;
 	case 's':
-		put_string(out, how, (const char *)*slot++);
+		put_padded_string(out, conv, (const char *)*slot++);
 		break;
 	case 'p':
-		if (how->array)
-			put_array(out, how, (const u8 *)*slot++);
+		if (conv->array)
+			put_byte_array(out, conv, (const u8 *)*slot++);
 		else
-			put_pointer(out, how, (void *)*slot++);
+			put_pointer(out, conv, (void *)*slot++);
 		break;
 	default:
-		put_number(out, how, *slot++);
+		put_number(out, conv, *slot++);
 	}
 	return slot;
 }
@@ -299,8 +317,9 @@ static const unsigned long *put_argument(struct output *out, struct format_conve
  * @format: the marker's format
  * @slots: the arguments, eight bytes each; for a string, its address
  *
- * A string that cannot be read is printed as "(fault)".  A conversion that kmarkers_format_read()
- * does not accept ends the text, because the type of its argument is not known.
+ * A string that cannot be read is printed as "(fault)".  A conversion that
+ * kmarkers_format_parse_conversion() does not accept ends the text, because the type of its
+ * argument is not known.
  *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.
@@ -311,12 +330,12 @@ unsigned int kmarkers_format_print(char *text, unsigned int size, const char *fo
 	struct output out = { text, size, 0 };
 	struct format_conversion conversion;
 
-	while (*format && !is_full(&out)) {
+	while (*format && !is_output_full(&out)) {
 		if (*format != '%') {
 			put_char(&out, *format++);
 			continue;
 		}
-		format = kmarkers_format_read(format + 1, &conversion);
+		format = kmarkers_format_parse_conversion(format + 1, &conversion);
 		if (!format)
 			break;
 		slots = put_argument(&out, &conversion, slots);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lay out the fields of a record, from the format of its marker. */
+/* Compute names, types and offsets of the fields of a record, from the format of its marker. */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -23,18 +23,18 @@ static const char *const taken[] = {
 	"unroll", "unsigned", "void", "volatile", "while",
 };
 
-static bool begins_word(char c)
+static bool is_word_start(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 /*
- * Return true for a character of a word.  The bytes of UTF-8 characters count as letters; otherwise
- * the ASCII letters behind one would be read as a word of their own.
+ * Return true for a character of a word.  The bytes of a UTF-8 character count as letters;
+ * otherwise the ASCII letters behind such a character would be parsed as a separate word.
  */
 static bool is_word_part(char c)
 {
-	return begins_word(c) || (c >= '0' && c <= '9') || (u8)c >= 0x80;
+	return is_word_start(c) || (c >= '0' && c <= '9') || (u8)c >= 0x80;
 }
 
 /*
@@ -42,7 +42,7 @@ static bool is_word_part(char c)
  * as the trace core's fields do, or a name that C reserves, which begins with two underscores or
  * with an underscore and a capital letter.
  */
-static bool is_reserved(const char *name)
+static bool is_reserved_field_name(const char *name)
 {
 	unsigned int i;
 
@@ -54,9 +54,9 @@ static bool is_reserved(const char *name)
 	return !strncmp(name, "common_", strlen("common_"));
 }
 
-static bool is_field_name(const char *name)
+static bool is_valid_field_name(const char *name)
 {
-	if (!begins_word(*name) || is_reserved(name))
+	if (!is_word_start(*name) || is_reserved_field_name(name))
 		return false;
 	while (*name && is_word_part(*name) && (u8)*name < 0x80)
 		name++;
@@ -64,8 +64,9 @@ static bool is_field_name(const char *name)
 }
 
 /* Return a field other than @field, among the first @nr, that has the same name, or NULL. */
-static struct layout_field *field_of_name(struct record_layout *layout,
-					  const struct layout_field *field, unsigned int nr)
+static struct layout_field *find_field_of_same_name(struct record_layout *layout,
+						    const struct layout_field *field,
+						    unsigned int nr)
 {
 	unsigned int i;
 
@@ -90,12 +91,12 @@ static const char *find_word_start(const char *text, const char *end)
 }
 
 /*
- * Name a field after the word in front of its conversion: sector for "sector %llu", "sector=%llu"
- * and "sector: 0x%llx".  If a # and letters are in front of the conversion, they are skipped, since
- * they gave LTTng the type to store: "ip #p%ld" gives ip.  The text in front of the conversion
- * begins at @text and ends before @end.  If it has no usable word, the name stays empty.
+ * Set the name of a field to the word in front of its conversion: sector for "sector %llu",
+ * "sector=%llu" and "sector: 0x%llx".  A # followed by letters is skipped, since it gave LTTng the
+ * type to store: "ip #p%ld" gives ip.  The text in front of the conversion begins at @text and ends
+ * before @end.  If this text has no usable word, the name stays empty.
  */
-static void name_field(struct record_layout *layout, const char *text, const char *end)
+static void set_field_name(struct record_layout *layout, const char *text, const char *end)
 {
 	struct layout_field *field = &layout->field[layout->nr];
 	const char *start = find_word_start(text, end);
@@ -109,15 +110,15 @@ static void name_field(struct record_layout *layout, const char *text, const cha
 	if (end - start >= LAYOUT_NAME)
 		return;
 	snprintf(field->name, sizeof(field->name), "%.*s", (int)(end - start), start);
-	if (!is_field_name(field->name) || field_of_name(layout, field, layout->nr))
+	if (!is_valid_field_name(field->name) || find_field_of_same_name(layout, field, layout->nr))
 		field->name[0] = '\0';
 }
 
 /*
- * Name each field without a name by its position: arg1, arg2, ...  If another field already has
- * that name from the format, it loses the name and is named by its own position, too.
+ * Name each field that has no name by its position: arg1, arg2, ...  If another field got such a
+ * name from the format, rename that other field by its own position, too.
  */
-static void name_others(struct record_layout *layout)
+static void set_positional_names(struct record_layout *layout)
 {
 	unsigned int i = 0;
 
@@ -127,7 +128,7 @@ static void name_others(struct record_layout *layout)
 		if (field->name[0])
 			continue;
 		snprintf(field->name, sizeof(field->name), "arg%u", i);
-		same = field_of_name(layout, field, layout->nr);
+		same = find_field_of_same_name(layout, field, layout->nr);
 		if (!same)
 			continue;
 		same->name[0] = '\0';
@@ -136,7 +137,7 @@ static void name_others(struct record_layout *layout)
 	}
 }
 
-static const char *number_type(unsigned int bytes, bool is_signed)
+static const char *get_number_type(unsigned int bytes, bool is_signed)
 {
 	switch (bytes) {
 	case 1:
@@ -150,24 +151,24 @@ static const char *number_type(unsigned int bytes, bool is_signed)
 	}
 }
 
-static void set_number(struct layout_field *field, unsigned int bytes, bool is_signed)
+static void set_number_type(struct layout_field *field, unsigned int bytes, bool is_signed)
 {
 	field->bytes = bytes;
 	field->is_signed = is_signed;
-	field->type = number_type(bytes, is_signed);
+	field->type = get_number_type(bytes, is_signed);
 }
 
-static void set_string(struct layout_field *field, const struct format_conversion *how,
-		       unsigned int nr)
+static void set_string_type(struct layout_field *field, const struct format_conversion *conv,
+			    unsigned int nr)
 {
 	field->bytes = sizeof(u32);
 	field->is_string = true;
 	field->type = "__data_loc char[]";
-	field->most = how->precision == FORMAT_FROM_ARGUMENT ? LAYOUT_ENDLESS : how->precision;
-	field->most_slot = how->precision == FORMAT_FROM_ARGUMENT ? nr : 0;
+	field->most = conv->precision == FORMAT_FROM_ARGUMENT ? LAYOUT_ENDLESS : conv->precision;
+	field->most_slot = conv->precision == FORMAT_FROM_ARGUMENT ? nr : 0;
 }
 
-static void set_pointer(struct layout_field *field, unsigned int array)
+static void set_pointer_type(struct layout_field *field, unsigned int array)
 {
 	field->bytes = array ?: sizeof(void *);
 	field->is_array = array;
@@ -175,88 +176,91 @@ static void set_pointer(struct layout_field *field, unsigned int array)
 	field->type = array ? field->array_type : "void *";
 }
 
-static void set_type(struct layout_field *field, const struct format_conversion *how,
-		     unsigned int nr)
+static void set_field_type(struct layout_field *field, const struct format_conversion *conv,
+			   unsigned int nr)
 {
-	switch (how->type) {
+	switch (conv->type) {
 	case 'c':
 		field->bytes = 1;
 		field->is_signed = true;
 		field->type = "char";
 		break;
 	case 's':
-		set_string(field, how, nr);
+		set_string_type(field, conv, nr);
 		break;
 	case 'p':
-		set_pointer(field, how->array);
+		set_pointer_type(field, conv->array);
 		break;
 	default:
-		set_number(field, how->bytes, how->type == 'd' || how->type == 'i');
+		set_number_type(field, conv->bytes, conv->type == 'd' || conv->type == 'i');
 	}
 }
 
-/* Return the alignment of a field. */
-unsigned int kmarkers_field_align(const struct layout_field *field)
+/* Return the alignment of a field, in bytes. */
+unsigned int kmarkers_field_get_alignment(const struct layout_field *field)
 {
 	return field->is_array ? 1 : field->bytes;
 }
 
-/* Append the field that was filled in: set its offset and count it.  Return 0 or -E2BIG. */
-static int place_field(struct record_layout *layout)
+/*
+ * Append the field behind the last one, whose name and type are already set: set its offset and
+ * increment the number of fields.  Return 0 or -E2BIG.
+ */
+static int append_field(struct record_layout *layout)
 {
 	struct layout_field *field = &layout->field[layout->nr];
 
 	if (layout->nr == MARKER_MAX_ARGS)
 		return -E2BIG;
-	layout->bytes = ALIGN(layout->bytes, kmarkers_field_align(field));
+	layout->bytes = ALIGN(layout->bytes, kmarkers_field_get_alignment(field));
 	field->offset = layout->bytes;
 	layout->bytes += field->bytes;
 	layout->nr++;
 	return 0;
 }
 
-/* Add a field for a width or a precision that is an argument. */
-static int add_star(struct record_layout *layout)
+/* Add an int field for a width or a precision that is an argument (* in the format). */
+static int add_width_or_precision_field(struct record_layout *layout)
 {
 	struct layout_field *field = &layout->field[layout->nr];
 
-	set_number(field, sizeof(int), true);
-	return place_field(layout);
+	set_number_type(field, sizeof(int), true);
+	return append_field(layout);
 }
 
-static int add_conversion(struct record_layout *layout, const struct format_conversion *how,
-			  const char *text, const char *percent)
+static int add_conversion_fields(struct record_layout *layout, const struct format_conversion *conv,
+				 const char *text, const char *percent)
 {
 	int err = 0;
 
-	if (how->type == '%')
+	if (conv->type == '%')
 		return 0;
-	if (how->width == FORMAT_FROM_ARGUMENT)
-		err = add_star(layout);
-	if (!err && how->precision == FORMAT_FROM_ARGUMENT)
-		err = add_star(layout);
+	if (conv->width == FORMAT_FROM_ARGUMENT)
+		err = add_width_or_precision_field(layout);
+	if (!err && conv->precision == FORMAT_FROM_ARGUMENT)
+		err = add_width_or_precision_field(layout);
 	if (err)
 		return err;
-	name_field(layout, text, percent);
-	set_type(&layout->field[layout->nr], how, layout->nr);
-	return place_field(layout);
+	set_field_name(layout, text, percent);
+	set_field_type(&layout->field[layout->nr], conv, layout->nr);
+	return append_field(layout);
 }
 
-static int add_fields(struct record_layout *layout, const char *format)
+static int add_format_fields(struct record_layout *layout, const char *format)
 {
-	struct format_conversion how;
+	struct format_conversion conv;
 	const char *percent;
 	int err = 0;
 
 	while (!err && (percent = strchr(format, '%'))) {
-		const char *next = kmarkers_format_read(percent + 1, &how);
+		const char *next = kmarkers_format_parse_conversion(percent + 1, &conv);
 
 		if (!next)
 			return -EINVAL;
-		err = add_conversion(layout, &how, format, percent);
+		err = add_conversion_fields(layout, &conv, format, percent);
 		format = next;
 	}
-	name_others(layout);
+	set_positional_names(layout);
 	return err;
 }
 
@@ -271,13 +275,13 @@ static unsigned int bound_field_count(const char *format)
 }
 
 /**
- * kmarkers_layout_make() - lay out the records of a marker
+ * kmarkers_layout_make() - compute the layout (the fields and their offsets) of a marker's records
  * @format: the marker's format
  * @head: number of bytes in front of the first field
  *
  * Context: may sleep.
- * Return: the layout; or ERR_PTR(): -EINVAL for a format that kmarkers_format_read() refuses,
- * -E2BIG for more than MARKER_MAX_ARGS arguments or LAYOUT_RECORD bytes, -ENOMEM.
+ * Return: the layout; or ERR_PTR(): -EINVAL for a format that kmarkers_format_parse_conversion()
+ * refuses, -E2BIG for more than MARKER_MAX_ARGS arguments or LAYOUT_RECORD bytes, -ENOMEM.
  */
 struct record_layout *kmarkers_layout_make(const char *format, unsigned int head)
 {
@@ -289,12 +293,12 @@ struct record_layout *kmarkers_layout_make(const char *format, unsigned int head
 	if (!layout)
 		return ERR_PTR(-ENOMEM);
 	layout->bytes = head;
-	err = add_fields(layout, format);
+	err = add_format_fields(layout, format);
 	/* Each field may be a string, which needs at least one byte, for its NUL. */
 	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)
 		err = -E2BIG;
 	if (!err)
-		layout->print_fmt = kmarkers_print_fmt(layout, format);
+		layout->print_fmt = kmarkers_make_print_fmt(layout, format);
 	if (!err && !layout->print_fmt)
 		err = -ENOMEM;
 	if (!err)

@@ -16,7 +16,7 @@
 static int handle_going(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_GOING)
-		kmarkers_events_module_going(data);
+		kmarkers_events_handle_module_going(data);
 	return NOTIFY_OK;
 }
 
@@ -26,16 +26,16 @@ static struct notifier_block going_notifier = {
 };
 
 /*
- * In MODULE_STATE_LIVE, create the events that the module offers: its init has succeeded and can no
- * longer fail. In MODULE_STATE_GOING, free the events that were left to the trace core, whose
- * notifier has run before and removed them.
+ * In MODULE_STATE_LIVE, create the trace events of the module: its init has succeeded and can no
+ * longer fail. In MODULE_STATE_GOING, free the module's events that the trace core's notifier has
+ * removed; that notifier runs before this one.
  */
 static int handle_live_and_gone(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_LIVE)
-		kmarkers_events_module_live(data);
+		kmarkers_events_handle_module_live(data);
 	else if (event == MODULE_STATE_GOING)
-		kmarkers_events_module_gone(data);
+		kmarkers_events_handle_module_gone(data);
 	return NOTIFY_OK;
 }
 
@@ -65,7 +65,10 @@ err_events:
 	return err;
 }
 
-/* No source is registered and no orphan exists now: each would hold a reference to this module. */
+/*
+ * No event source is registered and no orphan exists now, because each of them would hold a
+ * reference to this module.
+ */
 static void __exit events_exit(void)
 {
 	unregister_module_notifier(&last_notifier);

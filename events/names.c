@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registry of all trace events. It creates events from offers, and adds them to the trace core or
- * removes them, immediately or in a work item. Callers hold event_mutex.
+ * Registry of all trace events. It creates an event for each offer (a source's request for a trace
+ * event), and adds events to the trace core or removes them, immediately or in a work item. Callers
+ * hold event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -15,14 +16,15 @@
 #include "call.h"
 #include "names.h"
 
-#define AT_ONCE		32	/* maximum number of events that insmod or rmmod waits for */
+/* Maximum number of events that insmod adds, or rmmod removes; a work item processes the others. */
+#define AT_ONCE		32
 
 struct event_names kmarkers_event_names = {
 	.pending = LIST_HEAD_INIT(kmarkers_event_names.pending),
 };
 
-static void apply_pending(struct work_struct *work);
-static DECLARE_WORK(pending_work, apply_pending);
+static void process_pending_events(struct work_struct *work);
+static DECLARE_WORK(pending_work, process_pending_events);
 
 void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source)
 {
@@ -31,7 +33,7 @@ void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_
 	INIT_LIST_HEAD(&newcomers->stale);
 }
 
-static u32 hash_of(const char *name)
+static u32 hash_event_name(const char *name)
 {
 	return jhash(name, strlen(name), 0);
 }
@@ -41,15 +43,15 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
 	struct kmarkers_event *event;
 
 	lockdep_assert_held(kmarkers_event_names.lock);
-	hash_for_each_possible(kmarkers_event_names.names, event, node, hash_of(name))
+	hash_for_each_possible(kmarkers_event_names.names, event, node, hash_event_name(name))
 		if (!strcmp(event->name, name) && !strcmp(event->system, system))
 			return event;
 	return NULL;
 }
 
 /* Make an orphan that is offered again an ordinary event, and put its reference to this module. */
-static void adopt_event(struct kmarkers_event *event, struct kmarkers_event_source *source,
-			struct module *module)
+static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_source *source,
+			 struct module *module)
 {
 	event->orphan = false;
 	event->source = source;
@@ -64,20 +66,20 @@ static void mark_offer_made(const struct kmarkers_event_offer *offer)
 }
 
 /*
- * Use @event, which has the name of an offer, for this offer if their formats are equal.  Return
- * false if the caller must create an event: @event has another format and was queued for removal.
+ * Use @event, which has the name of @offer, for @offer if their formats are equal.  Return false if
+ * the caller must create an event, because @event has another format and was queued for removal.
  * If the trace core is about to remove @event, return true, although @event cannot be used:
- * kmarkers_events_module_gone() creates an event for the offer later.
+ * kmarkers_events_handle_module_gone() creates an event for @offer later.
  */
-static bool decide_offer(struct newcomers *newcomers, struct kmarkers_event *event,
-			 const struct kmarkers_event_offer *offer)
+static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_event *event,
+				  const struct kmarkers_event_offer *offer)
 {
 	bool same = !strcmp(event->format, offer->format);
 
 	if (same)
 		mark_offer_made(offer);
 	if (event->orphan && same) {
-		adopt_event(event, newcomers->source, offer->module);
+		adopt_orphan(event, newcomers->source, offer->module);
 		return true;
 	}
 	if (!list_empty(&event->list) && event->leaves && same) {
@@ -89,27 +91,27 @@ static bool decide_offer(struct newcomers *newcomers, struct kmarkers_event *eve
 		list_move_tail(&event->list, &newcomers->stale);
 		return false;
 	} else if (!same && !event->leaves) {
-		pr_warn("%s in %s: not recorded by its trace event: format \"%s\" is not the event's \"%s\"\n",
+		pr_warn("%s in %s: not recorded by its trace event: format \"%s\" differs from the event's format \"%s\"\n",
 			offer->name, offer->place, offer->format, event->format);
 	}
 	return true;
 }
 
 /**
- * kmarkers_event_accept() - create or reuse the event of an offer
+ * kmarkers_event_accept_offer() - create or reuse the trace event that an offer requests
  * @data: the struct newcomers to which a new event is added
- * @offer: the offer
+ * @offer: the offer, a source's request for a trace event
  *
- * If the offer gets no event, the reason is logged.
+ * If no event is created or reused for the offer, the reason is logged.
  *
  * Return: always 0.
  */
-int kmarkers_event_accept(void *data, const struct kmarkers_event_offer *offer)
+int kmarkers_event_accept_offer(void *data, const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
 	struct newcomers *newcomers = data;
 
-	if (event && decide_offer(newcomers, event, offer))
+	if (event && reuse_event_for_offer(newcomers, event, offer))
 		return 0;
 	if (!kmarkers_event_is_valid_offer(offer)) {
 		pr_warn("%.64s in %s: no trace event: not a valid event name\n", offer->name,
@@ -122,15 +124,15 @@ int kmarkers_event_accept(void *data, const struct kmarkers_event_offer *offer)
 		return 0;
 	}
 	event->source = newcomers->source;
-	hash_add(kmarkers_event_names.names, &event->node, hash_of(event->name));
+	hash_add(kmarkers_event_names.names, &event->node, hash_event_name(event->name));
 	list_add_tail(&event->list, &newcomers->fresh);
 	mark_offer_made(offer);
 	return 0;
 }
 
-static void add_event(struct kmarkers_event *event)
+static void add_event_or_free(struct kmarkers_event *event)
 {
-	int err = kmarkers_event_add(event);
+	int err = kmarkers_event_add_to_core(event);
 
 	if (!err)
 		return;
@@ -138,7 +140,7 @@ static void add_event(struct kmarkers_event *event)
 		err == -EINVAL ? "format cannot be printed" :
 		err == -E2BIG ? "too many or too long arguments" : "cannot be added", err);
 	hash_del(&event->node);
-	kmarkers_event_free(event);
+	kmarkers_event_free_or_keep(event);
 }
 
 /**
@@ -155,41 +157,44 @@ void kmarkers_event_forget(struct kmarkers_event *event)
 	hash_del(&event->node);
 	kmarkers_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
-	/* The module of that offer cannot go now: kmarkers_events_module_going() needs the lock. */
+	/*
+	 * The module of that offer cannot be unloaded now, because
+	 * kmarkers_events_handle_module_going() takes event_mutex.
+	 */
 	if (event->source)
-		event->source->find(&wanted, kmarkers_event_accept, &newcomers);
-	kmarkers_event_free(event);
+		event->source->find(&wanted, kmarkers_event_accept_offer, &newcomers);
+	kmarkers_event_free_or_keep(event);
 	if (list_empty(&newcomers.fresh))
 		return;
 	event = list_first_entry(&newcomers.fresh, struct kmarkers_event, list);
 	list_del_init(&event->list);
-	add_event(event);
+	add_event_or_free(event);
 }
 
-/* Add an event to the trace core or, if it is no longer offered, remove it. */
-static void apply_event(struct kmarkers_event *event)
+/* Add an event to the trace core or, if no module offers the event any more, remove it. */
+static void add_or_remove_event(struct kmarkers_event *event)
 {
 	list_del_init(&event->list);
 	if (!event->leaves)
-		add_event(event);
-	else if (!WARN_ON_ONCE(kmarkers_event_remove(event)))
+		add_event_or_free(event);
+	else if (!WARN_ON_ONCE(kmarkers_event_remove_from_core(event)))
 		kmarkers_event_forget(event);
 }
 
-static void apply_events(struct list_head *list, unsigned int most)
+static void add_or_remove_events(struct list_head *list, unsigned int most)
 {
 	for (; most && !list_empty(list); most--)
-		apply_event(list_first_entry(list, struct kmarkers_event, list));
+		add_or_remove_event(list_first_entry(list, struct kmarkers_event, list));
 }
 
 /* Work item: add or remove the pending events, releasing event_mutex after each. */
-static void apply_pending(struct work_struct *work)
+static void process_pending_events(struct work_struct *work)
 {
 	bool more;
 
 	do {
 		mutex_lock(kmarkers_event_names.lock);
-		apply_events(&kmarkers_event_names.pending, 1);
+		add_or_remove_events(&kmarkers_event_names.pending, 1);
 		more = !list_empty(&kmarkers_event_names.pending);
 		mutex_unlock(kmarkers_event_names.lock);
 		cond_resched();
@@ -197,15 +202,15 @@ static void apply_pending(struct work_struct *work)
 }
 
 /* Add or remove all events of a list now. */
-void kmarkers_events_apply(struct list_head *list)
+void kmarkers_events_process_all(struct list_head *list)
 {
-	apply_events(list, UINT_MAX);
+	add_or_remove_events(list, UINT_MAX);
 }
 
 /* Add or remove the first AT_ONCE events of a list now, and queue the others for the work item. */
-void kmarkers_events_apply_first(struct list_head *list)
+void kmarkers_events_process_first(struct list_head *list)
 {
-	apply_events(list, AT_ONCE);
+	add_or_remove_events(list, AT_ONCE);
 	if (list_empty(list))
 		return;
 	list_splice_tail(list, &kmarkers_event_names.pending);

@@ -19,7 +19,7 @@ struct kmarkers_event;
  * @lock: the kernel's event_mutex; NULL if trace events cannot be added to this kernel
  * @names: hash table of all trace events, by name
  * @pending: events that a work item adds to the trace core or, if their @leaves is set, removes
- * @queue: workqueue for this work item, and for the one that checks orphans
+ * @queue: workqueue of the work item for @pending, and of the one that checks orphans
  */
 struct event_names {
 	struct mutex *lock;
@@ -30,15 +30,15 @@ struct event_names {
 
 extern struct event_names kmarkers_event_names;
 
-/* Walk over all events; kmarkers_event_forget() may be called for @event. */
+/* Walk over all trace events; the loop body may call kmarkers_event_forget() for @event. */
 #define for_each_event_safe(event, next, bucket)			\
 	hash_for_each_safe(kmarkers_event_names.names, bucket, next, event, node)
 
 /**
- * struct newcomers - events to be added and removed because of new offers
- * @source: source that makes the offers
- * @fresh: events that were created for offers, to be added
- * @stale: events with the name of an offer but another format, to be removed
+ * struct newcomers - events to be added and removed because of new offers (requests for events)
+ * @source: event source that makes the offers
+ * @fresh: list of events that were created for offers, to be added to the trace core
+ * @stale: list of events with the name of an offer but another format, to be removed
  */
 struct newcomers {
 	struct kmarkers_event_source *source;
@@ -47,10 +47,10 @@ struct newcomers {
 };
 
 void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source);
-int kmarkers_event_accept(void *newcomers, const struct kmarkers_event_offer *offer);
+int kmarkers_event_accept_offer(void *newcomers, const struct kmarkers_event_offer *offer);
 struct kmarkers_event *kmarkers_event_find(const char *system, const char *name);
 void kmarkers_event_forget(struct kmarkers_event *event);
-void kmarkers_events_apply(struct list_head *list);
-void kmarkers_events_apply_first(struct list_head *list);
+void kmarkers_events_process_all(struct list_head *list);
+void kmarkers_events_process_first(struct list_head *list);
 
 #endif /* EVENTS_NAMES_H */

@@ -7,18 +7,19 @@
  * even while the event is disabled.  All of them then read the struct trace_event_call of the
  * event, its class and its fields.
  *
- * The trace core counts references either in the event (TRACE_EVENT_FL_DYNAMIC) or in its module.
- * This module lets it count them in the event.  The reference count of a module would not show
- * which of its events is referenced, so the commands "detach" and "-event" could not refuse to
- * remove that event.  A referenced event does not need the module that offers it: the event has
- * copies of the offer's strings, and all its code is in this module, kmarkers_events.  While an
- * event is referenced,
+ * The trace core counts references either in the event (TRACE_EVENT_FL_DYNAMIC) or in the module of
+ * the event.  This module sets the flag, so references are counted in the event.  The reference
+ * count of a module would not show which of its events is referenced, so the commands "detach" and
+ * "-event" could not refuse to remove the referenced event.  A referenced event does not need the
+ * module that offers it: the event has copies of the offer's strings, and all its code is in this
+ * module, kmarkers_events.  While an event is referenced,
  *
  * - the commands "detach" and "-event" fail with -EBUSY;
  * - a module that offers the event may be unloaded.  If another module offers it, too, that module
- *   becomes the owner, and nothing else changes.  If none does, the event becomes an *orphan*: it
- *   cannot be enabled, and it is removed once it is neither referenced nor enabled in a buffer.  If
- *   it is offered again before, it becomes an ordinary event again;
+ *   becomes the owner, and nothing else changes.  If no other module offers the event, the event
+ *   becomes an *orphan*: it cannot be enabled, and it is removed once it is neither referenced nor
+ *   enabled in a buffer.  If the event is offered again before that, it becomes an ordinary event
+ *   again;
  * - this module stays loaded, because each source that has joined and each orphan holds a reference
  *   to it;
  * - if perf uses the event, the owner stays loaded, because users.c takes a reference to it.
@@ -51,14 +52,14 @@ static void queue_orphans_check(void)
 }
 
 /**
- * kmarkers_event_orphan() - make an orphan of a referenced event that is no longer offered
- * @event: the event; if it stays enabled in a buffer, hits are recorded again after adopt_event()
+ * kmarkers_event_make_orphan() - make an orphan of a referenced event that no module offers
+ * @event: the event; if it stays enabled in a buffer, hits are recorded again after adopt_orphan()
  *
  * Enabling an orphan fails, also through the file enable of its system.  The flag
  * TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core from
  * disabling the orphan.
  */
-void kmarkers_event_orphan(struct kmarkers_event *event)
+void kmarkers_event_make_orphan(struct kmarkers_event *event)
 {
 	lockdep_assert_held(kmarkers_event_names.lock);
 	__module_get(THIS_MODULE);
@@ -67,15 +68,15 @@ void kmarkers_event_orphan(struct kmarkers_event *event)
 	queue_orphans_check();
 }
 
-/* Remove an orphan that is neither referenced nor enabled.  Return true if it was removed. */
-static bool remove_orphan(struct kmarkers_event *event)
+/* Remove an orphan if it is neither referenced nor enabled.  Return true if it was removed. */
+static bool remove_orphan_if_unused(struct kmarkers_event *event)
 {
-	/* kmarkers_event_remove() fails while the event is enabled in a buffer. */
-	if (kmarkers_event_is_held(event) || kmarkers_event_remove(event))
+	/* kmarkers_event_remove_from_core() fails while the event is enabled in a buffer. */
+	if (kmarkers_event_is_referenced(event) || kmarkers_event_remove_from_core(event))
 		return false;
 	event->orphan = false;
 	kmarkers_event_forget(event);
-	/* This module is not freed before this returns: its exit waits for this work item. */
+	/* The module may be unloaded after this put, but its exit waits for this work item. */
 	module_put(THIS_MODULE);
 	return true;
 }
@@ -89,7 +90,7 @@ static void remove_unused_orphans(struct work_struct *work)
 
 	mutex_lock(kmarkers_event_names.lock);
 	for_each_event_safe(event, next, bucket)
-		if (event->orphan && !remove_orphan(event))
+		if (event->orphan && !remove_orphan_if_unused(event))
 			more = true;
 	if (more)
 		queue_orphans_check();
@@ -97,10 +98,10 @@ static void remove_unused_orphans(struct work_struct *work)
 }
 
 /**
- * kmarkers_events_drop_source() - make orphans of the referenced events of a source
+ * kmarkers_events_orphan_source() - make orphans of the referenced events of a source
  * @source: the source that is being unregistered
  */
-void kmarkers_events_drop_source(struct kmarkers_event_source *source)
+void kmarkers_events_orphan_source(struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -109,8 +110,8 @@ void kmarkers_events_drop_source(struct kmarkers_event_source *source)
 	for_each_event_safe(event, next, bucket) {
 		if (event->source != source)
 			continue;
-		if (!event->orphan && kmarkers_event_is_held(event))
-			kmarkers_event_orphan(event);
+		if (!event->orphan && kmarkers_event_is_referenced(event))
+			kmarkers_event_make_orphan(event);
 		if (!event->orphan)
 			continue;
 		kmarkers_event_drop_users(event);
@@ -118,8 +119,11 @@ void kmarkers_events_drop_source(struct kmarkers_event_source *source)
 	}
 }
 
-/* Cancel the work item.  No orphan exists now: each would hold a reference to this module. */
-void kmarkers_event_orphans_exit(void)
+/*
+ * Cancel the work item that checks orphans.  No orphan exists now, because each orphan would hold a
+ * reference to this module.
+ */
+void kmarkers_event_cancel_orphan_check(void)
 {
 	cancel_delayed_work_sync(&orphans_work);
 }

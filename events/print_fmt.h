@@ -5,6 +5,6 @@
 
 struct record_layout;
 
-char *kmarkers_print_fmt(const struct record_layout *layout, const char *format);
+char *kmarkers_make_print_fmt(const struct record_layout *layout, const char *format);
 
 #endif /* EVENTS_PRINT_FMT_H */

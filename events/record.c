@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Convert the arguments of a hit to a record, and a record to arguments.  Records are written in
- * the context of the hit, which may be an NMI.
+ * Convert the arguments of a hit to a trace record, and a trace record back to arguments.  Records
+ * are written in the context of the hit, which may be an NMI.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -14,8 +14,11 @@
 
 static const char null[] = "(null)", fault[] = "(fault)";
 
-/* Return the string at the address @slot; "(null)" for NULL; "(fault)" if it cannot be read. */
-static const char *readable_string(unsigned long slot, unsigned int most)
+/*
+ * Return the string at the address @slot; or "(null)" if @slot is 0; or "(fault)" if the string
+ * cannot be read.
+ */
+static const char *get_readable_string(unsigned long slot, unsigned int most)
 {
 	const char *string = (const char *)slot;
 	char c;
@@ -26,7 +29,7 @@ static const char *readable_string(unsigned long slot, unsigned int most)
 }
 
 /* Return the length of a string, at most @most and less than @room. */
-static unsigned int count_chars(const char *string, unsigned int most, unsigned int room)
+static unsigned int count_string_chars(const char *string, unsigned int most, unsigned int room)
 {
 	unsigned int nr = 0;
 	char c;
@@ -36,35 +39,37 @@ static unsigned int count_chars(const char *string, unsigned int most, unsigned 
 	return nr;
 }
 
-static unsigned int most_chars(const struct layout_field *field, const unsigned long *slots)
+static unsigned int get_max_string_length(const struct layout_field *field,
+					  const unsigned long *slots)
 {
 	int most = field->most_slot ? (int)slots[field->most_slot - 1] : field->most;
 
 	return most < 0 ? LAYOUT_STRING : most;
 }
 
-static unsigned int measure_string(const struct layout_field *field, const unsigned long *slots,
-				   unsigned int i, unsigned int left)
+static unsigned int compute_string_size(const struct layout_field *field,
+					const unsigned long *slots, unsigned int i,
+					unsigned int left)
 {
 	unsigned int room = left < LAYOUT_STRING ? left : LAYOUT_STRING;
-	unsigned int most = most_chars(field, slots);
+	unsigned int most = get_max_string_length(field, slots);
 
-	return count_chars(readable_string(slots[i], most), most, room) + 1;
+	return count_string_chars(get_readable_string(slots[i], most), most, room) + 1;
 }
 
 /**
- * kmarkers_layout_measure() - compute the size of a record
+ * kmarkers_layout_compute_size() - compute the size of a record
  * @layout: the fields of the record
  * @slots: the arguments
- * @lengths: set to the size of each string with its NUL, in bytes
+ * @lengths: for each field that is a string, set to the size of the string with its NUL, in bytes
  *
  * A string whose address cannot be read is recorded as "(fault)".
  *
  * Context: any, NMI included.
  * Return: the size in bytes, at most LAYOUT_RECORD.
  */
-unsigned int kmarkers_layout_measure(const struct record_layout *layout, const unsigned long *slots,
-				     u16 *lengths)
+unsigned int kmarkers_layout_compute_size(const struct record_layout *layout,
+					  const unsigned long *slots, u16 *lengths)
 {
 	/* Leave room for at least the NUL of each later string. */
 	unsigned int i, bytes = layout->bytes, later = layout->nr;
@@ -73,17 +78,20 @@ unsigned int kmarkers_layout_measure(const struct record_layout *layout, const u
 		if (!layout->field[i].is_string)
 			continue;
 		later--;
-		lengths[i] = measure_string(&layout->field[i], slots, i,
-					    LAYOUT_RECORD - bytes - later);
+		lengths[i] = compute_string_size(&layout->field[i], slots, i,
+						 LAYOUT_RECORD - bytes - later);
 		bytes += lengths[i];
 	}
 	return bytes;
 }
 
-/* The string may have changed since it was measured: copy at most the measured length. */
+/*
+ * Copy a string of at most @length - 1 characters and fill the rest with zeros.  The string may
+ * have changed since its length was computed.
+ */
 static void copy_string(char *to, unsigned long slot, unsigned int length)
 {
-	const char *string = readable_string(slot, length - 1);
+	const char *string = get_readable_string(slot, length - 1);
 	unsigned int i = 0;
 
 	while (i + 1 < length && !copy_from_kernel_nofault(to + i, string + i, 1) && to[i])
@@ -91,7 +99,7 @@ static void copy_string(char *to, unsigned long slot, unsigned int length)
 	memset(to + i, 0, length - i);
 }
 
-static void copy_bytes(void *to, unsigned long slot, unsigned int bytes)
+static void copy_array_or_zero(void *to, unsigned long slot, unsigned int bytes)
 {
 	if (copy_from_kernel_nofault(to, (const void *)slot, bytes))
 		memset(to, 0, bytes);
@@ -115,17 +123,17 @@ static void store_number(void *to, unsigned long value, unsigned int bytes)
 }
 
 /**
- * kmarkers_layout_fill() - write the fields of a record
+ * kmarkers_layout_write_record() - write the fields of a record
  * @layout: the fields of the record
- * @record: the record, of the size that kmarkers_layout_measure() returned; its bytes in front of
- *	the first field are not changed
+ * @record: the record, of the size that kmarkers_layout_compute_size() returned; the bytes in front
+ *	of the first field are not changed
  * @slots: the arguments
- * @lengths: sizes of the strings, from kmarkers_layout_measure()
+ * @lengths: sizes of the strings in bytes, from kmarkers_layout_compute_size()
  *
  * Context: any, NMI included.
  */
-void kmarkers_layout_fill(const struct record_layout *layout, void *record,
-			  const unsigned long *slots, const u16 *lengths)
+void kmarkers_layout_write_record(const struct record_layout *layout, void *record,
+				  const unsigned long *slots, const u16 *lengths)
 {
 	unsigned int i, end = layout->bytes;
 
@@ -134,7 +142,7 @@ void kmarkers_layout_fill(const struct record_layout *layout, void *record,
 		unsigned long value = slots[i];
 
 		if (field->is_array) {
-			copy_bytes(record + field->offset, value, field->bytes);
+			copy_array_or_zero(record + field->offset, value, field->bytes);
 			continue;
 		}
 		if (field->is_string) {
@@ -146,7 +154,7 @@ void kmarkers_layout_fill(const struct record_layout *layout, void *record,
 	}
 }
 
-static unsigned long load_number(const void *from, const struct layout_field *field)
+static unsigned long load_field_value(const void *from, const struct layout_field *field)
 {
 	if (field->is_array)
 		return (unsigned long)from;
@@ -163,10 +171,10 @@ static unsigned long load_number(const void *from, const struct layout_field *fi
 }
 
 /*
- * Return the address of the string in a record whose field has the value @word, or NULL if the
- * string does not end inside the record.
+ * Return the address of a string in a record of @bytes bytes, or NULL if the string does not end
+ * inside the record.  @word is the value of the string's field: the offset and size of the string.
  */
-static const char *load_string(const void *record, unsigned int bytes, unsigned long word)
+static const char *find_string_in_record(const void *record, unsigned int bytes, unsigned long word)
 {
 	unsigned int offset = word & ((1UL << OFFSET_BITS) - 1), length = word >> OFFSET_BITS;
 	const char *string = record + offset;
@@ -177,7 +185,7 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
 }
 
 /**
- * kmarkers_layout_read() - get the arguments out of a record
+ * kmarkers_layout_read_record() - get the arguments out of a record
  * @layout: the fields of the record
  * @record: the record
  * @bytes: size of the record, or LAYOUT_RECORD if it is not known
@@ -187,8 +195,8 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
  * Return: true; or false if the record cannot have this layout, because it is too short or a string
  * does not end inside it.
  */
-bool kmarkers_layout_read(const struct record_layout *layout, const void *record,
-			  unsigned int bytes, unsigned long *slots)
+bool kmarkers_layout_read_record(const struct record_layout *layout, const void *record,
+				 unsigned int bytes, unsigned long *slots)
 {
 	unsigned int i;
 
@@ -197,10 +205,10 @@ bool kmarkers_layout_read(const struct record_layout *layout, const void *record
 	for (i = 0; i < layout->nr; i++) {
 		const struct layout_field *field = &layout->field[i];
 
-		slots[i] = load_number(record + field->offset, field);
+		slots[i] = load_field_value(record + field->offset, field);
 		if (!field->is_string)
 			continue;
-		slots[i] = (unsigned long)load_string(record, bytes, slots[i]);
+		slots[i] = (unsigned long)find_string_in_record(record, bytes, slots[i]);
 		if (!slots[i])
 			return false;
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Register writers: variants of kmarkers_event_probe() that get the arguments of a typed marker in
- * registers. The stub of a marker calls one of them directly if a single trace buffer records the
- * marker, and no other probe is connected to the marker.
+ * CPU registers. The stub of a marker calls a register writer directly if a single trace buffer
+ * records the marker, and no other probe is connected to the marker.
  *
  * A register writer stores eight bytes for each field, in the order of the fields' offsets. Each
- * store overwrites the excess bytes of the field before. The record has room for the excess bytes
- * of the last field.
+ * store overwrites the excess bytes that the store before has written. The record has room for the
+ * excess bytes of the last store.
  *
  * Every hit runs this code, so it is compiled without the stack protector, like markers/call.c.
  */
@@ -48,8 +48,8 @@ static __always_inline void store_field(void *record, const struct event_user *u
 #define STORE_4(record, user)	STORE_3(record, user); store_field(record, user, 3, d)
 #define STORE_5(record, user)	STORE_4(record, user); store_field(record, user, 4, e)
 
-/* Define write_N(), which writes a record of N fields. It is called with preemption disabled. */
-#define DEFINE_REGISTER_WRITER(nr)							\
+/* Define the register writer write_N() for N fields. It is called with preemption disabled. */
+#define DEFINE_REGISTER_WRITER(nr)					\
 static void write_##nr(PARAMS_##nr(user))				\
 {									\
 	struct trace_event_buffer buffer;				\
@@ -73,15 +73,15 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 };
 
 /**
- * kmarkers_event_choose_writer() - choose the register writer of a user
- * @user: a user of an event; its event and file are set
+ * kmarkers_event_choose_register_writer() - choose the register writer of a user of an event
+ * @user: the user, a trace buffer or perf; its event and file are set
  *
- * The user gets none if it is perf, or if the event has more than EVENT_REGISTERS arguments, a
- * string or an array.
+ * perf gets no register writer. A trace buffer gets none if the event has more than EVENT_REGISTERS
+ * arguments, or a string or an array as argument.
  *
  * Context: any.
  */
-void kmarkers_event_choose_writer(struct event_user *user)
+void kmarkers_event_choose_register_writer(struct event_user *user)
 {
 	const struct record_layout *layout = user->event->layout;
 	unsigned int i;
@@ -98,8 +98,8 @@ void kmarkers_event_choose_writer(struct event_user *user)
 	user->register_writer = register_writers[layout->nr];
 }
 
-/* Return the register writer of a user, or NULL if it has none. */
-void *kmarkers_event_register_writer(const void *user)
+/* Return the register writer of a user (struct event_user), or NULL if the user has none. */
+void *kmarkers_event_get_register_writer(const void *user)
 {
 	return ((const struct event_user *)user)->register_writer;
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Event sources: create, hand over and remove trace events as modules are loaded and unloaded, and
- * as sources change what they offer.
+ * as sources change their offers (requests for trace events).
  *
- * All offers of one system and name are one event, with the format of the first offer.  The owner
- * of an event is a module that offers it.  While perf uses the event, the owner stays loaded.  When
- * the owner is unloaded, the event is handed over to another module that offers it, or is removed,
- * or becomes an orphan: see orphans.c.
+ * All offers with the same system and name make one event, with the format of the first offer.  The
+ * owner of an event is a module that offers it.  While perf uses the event, the owner stays loaded.
+ * When the owner is unloaded, the event is handed over to another module that offers it, or is
+ * removed, or becomes an orphan: see orphans.c.
  *
  * Adding an event creates up to nine files in tracefs, which takes time.  So insmod waits only
  * until the first events of a module are added, and rmmod only until as many are removed.  A work
  * item adds or removes the others.
  *
  * If an event was ever enabled, buffers may hold its records, and it may have triggers.  Only the
- * trace core can empty the buffers.  So when the owner of such an event is unloaded, the event is
- * left to the trace core: it becomes an event of the module for the trace core, too, whose
- * notifier, of priority 1, removes it.  That notifier runs between kmarkers_events_module_going()
- * and kmarkers_events_module_gone().  All other events are removed here.
+ * trace core can empty the buffers.  So when the owner of an event that was ever enabled is
+ * unloaded, the owner is registered as the event's module in the trace core, and the trace core's
+ * module notifier removes the event.  That notifier has priority 1, so it runs between
+ * kmarkers_events_handle_module_going() and kmarkers_events_handle_module_gone().  All other events
+ * are removed here.
  *
  * Lock order: event_mutex, then the lock of a source.  The trace core calls kmarkers_event_reg()
  * with trace_types_lock held, too.  So a source that holds its own lock must take neither
- * trace_types_lock nor event_mutex.  The work item takes event_mutex for one event at a time.  No
- * task waits for the work item while it holds one of these locks.
+ * trace_types_lock nor event_mutex.  The work item takes event_mutex for one event at a time.  A
+ * task that holds one of these locks never waits for the work item.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -63,13 +64,13 @@ static void add_offered_events(struct kmarkers_event_source *source, struct modu
 	if (!source->ready(module))
 		return;
 	kmarkers_newcomers_init(&newcomers, source);
-	source->visit(module, kmarkers_event_accept, &newcomers);
-	kmarkers_events_apply(&newcomers.stale);
-	kmarkers_events_apply_first(&newcomers.fresh);
+	source->visit(module, kmarkers_event_accept_offer, &newcomers);
+	kmarkers_events_process_all(&newcomers.stale);
+	kmarkers_events_process_first(&newcomers.fresh);
 }
 
 /**
- * kmarkers_events_module_live() - create the events that a module offers
+ * kmarkers_events_handle_module_live() - create the trace events that a module offers
  * @module: the module; its init must have succeeded, because a module whose init fails is freed
  *	even if it is referenced
  *
@@ -77,7 +78,7 @@ static void add_offered_events(struct kmarkers_event_source *source, struct modu
  *
  * Context: may sleep.
  */
-void kmarkers_events_module_live(struct module *module)
+void kmarkers_events_handle_module_live(struct module *module)
 {
 	struct kmarkers_event_source *source;
 
@@ -89,7 +90,7 @@ void kmarkers_events_module_live(struct module *module)
 	unlock_events();
 }
 
-static int take_owner(void *data, const struct kmarkers_event_offer *offer)
+static int set_owner_from_offer(void *data, const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = data;
 
@@ -97,50 +98,50 @@ static int take_owner(void *data, const struct kmarkers_event_offer *offer)
 	return 1;
 }
 
-/* Hand an event over to another module that offers it. Return false if there is none. */
-static bool hand_over(struct kmarkers_event *event)
+/* Hand an event over to another module that offers it. Return false if no other module does. */
+static bool hand_over_event(struct kmarkers_event *event)
 {
 	struct kmarkers_event_offer wanted = kmarkers_event_offer(event);
 
-	return event->source->find(&wanted, take_owner, event);
+	return event->source->find(&wanted, set_owner_from_offer, event);
 }
 
 /*
- * Hand an event over to another module that offers it.  If there is none and the event is
- * referenced, make it an orphan.  Otherwise remove it: at once if it was never added to the trace
- * core, by the trace core if it was ever enabled, else by adding it to the list @removed.
+ * Hand an event over to another module that offers it.  If no other module does and the event is
+ * referenced, make the event an orphan.  Otherwise remove it: at once if it was never added to the
+ * trace core, by the trace core if it was ever enabled, else by adding it to the list @removed.
  */
-static void hand_over_or_remove(struct kmarkers_event *event, struct list_head *removed)
+static void hand_over_or_remove_event(struct kmarkers_event *event, struct list_head *removed)
 {
-	if (hand_over(event))
+	if (hand_over_event(event))
 		return;
 	if (!event->added) {
 		list_del_init(&event->list);
 		kmarkers_event_forget(event);
 		return;
 	}
-	if (kmarkers_event_is_held(event)) {
-		kmarkers_event_orphan(event);
+	if (kmarkers_event_is_referenced(event)) {
+		kmarkers_event_make_orphan(event);
 		return;
 	}
 	event->leaves = true;
-	/* If a module loaded later offers the same name, its hits must not reach these users. */
+	/* These users must not get hits of a module loaded later with an event of this name. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
-		kmarkers_event_leave_to_core(event);
+		kmarkers_event_let_core_remove(event);
 		return;
 	}
-	kmarkers_event_close(event);
+	kmarkers_event_block_new_refs(event);
 	list_add_tail(&event->list, removed);
 }
 
 /**
- * kmarkers_events_module_going() - hand over or remove the events of a module
+ * kmarkers_events_handle_module_going() - hand over or remove the events that a module owns
  * @module: the module that is being unloaded; the sources have already dropped its objects
  *
  * Context: may sleep.
  */
-void kmarkers_events_module_going(struct module *module)
+void kmarkers_events_handle_module_going(struct module *module)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -152,18 +153,18 @@ void kmarkers_events_module_going(struct module *module)
 	lock_events();
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
-			hand_over_or_remove(event, &removed);
-	kmarkers_events_apply_first(&removed);
+			hand_over_or_remove_event(event, &removed);
+	kmarkers_events_process_first(&removed);
 	unlock_events();
 }
 
 /**
- * kmarkers_events_module_gone() - free those events of a module that the trace core has removed
+ * kmarkers_events_handle_module_gone() - free events of a module that the trace core has removed
  * @module: the module that is being unloaded
  *
  * Context: may sleep.
  */
-void kmarkers_events_module_gone(struct module *module)
+void kmarkers_events_handle_module_gone(struct module *module)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -179,17 +180,17 @@ void kmarkers_events_module_gone(struct module *module)
 }
 
 /* Return true if an event is enabled or referenced. */
-static bool is_in_use(struct kmarkers_event *event)
+static bool is_event_in_use(struct kmarkers_event *event)
 {
-	return !list_empty(&event->users) || kmarkers_event_is_held(event);
+	return !list_empty(&event->users) || kmarkers_event_is_referenced(event);
 }
 
-static void flush_events(void)
+static void flush_queued_events(void)
 {
 	flush_workqueue(kmarkers_event_names.queue);
 }
 
-static int join_source(struct kmarkers_event_source *source)
+static int register_event_source(struct kmarkers_event_source *source)
 {
 	if (!kmarkers_event_names.lock)
 		return -ENOENT;
@@ -199,8 +200,11 @@ static int join_source(struct kmarkers_event_source *source)
 	return 0;
 }
 
-/* Note the module that makes an offer in the event of the offer; prefer the owner of the event. */
-static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
+/*
+ * Set @offered_by of an event to the module that offers the event; if several modules do, to the
+ * owner of the event.
+ */
+static int store_offering_module(void *data, const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
 
@@ -212,9 +216,8 @@ static int mark_offered(void *data, const struct kmarkers_event_offer *offer)
 }
 
 /*
- * Mark as offered the events of a source whose owners are being unloaded:
- * kmarkers_events_module_going() has yet to run for the owner, and hands the event over or removes
- * it.
+ * Mark as offered the events of a source whose owners are being unloaded.  For each of these
+ * owners, kmarkers_events_handle_module_going() will run, and hand over or remove the events.
  */
 static void keep_events_of_going_modules(const struct kmarkers_event_source *source)
 {
@@ -229,9 +232,9 @@ static void keep_events_of_going_modules(const struct kmarkers_event_source *sou
 }
 
 /*
- * Return true if a source has an event that is not offered any more but is enabled or referenced.
+ * Return true if a source has an event that no module offers but that is enabled or referenced.
  */
-static bool is_busy(const struct kmarkers_event_source *source)
+static bool has_unoffered_event_in_use(const struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -239,16 +242,17 @@ static bool is_busy(const struct kmarkers_event_source *source)
 
 	for_each_event_safe(event, next, bucket)
 		if (event->source == source && !event->offered_by && !event->orphan &&
-		    is_in_use(event))
+		    is_event_in_use(event))
 			return true;
 	return false;
 }
 
 /*
- * Remove the events that a source does not offer any more.  Those that were added to the trace core
- * are only moved to the list @removed.
+ * Remove the events that a source does not offer any more.  Events that were added to the trace
+ * core are only added to the list @removed.
  */
-static void withdraw_events(const struct kmarkers_event_source *source, struct list_head *removed)
+static void remove_unoffered_events(const struct kmarkers_event_source *source,
+				    struct list_head *removed)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -263,15 +267,15 @@ static void withdraw_events(const struct kmarkers_event_source *source, struct l
 			continue;
 		}
 		event->leaves = true;
-		kmarkers_event_close(event);
+		kmarkers_event_block_new_refs(event);
 		list_add_tail(&event->list, removed);
 	}
 }
 
 /*
- * If the owner of an event does not offer it any more, hand the event over to a module that does.
+ * Hand over each event of a source that its owner does not offer any more to a module that does.
  */
-static void update_owners(const struct kmarkers_event_source *source)
+static void update_event_owners(const struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -283,7 +287,7 @@ static void update_owners(const struct kmarkers_event_source *source)
 			kmarkers_event_set_owner(event, event->offered_by);
 }
 
-static int change_offers(struct kmarkers_event_source *source)
+static int apply_changed_offers(struct kmarkers_event_source *source)
 {
 	struct newcomers newcomers;
 	struct kmarkers_event *event;
@@ -293,53 +297,53 @@ static int change_offers(struct kmarkers_event_source *source)
 
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
-	source->visit(NULL, mark_offered, NULL);
+	source->visit(NULL, store_offering_module, NULL);
 	keep_events_of_going_modules(source);
-	if (is_busy(source))
+	if (has_unoffered_event_in_use(source))
 		return -EBUSY;
-	update_owners(source);
-	withdraw_events(source, &removed);
+	update_event_owners(source);
+	remove_unoffered_events(source, &removed);
 	kmarkers_newcomers_init(&newcomers, source);
-	source->visit(NULL, kmarkers_event_accept, &newcomers);
-	kmarkers_events_apply(&newcomers.stale);
-	kmarkers_events_apply_first(&removed);
-	kmarkers_events_apply_first(&newcomers.fresh);
+	source->visit(NULL, kmarkers_event_accept_offer, &newcomers);
+	kmarkers_events_process_all(&newcomers.stale);
+	kmarkers_events_process_first(&removed);
+	kmarkers_events_process_first(&newcomers.fresh);
 	return 0;
 }
 
-static int update_source(struct kmarkers_event_source *source)
+static int update_source_events(struct kmarkers_event_source *source)
 {
 	int err;
 
 	lock_events();
-	err = change_offers(source);
+	err = apply_changed_offers(source);
 	unlock_events();
-	flush_events();
+	flush_queued_events();
 	return err;
 }
 
-static void offer_event(struct kmarkers_event_source *source,
-			const struct kmarkers_event_offer *offer)
+static void create_offered_event(struct kmarkers_event_source *source,
+				 const struct kmarkers_event_offer *offer)
 {
 	struct newcomers newcomers;
 
 	lock_events();
 	kmarkers_newcomers_init(&newcomers, source);
-	kmarkers_event_accept(&newcomers, offer);
-	kmarkers_events_apply(&newcomers.stale);
-	kmarkers_events_apply(&newcomers.fresh);
+	kmarkers_event_accept_offer(&newcomers, offer);
+	kmarkers_events_process_all(&newcomers.stale);
+	kmarkers_events_process_all(&newcomers.fresh);
 	unlock_events();
 }
 
-static int remove_or_hand_over(struct kmarkers_event *event)
+static int withdraw_unused_event(struct kmarkers_event *event)
 {
 	int err;
 
-	if (is_in_use(event))
+	if (is_event_in_use(event))
 		return -EBUSY;
-	if (hand_over(event))
+	if (hand_over_event(event))
 		return 0;
-	err = kmarkers_event_remove(event);
+	err = kmarkers_event_remove_from_core(event);
 	if (!err)
 		kmarkers_event_forget(event);
 	return err;
@@ -353,12 +357,12 @@ static int withdraw_event(const struct kmarkers_event_offer *offer)
 	lock_events();
 	event = kmarkers_event_find(offer->system, offer->name);
 	if (event && event->added && !event->leaves && !strcmp(event->format, offer->format))
-		err = remove_or_hand_over(event);
+		err = withdraw_unused_event(event);
 	unlock_events();
 	return err;
 }
 
-static void leave_source(struct kmarkers_event_source *source)
+static void unregister_event_source(struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -367,39 +371,39 @@ static void leave_source(struct kmarkers_event_source *source)
 
 	lock_events();
 	list_del(&source->node);
-	kmarkers_events_drop_source(source);
+	kmarkers_events_orphan_source(source);
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
-	withdraw_events(source, &removed);
-	kmarkers_events_apply_first(&removed);
+	remove_unoffered_events(source, &removed);
+	kmarkers_events_process_first(&removed);
 	unlock_events();
-	flush_events();
+	flush_queued_events();
 }
 
 const struct kmarkers_event_calls kmarkers_event_calls = {
-	.join = join_source,
-	.leave = leave_source,
-	.update = update_source,
-	.offer = offer_event,
+	.join = register_event_source,
+	.leave = unregister_event_source,
+	.update = update_source_events,
+	.offer = create_offered_event,
 	.withdraw = withdraw_event,
-	.enable = kmarkers_events_enable,
+	.enable = kmarkers_events_switch,
 	.is_enabled = kmarkers_event_is_enabled,
-	.flush = flush_events,
-	.write = kmarkers_event_write,
+	.flush = flush_queued_events,
+	.write = kmarkers_event_write_record,
 	.probe = kmarkers_event_probe,
-	.find_register_writer = kmarkers_event_register_writer,
+	.find_register_writer = kmarkers_event_get_register_writer,
 };
 EXPORT_SYMBOL_GPL(kmarkers_event_calls);
 
 /*
- * Look up event_mutex and the functions that add and remove events.  If one cannot be found, no
- * source can join.  Return 0 or -ENOMEM.
+ * Look up event_mutex and the functions that add and remove events.  If one of these symbols cannot
+ * be found, no event source can be registered.  Return 0 or -ENOMEM.
  */
 int __init kmarkers_events_init(void)
 {
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
 
-	if (!lock || kmarkers_event_find_calls()) {
+	if (!lock || kmarkers_event_find_core_functions()) {
 		pr_warn("no trace events: event_mutex, or a function that adds or removes events, cannot be found\n");
 		return 0;
 	}
@@ -410,10 +414,13 @@ int __init kmarkers_events_init(void)
 	return 0;
 }
 
-/* All sources have left.  Wait until the work item has removed the remaining events. */
+/*
+ * Wait until the work item has removed the remaining events, and free all memory.  All event
+ * sources have been unregistered.
+ */
 void kmarkers_events_exit(void)
 {
-	kmarkers_event_orphans_exit();
+	kmarkers_event_cancel_orphan_check();
 	if (kmarkers_event_names.lock)
 		destroy_workqueue(kmarkers_event_names.queue);
 	WARN_ON_ONCE(!hash_empty(kmarkers_event_names.names));

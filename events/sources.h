@@ -7,8 +7,8 @@ struct module;
 
 int kmarkers_events_init(void);
 void kmarkers_events_exit(void);
-void kmarkers_events_module_live(struct module *module);
-void kmarkers_events_module_going(struct module *module);
-void kmarkers_events_module_gone(struct module *module);
+void kmarkers_events_handle_module_live(struct module *module);
+void kmarkers_events_handle_module_going(struct module *module);
+void kmarkers_events_handle_module_gone(struct module *module);
 
 #endif /* EVENTS_SOURCES_H */

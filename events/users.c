@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Users of events.  Each trace buffer that records an event is a user of the event, and so is
- * perf.  A user is connected to the source of the event, which then passes it each hit.  A task may
- * collect the users that it adds, or those that it removes, in a batch, and connect or disconnect
- * all of them at once.  All functions are called with event_mutex held.
+ * perf.  A user is connected to the source of the event, which then passes each hit to the user.  A
+ * task may collect the users that it adds, or those that it removes, in a batch, and connect or
+ * disconnect all of them at once.  All functions are called with event_mutex held.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -19,10 +19,10 @@
 #include "registers.h"
 #include "users.h"
 
-/* A soft-disabled event file, for users that could not be disconnected: they record nothing. */
+/* A soft-disabled event file, so that a user that could not be disconnected records nothing. */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
-/* The batch: the task that collects users in it, or NULL; and the users. */
+/* A batch of users to connect or disconnect; @task collects them, or is NULL without a batch. */
 static struct {
 	struct task_struct *task;
 	struct list_head users;
@@ -30,7 +30,7 @@ static struct {
 	.users = LIST_HEAD_INIT(batch.users),
 };
 
-static bool is_in_batch(void)
+static bool has_current_task_batch(void)
 {
 	return batch.task == current;
 }
@@ -51,8 +51,8 @@ static int disconnect_user(struct event_user *user)
 	return user->event->source->disconnect(&event, user);
 }
 
-static int make_user(struct kmarkers_event *event, struct trace_event_file *file,
-		     struct module *owner)
+static int create_event_user(struct kmarkers_event *event, struct trace_event_file *file,
+			     struct module *owner)
 {
 	struct event_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
 	int err = 0;
@@ -63,8 +63,8 @@ static int make_user(struct kmarkers_event *event, struct trace_event_file *file
 	user->file = file;
 	user->owner = owner;
 	INIT_LIST_HEAD(&user->batch);
-	kmarkers_event_choose_writer(user);
-	if (is_in_batch())
+	kmarkers_event_choose_register_writer(user);
+	if (has_current_task_batch())
 		list_add_tail(&user->batch, &batch.users);
 	else
 		err = connect_user(user);
@@ -79,12 +79,12 @@ static int make_user(struct kmarkers_event *event, struct trace_event_file *file
 
 /*
  * Add a user of an event: the buffer of @file, or perf if @file is NULL.  The user holds a
- * reference to this module, because the modules whose functions an event records do not depend on
- * it.  If the user is perf, it also holds a reference to the owner of the event.  perf takes a
- * reference to the module of an event itself only where the trace core counts references in
+ * reference to this module, because a module whose functions an event records does not depend on
+ * this module.  If the user is perf, it also holds a reference to the owner of the event.  perf
+ * itself takes a reference to the module of an event only in kernels that count references in
  * modules.
  */
-static int add_file_user(struct kmarkers_event *event, struct trace_event_file *file)
+static int add_event_user(struct kmarkers_event *event, struct trace_event_file *file)
 {
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
@@ -92,7 +92,7 @@ static int add_file_user(struct kmarkers_event *event, struct trace_event_file *
 	if (event->leaves || event->orphan || !try_module_get(THIS_MODULE))
 		return err;
 	if (try_module_get(owner)) {
-		err = make_user(event, file, owner);
+		err = create_event_user(event, file, owner);
 		if (!err)
 			return 0;
 		module_put(owner);
@@ -102,13 +102,13 @@ static int add_file_user(struct kmarkers_event *event, struct trace_event_file *
 }
 
 /*
- * Free users that were disconnected, after a grace period.  Log and disable those that could not be
- * disconnected, and do not free them: hits may still read them.
+ * Wait for a grace period and free the users that were disconnected.  Log and disable the users
+ * that could not be disconnected, and do not free them: hits may still read them.
  *
- * The trace core waits for a grace period before it frees a buffer, but in newer kernels for one of
- * a kind of RCU that does not cover hits.  So wait for hits here.
+ * Before it frees a buffer, the trace core of newer kernels waits for a kind of RCU that does not
+ * cover hits.  So wait for hits here.
  */
-static void free_users(const struct kmarkers_event_link *links, unsigned int nr)
+static void free_disconnected_users(const struct kmarkers_event_link *links, unsigned int nr)
 {
 	unsigned int i;
 
@@ -133,26 +133,26 @@ static void free_users(const struct kmarkers_event_link *links, unsigned int nr)
 	}
 }
 
-/* Disconnect and free a user, or add it to the batch. */
-static void del_user(struct event_user *user)
+/* Disconnect and free a user; if this task has a batch, only add the user to the batch. */
+static void remove_event_user(struct event_user *user)
 {
 	struct kmarkers_event_link link = { .user = user };
 
 	list_del(&user->node);
 	list_del_init(&user->batch);
-	if (is_in_batch()) {
+	if (has_current_task_batch()) {
 		list_add_tail(&user->batch, &batch.users);
 		return;
 	}
 	if (user->connected)
 		link.err = disconnect_user(user);
-	free_users(&link, 1);
+	free_disconnected_users(&link, 1);
 }
 
 /**
- * kmarkers_event_batch_begin() - collect the users that this task adds or removes
+ * kmarkers_event_batch_begin() - collect the users of events that this task adds or removes
  *
- * Until the batch ends, the task may add users or remove users, but not both, and only of events of
+ * Until the batch ends, the task may either add users or remove users, and only users of events of
  * one source.
  *
  * Context: may sleep; only one task at a time may have a batch.
@@ -162,8 +162,8 @@ void kmarkers_event_batch_begin(void)
 	batch.task = current;
 }
 
-/* End the batch: move its users to an array of links. Return their number. */
-static unsigned int end_batch(struct kmarkers_event_link *links)
+/* End the batch: move its users to an array of links. Return the number of users. */
+static unsigned int move_batch_to_links(struct kmarkers_event_link *links)
 {
 	struct event_user *user, *next;
 	unsigned int nr = 0;
@@ -178,10 +178,10 @@ static unsigned int end_batch(struct kmarkers_event_link *links)
 }
 
 /**
- * kmarkers_event_batch_connect() - connect the users of the batch, and end it
- * @source: the source of their events
+ * kmarkers_event_batch_connect() - connect the users of the batch, and end the batch
+ * @source: the source of the users' events
  * @links: array with at least one element for each user that was added
- * @err: 0, or an error, in which case no user is connected
+ * @err: 0; or an error of the caller, in which case the batch ends and no user is connected
  *
  * Context: may sleep.
  * Return: 0; @err if it is an error; or an error of the source. After an error no user of the batch
@@ -190,7 +190,7 @@ static unsigned int end_batch(struct kmarkers_event_link *links)
 int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 				 struct kmarkers_event_link *links, int err)
 {
-	unsigned int i, nr = end_batch(links);
+	unsigned int i, nr = move_batch_to_links(links);
 
 	if (!err && nr)
 		err = source->connect_many(links, nr);
@@ -200,8 +200,8 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 }
 
 /**
- * kmarkers_event_batch_disconnect() - disconnect and free the users of the batch, and end it
- * @source: the source of their events
+ * kmarkers_event_batch_disconnect() - disconnect and free the users of the batch, and end the batch
+ * @source: the source of the users' events
  * @links: array with at least one element, filled with zeros, for each user that was removed
  *
  * Context: may sleep; waits for a grace period.
@@ -209,16 +209,16 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 				     struct kmarkers_event_link *links)
 {
-	unsigned int nr = end_batch(links);
+	unsigned int nr = move_batch_to_links(links);
 
 	if (!nr)
 		return;
 	source->disconnect_many(links, nr);
-	free_users(links, nr);
+	free_disconnected_users(links, nr);
 }
 
 /* Return true if an event has a user that kmarkers_event_batch_connect() did not connect. */
-bool kmarkers_event_is_unconnected(const struct kmarkers_event *event)
+bool kmarkers_event_has_unconnected_user(const struct kmarkers_event *event)
 {
 	const struct event_user *user;
 
@@ -228,13 +228,13 @@ bool kmarkers_event_is_unconnected(const struct kmarkers_event *event)
 	return false;
 }
 
-static void del_user_of(struct kmarkers_event *event, const struct trace_event_file *file)
+static void remove_user_of_file(struct kmarkers_event *event, const struct trace_event_file *file)
 {
 	struct event_user *user;
 
 	list_for_each_entry(user, &event->users, node) {
 		if (user->file == file) {
-			del_user(user);
+			remove_event_user(user);
 			return;
 		}
 	}
@@ -247,14 +247,14 @@ int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void 
 
 	switch (type) {
 	case TRACE_REG_REGISTER:
-		return add_file_user(event, data);
+		return add_event_user(event, data);
 	case TRACE_REG_UNREGISTER:
-		del_user_of(event, data);
+		remove_user_of_file(event, data);
 		return 0;
 	case TRACE_REG_PERF_REGISTER:
-		return add_file_user(event, NULL);
+		return add_event_user(event, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
-		del_user_of(event, NULL);
+		remove_user_of_file(event, NULL);
 		return 0;
 	default:
 		return 0;
@@ -262,13 +262,13 @@ int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void 
 }
 
 /*
- * Disconnect and free all users of an event.  The trace core does not disable an event that has a
- * trigger before it removes the event, so users may still be connected then.
+ * Disconnect and free all users of an event.  The trace core removes an event that has a trigger
+ * without disabling the event, so users may still be connected to a removed event.
  */
 void kmarkers_event_drop_users(struct kmarkers_event *event)
 {
 	struct event_user *user, *next;
 
 	list_for_each_entry_safe(user, next, &event->users, node)
-		del_user(user);
+		remove_event_user(user);
 }

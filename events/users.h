@@ -16,6 +16,6 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 				 struct kmarkers_event_link *links, int err);
 void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 				     struct kmarkers_event_link *links);
-bool kmarkers_event_is_unconnected(const struct kmarkers_event *event);
+bool kmarkers_event_has_unconnected_user(const struct kmarkers_event *event);
 
 #endif /* EVENTS_USERS_H */

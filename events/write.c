@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write the hits of events as records, for trace buffers, perf and BPF programs that perf runs.
+ * Write a record for each hit of an event, for trace buffers, perf and BPF programs that perf runs.
  *
  * As in the kernel's tracepoints, nothing here guards against recursion: if a hit writes a record
  * while another record is being written in the same context, the ring buffer rejects it.
@@ -15,37 +15,37 @@
 #include "layout.h"
 #include "write.h"
 
-static __always_inline void put_in_buffer(const struct record_layout *layout,
-					  struct trace_event_file *file, unsigned int size,
-					  const unsigned long *slots, const u16 *lengths)
+static __always_inline void write_buffer_record(const struct record_layout *layout,
+						struct trace_event_file *file, unsigned int size,
+						const unsigned long *slots, const u16 *lengths)
 {
 	struct trace_event_buffer buffer;
 	void *record = trace_event_buffer_reserve(&buffer, file, size);
 
 	if (!record)
 		return;
-	kmarkers_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_write_record(layout, record, slots, lengths);
 	trace_event_buffer_commit(&buffer);
 }
 
-/* Round a size up for perf: with the 4 bytes that perf adds, it must be a multiple of 8. */
-static unsigned int perf_size(unsigned int bytes)
+/* Round up the size of a record for perf, which adds 4 bytes: the sum must be a multiple of 8. */
+static unsigned int round_up_perf_size(unsigned int bytes)
 {
 	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
 }
 
 /* Return true if perf records the event on this CPU, or a BPF program is attached to the event. */
-static __always_inline bool is_event_wanted(struct kmarkers_event *event)
+static __always_inline bool has_perf_or_bpf_user(struct kmarkers_event *event)
 {
 	return bpf_prog_array_valid(&event->call) ||
 	       !hlist_empty(this_cpu_ptr(event->call.perf_events));
 }
 
-static __always_inline void put_in_perf(struct kmarkers_event *event, unsigned int bytes,
-					const unsigned long *slots, const u16 *lengths)
+static __always_inline void write_perf_record(struct kmarkers_event *event, unsigned int bytes,
+					      const unsigned long *slots, const u16 *lengths)
 {
 	struct hlist_head *head = this_cpu_ptr(event->call.perf_events);
-	unsigned int size = perf_size(bytes);
+	unsigned int size = round_up_perf_size(bytes);
 	struct pt_regs *regs;
 	void *record;
 	int context;
@@ -54,47 +54,48 @@ static __always_inline void put_in_perf(struct kmarkers_event *event, unsigned i
 	if (!record)
 		return;
 	perf_fetch_caller_regs(regs);
-	kmarkers_layout_fill(event->layout, record, slots, lengths);
+	kmarkers_layout_write_record(event->layout, record, slots, lengths);
 	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
 }
 
 /*
- * Return true if a user records hits now.  If a user could not be disconnected, its file is one
- * that is always soft-disabled.  Its event may have been removed, and is not read then.
+ * Return true if a user records hits now.  The file of a user that could not be disconnected is
+ * always soft-disabled.  The event of this user may have been removed, so it is not read.
  */
-static __always_inline bool is_recording(const struct event_user *user,
-					 struct trace_event_file *file)
+static __always_inline bool is_user_recording(const struct event_user *user,
+					      struct trace_event_file *file)
 {
-	return file ? !trace_trigger_soft_disabled(file) : is_event_wanted(user->event);
+	return file ? !trace_trigger_soft_disabled(file) : has_perf_or_bpf_user(user->event);
 }
 
-static __always_inline void record_hit(const struct event_user *user,
-				       struct trace_event_file *file, const unsigned long *slots)
+static __always_inline void write_hit_record(const struct event_user *user,
+					     struct trace_event_file *file,
+					     const unsigned long *slots)
 {
 	struct kmarkers_event *event = user->event;
 	u16 lengths[MARKER_MAX_ARGS];
-	unsigned int size = kmarkers_layout_measure(event->layout, slots, lengths);
+	unsigned int size = kmarkers_layout_compute_size(event->layout, slots, lengths);
 
 	if (file)
-		put_in_buffer(event->layout, file, size, slots, lengths);
+		write_buffer_record(event->layout, file, size, slots, lengths);
 	else
-		put_in_perf(event, size, slots, lengths);
+		write_perf_record(event, size, slots, lengths);
 }
 
 /**
- * kmarkers_event_write() - write the record of a hit
+ * kmarkers_event_write_record() - write the record of a hit
  * @private: the user that the source's connect() was given
  * @args: the arguments, one for each field
  *
  * Context: any, with preemption disabled once.
  */
-void kmarkers_event_write(void *private, const unsigned long *args)
+void kmarkers_event_write_record(void *private, const unsigned long *args)
 {
 	struct event_user *user = private;
 	struct trace_event_file *file = READ_ONCE(user->file);
 
-	if (is_recording(user, file))
-		record_hit(user, file, args);
+	if (is_user_recording(user, file))
+		write_hit_record(user, file, args);
 }
 
 /**
@@ -113,10 +114,10 @@ void kmarkers_event_probe(void *private, void *call_private, const char *format,
 	unsigned long slots[MARKER_MAX_ARGS];
 	unsigned int i;
 
-	if (!is_recording(user, file))
+	if (!is_user_recording(user, file))
 		return;
 	/* Every variadic argument that is an integer or a pointer has a slot of this size. */
 	for (i = 0; i < user->event->layout->nr; i++)
 		slots[i] = va_arg(*args, unsigned long);
-	record_hit(user, file, slots);
+	write_hit_record(user, file, slots);
 }

@@ -5,7 +5,7 @@
 
 #include <linux/kernel.h>
 
-void kmarkers_event_write(void *user, const unsigned long *args);
+void kmarkers_event_write_record(void *user, const unsigned long *args);
 void kmarkers_event_probe(void *user, void *call_private, const char *format, va_list *args);
 
 #endif /* EVENTS_WRITE_H */

@@ -16,7 +16,7 @@
 #include "tables.h"
 #include "updates.h"
 
-static void store_value(void *var, u64 value, unsigned int size)
+static void store_variable(void *var, u64 value, unsigned int size)
 {
 	switch (size) {
 	case 1:
@@ -42,15 +42,15 @@ static int compare_changes(const void *a, const void *b)
 
 /*
  * Fill in a poke for each site of a table that reads the changed variable.  If @pokes is
- * NULL, only count these sites.  If a site does not hold an instruction that reads a value,
- * set @ours to false.  Return the number of sites, or -EINVAL if a site reads the variable
+ * NULL, only count these sites.  Set @ours to false if a site does not hold an instruction that
+ * reads an immediate value.  Return the number of sites, or -EINVAL if a site reads the variable
  * with another size.
  */
-static int collect_readers(const struct imv_table *table, const struct imv_change *change,
-			   struct patcher_poke *pokes, bool *ours)
+static int collect_sites_in_table(const struct imv_table *table, const struct imv_change *change,
+				  struct patcher_poke *pokes, bool *ours)
 {
 	unsigned long var = (unsigned long)change->var;
-	unsigned int i, first = imv_first_reader(table, var);
+	unsigned int i, first = imv_find_first_site(table, var);
 
 	for (i = first; i < table->sites.nr; i++) {
 		const struct patcher_site *site = table->by_var[i];
@@ -59,15 +59,15 @@ static int collect_readers(const struct imv_table *table, const struct imv_chang
 			break;
 		if (change->size != site->size)
 			return -EINVAL;
-		if (pokes && !imv_read_poke(&pokes[i - first], site, change->value))
+		if (pokes && !imv_fill_read_poke(&pokes[i - first], site, change->value))
 			*ours = false;
 	}
 	return i - first;
 }
 
-/* Collect the sites of all tables for all changes, as collect_readers() does. */
-static int collect_sites(const struct imv_change *changes, unsigned int nr,
-			 struct patcher_poke *pokes, bool *ours)
+/* Collect the sites of all tables for all changes, as collect_sites_in_table() does. */
+static int collect_sites_in_all_tables(const struct imv_change *changes, unsigned int nr,
+				       struct patcher_poke *pokes, bool *ours)
 {
 	struct imv_table *table;
 	unsigned int i;
@@ -75,8 +75,8 @@ static int collect_sites(const struct imv_change *changes, unsigned int nr,
 
 	list_for_each_entry(table, &imv_tables.list, node) {
 		for (i = 0; i < nr; i++) {
-			found = collect_readers(table, &changes[i], pokes ? pokes + count : NULL,
-						ours);
+			found = collect_sites_in_table(table, &changes[i],
+						       pokes ? pokes + count : NULL, ours);
 			if (found < 0)
 				return found;
 			count += found;
@@ -85,7 +85,7 @@ static int collect_sites(const struct imv_change *changes, unsigned int nr,
 	return count;
 }
 
-static int patch_sites(struct imv_change *changes, unsigned int nr)
+static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 {
 	struct patcher_poke *pokes;
 	bool ours = true;
@@ -97,13 +97,13 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	for (i = 1; i < nr; i++)
 		if (changes[i - 1].var == changes[i].var)
 			return -EINVAL;
-	count = collect_sites(changes, nr, NULL, NULL);
+	count = collect_sites_in_all_tables(changes, nr, NULL, NULL);
 	if (count <= 0)
 		return count;
 	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
-	collect_sites(changes, nr, pokes, &ours);
+	collect_sites_in_all_tables(changes, nr, pokes, &ours);
 	err = patcher_apply(imv_owner, pokes, count);
 	/* If -EINVAL may be due to unexpected bytes in a site, return -EILSEQ instead. */
 	if (err == -EINVAL && !ours)
@@ -130,9 +130,9 @@ int imv_set_many(struct imv_change *changes, unsigned int nr)
 	int err;
 
 	mutex_lock(&imv_tables.lock);
-	err = patch_sites(changes, nr);
+	err = patch_reading_sites(changes, nr);
 	for (i = 0; !err && i < nr; i++)
-		store_value(changes[i].var, changes[i].value, changes[i].size);
+		store_variable(changes[i].var, changes[i].value, changes[i].size);
 	mutex_unlock(&imv_tables.lock);
 	return err;
 }

@@ -33,7 +33,7 @@ static int compare_usage(const void *a, const void *b)
 	return x->module < y->module ? -1 : x->module > y->module;
 }
 
-static unsigned int count_sites(void)
+static unsigned int count_imv_sites(void)
 {
 	const struct imv_table *table;
 	unsigned int nr = 0;
@@ -44,7 +44,7 @@ static unsigned int count_sites(void)
 }
 
 /* Collect one element for each pair of variable and module.  Return the number of elements. */
-static unsigned int collect_usage(struct usage *usage)
+static unsigned int collect_variable_usage(struct usage *usage)
 {
 	const struct imv_table *table;
 	unsigned int i, nr = 0, joined = 0;
@@ -77,17 +77,17 @@ int imv_list_show(struct seq_file *m, void *unused)
 	unsigned int i, nr;
 
 	mutex_lock(&imv_tables.lock);
-	usage = kvcalloc(count_sites() + 1, sizeof(*usage), GFP_KERNEL);
+	usage = kvcalloc(count_imv_sites() + 1, sizeof(*usage), GFP_KERNEL);
 	if (!usage) {
 		mutex_unlock(&imv_tables.lock);
 		return -ENOMEM;
 	}
-	nr = collect_usage(usage);
+	nr = collect_variable_usage(usage);
 	seq_puts(m, "variable size value updates module sites\n");
 	for (i = 0; i < nr && kmarkers_can_print_line(m); i++) {
 		const void *var = (void *)usage[i].var;
 
-		imv_show_symbol(m, usage[i].var);
+		imv_show_variable_name(m, usage[i].var);
 		seq_printf(m, " %u 0x%llx %lu %s %u\n", usage[i].size,
 			   (unsigned long long)imv_load_value(var, usage[i].size),
 			   imv_get_update_count(var), module_name(usage[i].module), usage[i].sites);

@@ -20,10 +20,10 @@
 #include "updates.h"
 
 /*
- * Write the current values of the variables into the sites of a new table.  The compiler
- * emitted mov with the value 0, and branches as conditional jumps.
+ * Write the current values of the variables into the sites of a new table.  As compiled, each mov
+ * has the operand 0, and each branch is a conditional jump.
  */
-static int patch_table(const struct patcher_table *table)
+static int patch_table_sites(const struct patcher_table *table)
 {
 	struct patcher_poke *pokes;
 	unsigned int i, count = 0;
@@ -36,7 +36,7 @@ static int patch_table(const struct patcher_table *table)
 		const struct patcher_site *site = &table->sites[i];
 		struct patcher_poke *poke = &pokes[count];
 
-		if (!imv_read_poke(poke, site,
+		if (!imv_fill_read_poke(poke, site,
 			       imv_load_value((void *)patcher_site_key(site), site->size))) {
 			err = -EINVAL;
 			break;
@@ -49,7 +49,7 @@ static int patch_table(const struct patcher_table *table)
 	return err;
 }
 
-static int compare_vars(const void *a, const void *b)
+static int compare_site_variables(const void *a, const void *b)
 {
 	unsigned long x = patcher_site_key(*(const struct patcher_site **)a);
 	unsigned long y = patcher_site_key(*(const struct patcher_site **)b);
@@ -61,7 +61,7 @@ static int compare_vars(const void *a, const void *b)
  * Fill in by_var, and reserve counters for the variables.  The patcher has already sorted the
  * records that by_var points to, so they no longer move.
  */
-static int sort_by_var(struct imv_table *table)
+static int sort_sites_by_variable(struct imv_table *table)
 {
 	unsigned int i, nr = table->sites.nr;
 
@@ -70,8 +70,8 @@ static int sort_by_var(struct imv_table *table)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
 		table->by_var[i] = &table->sites.sites[i];
-	sort(table->by_var, nr, sizeof(*table->by_var), compare_vars, NULL);
-	return imv_updates_reserve(table->by_var, nr);
+	sort(table->by_var, nr, sizeof(*table->by_var), compare_site_variables, NULL);
+	return imv_add_update_counters(table->by_var, nr);
 }
 
 static int register_imv_table(struct imv_table *table)
@@ -82,7 +82,7 @@ static int register_imv_table(struct imv_table *table)
 	err = patcher_register(&table->sites);
 	if (err)
 		return err;
-	err = sort_by_var(table) ?: patch_table(&table->sites);
+	err = sort_sites_by_variable(table) ?: patch_table_sites(&table->sites);
 	if (err) {
 		patcher_unregister(&table->sites);
 		return err;
@@ -111,7 +111,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 	if (nr <= 0)
 		return nr;
 	for (i = 0; i < nr; i++)
-		if (!imv_read_is_valid(&sites[i]))
+		if (!imv_is_site_record_valid(&sites[i]))
 			return -EINVAL;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
@@ -132,7 +132,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 }
 
 /**
- * imv_drop_module() - unregister the sites of a module
+ * imv_unregister_module_sites() - unregister the sites of a module
  * @module: the module being unloaded
  *
  * The set functions of the module's parameters may still run; they read the values that the
@@ -142,7 +142,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
  *
  * Context: may sleep.
  */
-void imv_drop_module(struct module *module)
+void imv_unregister_module_sites(struct module *module)
 {
 	struct imv_table *table, *next;
 
@@ -155,6 +155,6 @@ void imv_drop_module(struct module *module)
 		kvfree(table->by_var);
 		kfree_rcu(table, rcu);
 	}
-	imv_updates_drop(module);
+	imv_drop_update_counters(module);
 	mutex_unlock(&imv_tables.lock);
 }

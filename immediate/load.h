@@ -8,6 +8,6 @@
 struct module;
 
 int imv_add_table(struct module *module, const struct kmarkers_span *span);
-void imv_drop_module(struct module *module);
+void imv_unregister_module_sites(struct module *module);
 
 #endif /* IMMEDIATE_LOAD_H */

@@ -21,7 +21,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 static struct dentry *dir;
 
 /* Log each site that is in text which is freed after init. */
-static void report_freed_values(const struct module *module, const struct kmarkers_span *span)
+static void report_sites_in_init_text(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
 
@@ -40,18 +40,18 @@ static void report_freed_values(const struct module *module, const struct kmarke
 	}
 }
 
-static int add_value_table(struct module *module, const struct kmarkers_span *span)
+static int register_value_table(struct module *module, const struct kmarkers_span *span)
 {
 	int err = imv_add_table(module, span);
 
 	if (err == -EPERM)
-		report_freed_values(module, span);
+		report_sites_in_init_text(module, span);
 	if (err)
 		pr_err("%s: table of immediate values refused: error %d\n", module->name, err);
 	return err;
 }
 
-static int add_imv_module(struct module *module)
+static int add_module_values(struct module *module)
 {
 	const void *needs = &imv_tables_need_immediate;
 	struct kmarkers_span values, settable;
@@ -65,13 +65,13 @@ static int add_imv_module(struct module *module)
 		return err;
 	if (!values.chunks && !settable.chunks)
 		return patcher_check_tables(module, needs);
-	return add_value_table(module, &values) ?: imv_settable_add(module, &settable);
+	return register_value_table(module, &values) ?: imv_settable_add_module(module, &settable);
 }
 
-static void drop_imv_module(struct module *module)
+static void drop_module_values(struct module *module)
 {
-	imv_settable_drop(module);
-	imv_drop_module(module);
+	imv_settable_drop_module(module);
+	imv_unregister_module_sites(module);
 }
 
 /*
@@ -80,14 +80,14 @@ static void drop_imv_module(struct module *module)
  * a failed init.  The kernel removes the module's parameter files later, so their set functions may
  * still run.
  */
-static int handle_imv_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_imv_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING)
-		err = add_imv_module(data);
+		err = add_module_values(data);
 	if (err || event == MODULE_STATE_GOING)
-		drop_imv_module(data);
+		drop_module_values(data);
 	return notifier_from_errno(err);
 }
 
@@ -98,7 +98,7 @@ static int handle_imv_module(struct notifier_block *nb, unsigned long event, voi
  * 1; in newer and in stable kernels 2), because a site with a kprobe's int3 would be refused.
  */
 static struct notifier_block module_notifier = {
-	.notifier_call = handle_imv_module,
+	.notifier_call = handle_imv_module_event,
 	.priority = 3,
 };
 
@@ -124,7 +124,7 @@ static void __exit immediate_exit(void)
 	imv_settable_exit();
 	unregister_module_notifier(&module_notifier);
 	debugfs_remove_recursive(dir);
-	imv_updates_drop(NULL);
+	imv_drop_update_counters(NULL);
 }
 
 module_init(immediate_init);

@@ -8,14 +8,14 @@
 
 #include "reads.h"
 
-/* Length in bytes of an 8-bit mov with a REX prefix: older clients read one-byte values so. */
+/* Length in bytes of an 8-bit mov with REX, by which older modules read one-byte values. */
 #define SHORT_LEN	3
 
 /*
  * Return the size in bytes of the immediate in a site's mov.  Values of 1 or 2 bytes are read with
- * a 32-bit mov, except for values of 1 byte in older clients.
+ * a 32-bit mov, except for values of 1 byte in modules built with older headers.
  */
-static unsigned int operand_size(const struct patcher_site *site)
+static unsigned int get_immediate_size(const struct patcher_site *site)
 {
 	if (site->size == 1 && site->len <= SHORT_LEN)
 		return 1;
@@ -32,7 +32,7 @@ u64 imv_load_value(const void *var, unsigned int size)
 }
 
 /* Turn a conditional jump into je if @value is not 0, else into jne: one opcode bit differs. */
-static void flip_condition(u8 *insn, u64 value)
+static void set_jump_condition(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
 
@@ -44,9 +44,9 @@ static void flip_condition(u8 *insn, u64 value)
 #define REX_W		0x08
 
 /* Return true if @insn is mov $imm,%reg of the site's size, without a prefix or with REX. */
-static bool holds_mov(const struct patcher_site *site, const u8 *insn)
+static bool is_value_mov(const struct patcher_site *site, const u8 *insn)
 {
-	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
+	unsigned int size = get_immediate_size(site), prefixes = site->len - size - 1;
 	u8 rex = prefixes ? insn[0] : REX;
 
 	if (prefixes > 1 || (rex & REX_MASK) != REX)
@@ -57,14 +57,14 @@ static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 }
 
 /* Return true if @insn is an instruction that reads a value, of the kind in the site's flags. */
-static bool is_valid_read(const struct patcher_site *site, const u8 *insn)
+static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
 {
 	if (site->flags & IMV_BRANCH)
 		return kmarkers_is_branch(insn);
 	if (site->flags & IMV_FLIP)
 		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
 				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
-	return holds_mov(site, insn);
+	return is_value_mov(site, insn);
 }
 
 /*
@@ -75,9 +75,9 @@ static bool is_valid_read(const struct patcher_site *site, const u8 *insn)
  * other bytes than those of the site, and returns false.  The patcher then refuses the batch;
  * if a kprobe is at the site, the patcher logs it.
  */
-bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
+bool imv_fill_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
-	unsigned int size = operand_size(site);
+	unsigned int size = get_immediate_size(site);
 	bool ours;
 
 	/* Reduce the value to the variable's size. */
@@ -86,20 +86,20 @@ bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
 	memcpy(poke->new, poke->old, site->len);
-	ours = is_valid_read(site, poke->new);
+	ours = is_reading_insn(site, poke->new);
 	if (!ours)
 		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)
 		kmarkers_switch_branch(poke->new, value);
 	else if (site->flags & IMV_FLIP)
-		flip_condition(poke->new, value);
+		set_jump_condition(poke->new, value);
 	else
 		memcpy(poke->new + site->len - size, &value, size);
 	return ours;
 }
 
 /* Return true if the fields of a record are valid.  The patcher checks its address later. */
-bool imv_read_is_valid(const struct patcher_site *site)
+bool imv_is_site_record_valid(const struct patcher_site *site)
 {
 	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))
 		return false;
@@ -109,5 +109,5 @@ bool imv_read_is_valid(const struct patcher_site *site)
 		return site->size == 1 && (site->len == 2 || site->len == 6);
 	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)
 		return false;
-	return site->len > operand_size(site);
+	return site->len > get_immediate_size(site);
 }

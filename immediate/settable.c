@@ -35,7 +35,7 @@ static DEFINE_MUTEX(lock);		/* protects the list of tables */
 static LIST_HEAD(tables);
 static struct dentry *values;
 
-static s64 read_current_value(const struct imv_settable *settable)
+static s64 read_settable_value(const struct imv_settable *settable)
 {
 	switch (settable->size) {
 	case 1:
@@ -56,11 +56,11 @@ static int value_show(struct seq_file *m, void *unused)
 {
 	const struct imv_settable *settable = m->private;
 
-	seq_printf(m, "%lld\n", read_current_value(settable));
+	seq_printf(m, "%lld\n", read_settable_value(settable));
 	return 0;
 }
 
-static int set_value(const struct imv_settable *settable, s64 value)
+static int set_settable_value(const struct imv_settable *settable, s64 value)
 {
 	struct imv_change change = { .var = settable->var, .size = settable->size };
 
@@ -71,7 +71,7 @@ static int set_value(const struct imv_settable *settable, s64 value)
 }
 
 /* Log the allowed range if a write is refused with -EINVAL.  Return @err. */
-static int report_bounds(const struct imv_settable *settable, int err)
+static int report_allowed_range(const struct imv_settable *settable, int err)
 {
 	if (err == -EINVAL)
 		pr_info_ratelimited("%s must be a number from %lld to %lld\n", settable->name,
@@ -85,18 +85,18 @@ static ssize_t value_write(struct file *file, const char __user *buf, size_t cou
 	u64 bits;
 	int err;
 
-	err = patcher_read_number(buf, count, true, &bits) ?: set_value(settable, bits);
-	return report_bounds(settable, err) ?: count;
+	err = patcher_read_number(buf, count, true, &bits) ?: set_settable_value(settable, bits);
+	return report_allowed_range(settable, err) ?: count;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(value);
 
-static struct imv_settable *settable_at(const struct settable_table *table, unsigned int i)
+static struct imv_settable *get_settable_at(const struct settable_table *table, unsigned int i)
 {
 	return (void *)&table->records[i] + table->records[i];
 }
 
-static const char *format_full_name(char *name, const struct module *module,
-				    const struct imv_settable *settable)
+static const char *format_settable_name(char *name, const struct module *module,
+					const struct imv_settable *settable)
 {
 	snprintf(name, MAX_FILE_NAME, "%s.%s", module->name, settable->name);
 	return name;
@@ -111,9 +111,9 @@ static const struct imv_settable *find_settable(const char *wanted)
 	lockdep_assert_held(&lock);
 	list_for_each_entry(table, &tables, node)
 		for (i = 0; i < table->nr; i++)
-			if (!strcmp(format_full_name(name, table->module, settable_at(table, i)),
-				    wanted))
-				return settable_at(table, i);
+			if (!strcmp(format_settable_name(name, table->module,
+							 get_settable_at(table, i)), wanted))
+				return get_settable_at(table, i);
 	return NULL;
 }
 
@@ -121,7 +121,7 @@ static const struct imv_settable *find_settable(const char *wanted)
  * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set, so the value's
  * module is not freed meanwhile.
  */
-static int run_set_line(char *line)
+static int run_set_command(char *line)
 {
 	const struct imv_settable *settable;
 	char *words[2];
@@ -133,8 +133,8 @@ static int run_set_line(char *line)
 	mutex_lock(&lock);
 	settable = find_settable(words[0]);
 	if (settable)
-		err = report_bounds(settable, patcher_parse_number(words[1], true, &bits) ?:
-				    set_value(settable, bits));
+		err = report_allowed_range(settable, patcher_parse_number(words[1], true, &bits) ?:
+					   set_settable_value(settable, bits));
 	else
 		err = -ENOENT;
 	mutex_unlock(&lock);
@@ -143,26 +143,26 @@ static int run_set_line(char *line)
 	return err;
 }
 
-PATCHER_CONTROL(control, run_set_line, "MODULE.NAME NUMBER");
-MODULE_PARM_DESC(control, "write MODULE.NAME NUMBER to set an immediate value, also under lockdown");
+PATCHER_CONTROL(control, run_set_command, "MODULE.NAME NUMBER");
+MODULE_PARM_DESC(control, "write MODULE.NAME NUMBER to set an immediate value, also under kernel lockdown");
 
 static void create_value_file(struct module *module, struct imv_settable *settable)
 {
 	char name[MAX_FILE_NAME];
 
-	format_full_name(name, module, settable);
+	format_settable_name(name, module, settable);
 	settable->private = debugfs_create_file(name, 0600, values, settable, &value_fops);
 }
 
 /**
- * imv_settable_add() - create the debugfs files of a module's settable values
+ * imv_settable_add_module() - create the debugfs files of a module's settable values
  * @module: the module being loaded
  * @span: the records of its settable values
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
  */
-int imv_settable_add(struct module *module, const struct kmarkers_span *span)
+int imv_settable_add_module(struct module *module, const struct kmarkers_span *span)
 {
 	int i, nr = kmarkers_span_records(span, sizeof(s32));
 	struct settable_table *table;
@@ -176,7 +176,7 @@ int imv_settable_add(struct module *module, const struct kmarkers_span *span)
 	table->records = span->first;
 	table->nr = nr;
 	for (i = 0; i < nr; i++)
-		create_value_file(module, settable_at(table, i));
+		create_value_file(module, get_settable_at(table, i));
 	mutex_lock(&lock);
 	list_add_tail(&table->node, &tables);
 	mutex_unlock(&lock);
@@ -189,16 +189,16 @@ static void remove_value_files(const struct settable_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->nr; i++)
-		debugfs_remove(settable_at(table, i)->private);
+		debugfs_remove(get_settable_at(table, i)->private);
 }
 
 /**
- * imv_settable_drop() - remove the debugfs files of a module's settable values
+ * imv_settable_drop_module() - remove the debugfs files of a module's settable values
  * @module: the module being unloaded; the set functions of its parameters may still run
  *
  * Context: may sleep; called by module notifiers, never twice at the same time for one module.
  */
-void imv_settable_drop(struct module *module)
+void imv_settable_drop_module(struct module *module)
 {
 	struct settable_table *table, *next;
 	LIST_HEAD(gone);

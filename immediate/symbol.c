@@ -8,7 +8,7 @@
 #include "symbol.h"
 
 /* Print the symbol at @addr without its suffix __imv and without its [module]. */
-void imv_show_symbol(struct seq_file *m, unsigned long addr)
+void imv_show_variable_name(struct seq_file *m, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end;
 

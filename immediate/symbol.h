@@ -5,6 +5,6 @@
 
 struct seq_file;
 
-void imv_show_symbol(struct seq_file *m, unsigned long addr);
+void imv_show_variable_name(struct seq_file *m, unsigned long addr);
 
 #endif /* IMMEDIATE_SYMBOL_H */

@@ -20,14 +20,14 @@ const char *const imv_owner = "immediate";
 const u8 imv_tables_need_immediate;
 EXPORT_SYMBOL_GPL(imv_tables_need_immediate);
 
-static unsigned long var_at(const void *by_var, unsigned int i)
+static unsigned long get_site_variable(const void *by_var, unsigned int i)
 {
 	return patcher_site_key(((const struct patcher_site *const *)by_var)[i]);
 }
 
 /* Return the index in by_var of the first site whose variable is at @var or higher. */
-unsigned int imv_first_reader(const struct imv_table *table, unsigned long var)
+unsigned int imv_find_first_site(const struct imv_table *table, unsigned long var)
 {
 	lockdep_assert_held(&imv_tables.lock);
-	return kmarkers_lower_bound(table->by_var, table->sites.nr, var, var_at);
+	return kmarkers_lower_bound(table->by_var, table->sites.nr, var, get_site_variable);
 }

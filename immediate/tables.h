@@ -27,12 +27,12 @@ struct imv_table {
 extern const char *const imv_owner;
 
 struct imv_tables {
-	struct mutex lock;	/* lock order: before patcher_lock(); also guards the variables */
+	struct mutex lock;	/* taken before patcher_lock(); also protects the values */
 	struct list_head list;
 };
 
 extern struct imv_tables imv_tables;
 
-unsigned int imv_first_reader(const struct imv_table *table, unsigned long var);
+unsigned int imv_find_first_site(const struct imv_table *table, unsigned long var);
 
 #endif /* IMMEDIATE_TABLES_H */

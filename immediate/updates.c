@@ -23,22 +23,22 @@ static struct {
 	unsigned int nr, room;
 } updates;
 
-static unsigned long update_var_at(const void *list, unsigned int i)
+static unsigned long get_update_variable(const void *list, unsigned int i)
 {
 	return ((const struct update *)list)[i].var;
 }
 
-static struct update *find_update(const void *var)
+static struct update *find_update_counter(const void *var)
 {
 	unsigned int at = kmarkers_lower_bound(updates.list, updates.nr, (unsigned long)var,
-					       update_var_at);
+					       get_update_variable);
 
 	lockdep_assert_held(&imv_tables.lock);
 	return at < updates.nr && updates.list[at].var == (unsigned long)var ?
 	       &updates.list[at] : NULL;
 }
 
-static int reserve_counters(unsigned int nr)
+static int reserve_update_counters(unsigned int nr)
 {
 	struct update *list;
 
@@ -57,33 +57,33 @@ static int reserve_counters(unsigned int nr)
 	return 0;
 }
 
-/* Count variables that have no counter.  @sites, which read them, are sorted by variable. */
-static unsigned int count_missing(const struct patcher_site *const *sites, unsigned int nr)
+/* Count the variables that @sites read and that have no counter.  @sites are sorted by variable. */
+static unsigned int count_missing_counters(const struct patcher_site *const *sites, unsigned int nr)
 {
 	unsigned long var, last = 0;
 	unsigned int i, missing = 0;
 
 	for (i = 0; i < nr; i++) {
 		var = patcher_site_key(sites[i]);
-		missing += var != last && !find_update((void *)var);
+		missing += var != last && !find_update_counter((void *)var);
 		last = var;
 	}
 	return missing;
 }
 
 /**
- * imv_updates_reserve() - add counters for the variables of a table
+ * imv_add_update_counters() - add counters for the variables of a table
  * @sites: the sites that read the variables, sorted by variable
  * @nr: number of sites
  *
  * Return: 0 or -ENOMEM.
  */
-int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr)
+int imv_add_update_counters(const struct patcher_site *const *sites, unsigned int nr)
 {
-	unsigned int old = updates.nr, to, missing = count_missing(sites, nr);
+	unsigned int old = updates.nr, to, missing = count_missing_counters(sites, nr);
 	int err;
 
-	err = reserve_counters(old + missing);
+	err = reserve_update_counters(old + missing);
 	if (err)
 		return err;
 
@@ -115,7 +115,7 @@ void imv_count_updates(const struct imv_change *changes, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		update = find_update(changes[i].var);
+		update = find_update_counter(changes[i].var);
 		if (update)
 			update->count++;
 	}
@@ -127,16 +127,16 @@ void imv_count_updates(const struct imv_change *changes, unsigned int nr)
  */
 unsigned long imv_get_update_count(const void *var)
 {
-	const struct update *update = find_update(var);
+	const struct update *update = find_update_counter(var);
 
 	return update ? update->count : 0;
 }
 
 /**
- * imv_updates_drop() - remove the counters of the values that a module defines
+ * imv_drop_update_counters() - remove the counters of the values that a module defines
  * @module: the module being unloaded; NULL removes all counters
  */
-void imv_updates_drop(struct module *module)
+void imv_drop_update_counters(struct module *module)
 {
 	unsigned int i, nr = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arrays of probes, which markers read while probes are added and removed.  Callers that
- * change an array hold the registry's lock.
+ * Arrays of probes, which hits of markers read while probes are added and removed.  Callers that
+ * change an array hold the lock of the marker registry.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -10,7 +10,8 @@
 
 #include "array.h"
 
-#define FIRST_ROOM	2	/* a power of two */
+#define FIRST_ROOM	2	/* number of probes of the smallest array; a power of two */
+/* Maximum number of live probes with which an array is always copied to remove a probe. */
 #define COPY_MOST	16
 
 static unsigned int hash_probe(const struct probe_array *array, marker_probe_func *func,
@@ -22,10 +23,10 @@ static unsigned int hash_probe(const struct probe_array *array, marker_probe_fun
 }
 
 /*
- * Return the position of a probe with its private data, or -ENOENT.  The hash table uses open
- * addressing and has twice as many slots as there is room for probes.
+ * Return the position of the probe @func with the private data @private, or -ENOENT.  The hash
+ * table uses open addressing and has twice as many slots as there is room for probes.
  */
-int marker_array_find(const struct probe_array *array, marker_probe_func *func, void *private)
+int marker_array_find_probe(const struct probe_array *array, marker_probe_func *func, void *private)
 {
 	unsigned int slot;
 
@@ -41,8 +42,11 @@ int marker_array_find(const struct probe_array *array, marker_probe_func *func, 
 	return -ENOENT;
 }
 
-/* Allocate an array in one piece: the probes and their end, then the slots. */
-static struct probe_array *alloc_array(unsigned int room)
+/*
+ * Allocate an empty array with room for @room probes, a terminating element and the slots of the
+ * hash table.
+ */
+static struct probe_array *alloc_probe_array(unsigned int room)
 {
 	size_t probes = sizeof(struct probe_array) + (room + 1) * sizeof(struct marker_probe);
 	struct probe_array *array;
@@ -66,15 +70,15 @@ static void append_probe(struct probe_array *array, marker_probe_func *func, voi
 	array->slots[slot] = array->nr;
 	array->live++;
 	probe->private = private;
-	/* Pairs with the loads in marker_probe_call(): a reader that sees func sees its data. */
+	/* Pairs with the loads in marker_probe_call(): a hit that loads func also sees private. */
 	smp_store_release(&probe->func, func);
 }
 
-/* Copy @array, dropping the probe at @without and probes that were removed in place. */
-static struct probe_array *copy_array(const struct probe_array *array, unsigned int without,
-				      marker_probe_func *empty, unsigned int room)
+/* Copy @array, but not the probe at position @without and probes that were removed in place. */
+static struct probe_array *copy_probe_array(const struct probe_array *array, unsigned int without,
+					    marker_probe_func *empty, unsigned int room)
 {
-	struct probe_array *copy = alloc_array(room);
+	struct probe_array *copy = alloc_probe_array(room);
 	unsigned int i;
 
 	for (i = 0; copy && array && i < array->nr; i++)
@@ -83,8 +87,11 @@ static struct probe_array *copy_array(const struct probe_array *array, unsigned 
 	return copy;
 }
 
-/* Return the room for a copy: twice the number of live probes, rounded up to a power of two. */
-static unsigned int compute_room(const struct probe_array *array)
+/*
+ * Return the number of probes for which a copy of @array gets memory: twice the number of live
+ * probes, rounded up to a power of two.
+ */
+static unsigned int compute_array_room(const struct probe_array *array)
 {
 	unsigned int room = FIRST_ROOM;
 
@@ -94,21 +101,21 @@ static unsigned int compute_room(const struct probe_array *array)
 }
 
 /**
- * marker_array_add() - append a probe
- * @array: the array; may be set to a new one, which the caller publishes
+ * marker_array_add_probe() - append a probe to an array
+ * @array: the array; may be set to a new array, which the caller publishes
  * @func: the probe
  * @private: the probe's private data
- * @empty: the func of probes that were removed in place
- * @old: NULL if the array was not replaced; else the old one, to be freed after the new is
- *	published
+ * @empty: no-op function that is the func of probes that were removed in place
+ * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
+ *	after it has published the new one
  *
  * The room doubles when it is used up. So the time to add many probes is proportional to their
  * number.
  *
  * Return: 0 or -ENOMEM.
  */
-int marker_array_add(struct probe_array **array, marker_probe_func *func, void *private,
-		     marker_probe_func *empty, struct probe_array **old)
+int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, void *private,
+			   marker_probe_func *empty, struct probe_array **old)
 {
 	struct probe_array *now = *array, *copy;
 
@@ -117,7 +124,7 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 		append_probe(now, func, private);
 		return 0;
 	}
-	copy = copy_array(now, -1U, empty, compute_room(now));
+	copy = copy_probe_array(now, -1U, empty, compute_array_room(now));
 	if (!copy)
 		return -ENOMEM;
 	append_probe(copy, func, private);
@@ -127,17 +134,18 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 }
 
 /*
- * Remove a probe from an array that has others, too.  If the array has few probes, or half of its
- * elements are removed probes, copy it without the probe.  Otherwise, or if there is no memory for
- * the copy, remove the probe in place: replace its func by @empty.
+ * Remove a probe from an array that has other probes, too.  If the array has few probes, or half of
+ * its elements are removed probes, copy the array without the probe.  Otherwise, or if there is no
+ * memory for the copy, remove the probe in place: replace its func by @empty.  Return the array to
+ * publish.
  */
-static struct probe_array *remove_one_of_many(struct probe_array *now, unsigned int index,
-					      marker_probe_func *empty)
+static struct probe_array *remove_one_of_many_probes(struct probe_array *now, unsigned int index,
+						     marker_probe_func *empty)
 {
 	struct probe_array *copy = NULL;
 
 	if (now->live <= COPY_MOST || now->live <= now->nr / 2)
-		copy = copy_array(now, index, empty, compute_room(now));
+		copy = copy_probe_array(now, index, empty, compute_array_room(now));
 	if (copy)
 		return copy;
 	now->live--;
@@ -146,23 +154,23 @@ static struct probe_array *remove_one_of_many(struct probe_array *now, unsigned 
 }
 
 /**
- * marker_array_del() - remove a probe; cannot fail
- * @array: the array; may be set to a new one or NULL, which the caller publishes
+ * marker_array_remove_probe() - remove a probe from an array; cannot fail
+ * @array: the array; may be set to a new array or to NULL, which the caller publishes
  * @index: position of the probe
  * @empty: no-op function that replaces the probe if it is removed in place
- * @old: NULL if the array was not replaced; else the old one, to be freed after the new is
- *	published
+ * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
+ *	after it has published the new one
  */
-void marker_array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
-		      struct probe_array **old)
+void marker_array_remove_probe(struct probe_array **array, unsigned int index,
+			       marker_probe_func *empty, struct probe_array **old)
 {
 	struct probe_array *now = *array;
 
-	*array = now->live > 1 ? remove_one_of_many(now, index, empty) : NULL;
+	*array = now->live > 1 ? remove_one_of_many_probes(now, index, empty) : NULL;
 	*old = *array == now ? NULL : now;
 }
 
 /* No-op probe, which replaces a probe that was removed in place. */
-void marker_array_nothing(void *private, void *call_private, const char *fmt, va_list *args)
+void marker_array_do_nothing(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }

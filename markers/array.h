@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Arrays of probes. */
+/* Arrays of the probes that are connected to a marker. */
 #ifndef MARKERS_ARRAY_H
 #define MARKERS_ARRAY_H
 
@@ -14,12 +14,13 @@
  * @nr: number of used elements of @probe, including probes that were removed in place
  * @live: number of probes that were not removed
  * @room: number of probes for which there is memory
- * @mask: number of @slots minus 1; their number is a power of two
+ * @mask: number of @slots, a power of two, minus 1
  * @slots: hash table of positions in @probe, counted from 1; 0 marks a free slot
- * @probe: the probes; an element whose func is NULL ends them
+ * @probe: the probes; an element whose func is NULL ends the array
  *
- * Readers walk @probe while probes are appended: all elements behind the end are zero, and func
- * is stored last.  A probe is removed in place by replacing its func with a no-op function.
+ * Hits walk @probe while probes are appended: all elements behind the last probe are zero, and the
+ * func of an appended probe is stored after its private data.  A probe is *removed in place* by
+ * replacing its func with a no-op function.
  */
 struct probe_array {
 	struct rcu_head rcu;
@@ -36,11 +37,12 @@ static inline unsigned int count_live_probes(const struct probe_array *array)
 	return array ? array->live : 0;
 }
 
-int marker_array_find(const struct probe_array *array, marker_probe_func *func, void *private);
-int marker_array_add(struct probe_array **array, marker_probe_func *func, void *private,
-		     marker_probe_func *empty, struct probe_array **old);
-void marker_array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
-		      struct probe_array **old);
-void marker_array_nothing(void *private, void *call_private, const char *fmt, va_list *args);
+int marker_array_find_probe(const struct probe_array *array, marker_probe_func *func,
+			    void *private);
+int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, void *private,
+			   marker_probe_func *empty, struct probe_array **old);
+void marker_array_remove_probe(struct probe_array **array, unsigned int index,
+			       marker_probe_func *empty, struct probe_array **old);
+void marker_array_do_nothing(void *private, void *call_private, const char *fmt, va_list *args);
 
 #endif /* MARKERS_ARRAY_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Call the probes of a marker.  Every hit of an enabled marker runs this code.  It has a file of
- * its own, which is compiled without the stack protector.  The compiler would add the stack
- * protector because of the only array here, which is a va_list.
+ * Call the probes of a marker.  Every hit of an enabled marker runs this code, so this file is
+ * compiled without the stack protector.  The compiler would add the stack protector because of the
+ * va_list, which is an array.
  */
 #include <linux/compiler.h>
 #include <linux/export.h>
@@ -27,7 +27,10 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 	marker_probe_func *func;
 	struct marker_call call;
 
-	/* Keep these in memory: registers for them would be saved and restored at each hit. */
+	/*
+	 * Keep the marker, the private data and the format in memory: callee-saved registers for
+	 * them would be saved and restored at each hit.
+	 */
 	call.marker = marker;
 	call.private = call_private;
 	call.format = fmt;

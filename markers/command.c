@@ -27,8 +27,11 @@ const struct control_command *marker_command_find(const char *word)
 	return NULL;
 }
 
-/* Return the command for a 0 or 1 that is written to a file enable; NULL for any other word. */
-const struct control_command *marker_command_enable(const char *word)
+/*
+ * Return the command for a word that is written to a file enable: "trace" for 1, "-trace" for 0,
+ * NULL for any other word.
+ */
+const struct control_command *marker_command_parse_enable(const char *word)
 {
 	if (!strcmp(word, "1"))
 		return marker_command_find("trace");
@@ -36,14 +39,14 @@ const struct control_command *marker_command_enable(const char *word)
 }
 
 /**
- * marker_command_parse() - parse a line written to the file control
+ * marker_command_parse_line() - parse a line written to the file control
  * @line: "PATTERN COMMAND", "attach FUNCTION [NAME]" or "detach NAME", with one
  *	space between words; modified
- * @request: filled in, with pointers into @line
+ * @request: set to the parsed request, with pointers into @line
  *
  * Return: 0, or -EINVAL if the line has none of these forms.
  */
-int marker_command_parse(char *line, struct control_request *request)
+int marker_command_parse_line(char *line, struct control_request *request)
 {
 	char *words[3] = { NULL };
 

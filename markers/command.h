@@ -3,7 +3,7 @@
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
-/* Bits for what a command enables or disables: the trace event, and the probe "count". */
+/* Bits: a command enables or disables the trace event of markers, or their probe "count". */
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 
@@ -13,8 +13,8 @@
 /**
  * struct control_command - a command for the markers of a name
  * @word: the command as written, such as "trace" or "-count"
- * @add: what to enable: CONTROL_TRACE, CONTROL_COUNT, or 0 for nothing
- * @del: what to disable, as bits of the same kind
+ * @add: CONTROL_TRACE or CONTROL_COUNT if the command enables one of them, else 0
+ * @del: mask of CONTROL_TRACE and CONTROL_COUNT that the command disables, or 0
  */
 struct control_command {
 	const char *word;
@@ -32,7 +32,7 @@ enum control_verb {
  * struct control_request - a parsed line that was written to the file control
  * @verb: kind of the request: apply a command, attach a marker or detach one
  * @command: for CONTROL_APPLY the command, else NULL
- * @object: the pattern of names, the function to attach to, or the marker to detach
+ * @object: the pattern of marker names, the function to attach a marker to, or the marker to detach
  * @name: for CONTROL_ATTACH the name of the marker, else NULL
  */
 struct control_request {
@@ -43,7 +43,7 @@ struct control_request {
 };
 
 const struct control_command *marker_command_find(const char *word);
-const struct control_command *marker_command_enable(const char *word);
-int marker_command_parse(char *line, struct control_request *request);
+const struct control_command *marker_command_parse_enable(const char *word);
+int marker_command_parse_line(char *line, struct control_request *request);
 
 #endif /* MARKERS_COMMAND_H */

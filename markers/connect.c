@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connect probes to names of markers, and disconnect them.  A call can do so for any number of
- * names, whose sites are then all switched in one batch.
+ * Connect probes to names of markers, and disconnect them.  A call can connect or disconnect probes
+ * of any number of names.  The sites (patched instructions) of all these names are then switched in
+ * one batch.
  *
- * All markers of a name read one RCU array of (probe, private data) pairs, so a
- * probe is never called with the data of another.  To switch a name on, the sites are
- * switched first and the array is published afterwards; to switch it off, the array is
+ * All markers of a name read one RCU array of (probe, private data) pairs, so a probe is never
+ * called with the private data of another probe.  To switch on the markers of a name, their sites
+ * are switched first and the array is published afterwards; to switch the markers off, the array is
  * unpublished first.  A site that is on calls no probe while no array is published.
  */
 #include <linux/errno.h>
@@ -22,7 +23,7 @@
 #include "stubs.h"
 #include "switch.h"
 
-/* Publish @array, or NULL, to the markers of a name whose format fits. */
+/* Publish @array, or NULL, to those markers of a name that have the format of the name. */
 static void publish_probes(struct marker_entry *entry, struct probe_array *array)
 {
 	struct marker *marker;
@@ -30,21 +31,21 @@ static void publish_probes(struct marker_entry *entry, struct probe_array *array
 	lockdep_assert_held(&marker_registry.lock);
 	entry->probes = array;
 	list_for_each_entry(marker, &entry->markers, node)
-		if (format_fits(entry, marker->format))
+		if (is_format_accepted(entry, marker->format))
 			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
 }
 
 /*
- * Patch the stubs of a name's markers to jump to their iterators.  After an error some stub may
- * still call its probe directly.
+ * Patch the stubs of the typed markers of a name to jump to their iterators, which call all probes
+ * of a marker.  After an error a stub may still call its only probe directly.
  */
-static int use_iterators(struct marker_entry *entry)
+static int patch_stubs_to_iterators(struct marker_entry *entry)
 {
 	struct marker *marker;
 	int err = 0;
 
 	list_for_each_entry(marker, &entry->markers, node)
-		if (format_fits(entry, marker->format))
+		if (is_format_accepted(entry, marker->format))
 			err = err ?: marker_stub_use_iterator(marker);
 	return err;
 }
@@ -57,14 +58,15 @@ static void update_stubs(struct marker_entry *entry)
 		marker_stub_update(marker);
 }
 
-/* Add a probe to a name that has other probes, and whose sites are therefore on already. */
+/* Add a probe to a name that already has probes, and whose sites are therefore on. */
 static int add_further_probe(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
 	int err;
 
-	err = use_iterators(link->entry) ?:
-	      marker_array_add(&array, link->func, link->private, marker_array_nothing, &old);
+	err = patch_stubs_to_iterators(link->entry) ?:
+	      marker_array_add_probe(&array, link->func, link->private, marker_array_do_nothing,
+				     &old);
 	if (err)
 		return err;
 	link->joined = true;
@@ -75,33 +77,34 @@ static int add_further_probe(struct marker_link *link)
 	return 0;
 }
 
-/* Allocate the array for the first probe of a name; publish_link() publishes it. */
+/* Allocate the array for the first probe of a name; publish_linked_probe() publishes it. */
 static int prepare_first_probe(struct marker_link *link)
 {
 	struct probe_array *old;
 	int err;
 
-	err = marker_array_add(&link->array, link->func, link->private, marker_array_nothing, &old);
+	err = marker_array_add_probe(&link->array, link->func, link->private,
+				     marker_array_do_nothing, &old);
 	link->switches = !err;
 	return err;
 }
 
-static int prepare_link(struct marker_link *link)
+static int prepare_probe_link(struct marker_link *link)
 {
 	struct marker_entry *entry = link->entry;
 	const char *format = link->format;
 	int err;
 
-	if (format && !format_fits(entry, format)) {
-		pr_warn("%s: a probe with format \"%s\" is refused, the others have \"%s\"\n",
+	if (format && !is_format_accepted(entry, format)) {
+		pr_warn("%s: a probe with format \"%s\" is refused: the format of this marker name is \"%s\"\n",
 			entry->name, format, entry->format);
 		return -EPERM;
 	}
-	if (marker_array_find(entry->probes, link->func, link->private) >= 0)
+	if (marker_array_find_probe(entry->probes, link->func, link->private) >= 0)
 		return -EBUSY;
 	if (!format && !list_empty(&entry->markers))
 		format = list_first_entry(&entry->markers, struct marker, node)->format;
-	err = marker_name_fix_format(entry, format);
+	err = marker_name_set_format(entry, format);
 	if (err)
 		return err;
 	return entry->probes ? add_further_probe(link) : prepare_first_probe(link);
@@ -117,17 +120,20 @@ static unsigned int count_markers(const struct marker_entry *entry)
 	return count;
 }
 
-/* Add the markers of a name whose format fits to a batch.  A marker with typed probes stays on. */
-static void switch_name(struct marker_switch *batch, struct marker_entry *entry, bool on)
+/*
+ * Add the markers of a name that have the format of the name to a batch, to be switched @on or off.
+ * A marker that has typed probes, too, stays on.
+ */
+static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node)
-		if (format_fits(entry, marker->format))
+		if (is_format_accepted(entry, marker->format))
 			marker_switch_add(batch, marker, on || count_typed_probes(marker));
 }
 
-/* Switch the sites of names that got their first probe or lost their last one. */
+/* Switch the sites of all names that got their first probe or lost their last probe. */
 static int switch_sites_of_names(const struct marker_link *links, unsigned int nr, bool on)
 {
 	struct marker_switch batch;
@@ -145,28 +151,28 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 		if (!links[i].switches)
 			continue;
 		if (on)
-			err = marker_switch_prepare(links[i].entry);
-		switch_name(&batch, links[i].entry, on);
+			err = marker_switch_register_hooks(links[i].entry);
+		add_name_to_batch(&batch, links[i].entry, on);
 	}
 	return marker_switch_end(&batch, err);
 }
 
 /*
- * Remove a probe from its name.  Return 0; -ENOENT if it is not connected; or an error of
- * patcher_apply(), in which case the probe stays connected.  The latter is possible only if a stub
- * calls the register probe of the probe: see stubs.h.
+ * Remove a probe from its name.  Return 0; -ENOENT if the probe is not connected; or an error of
+ * patcher_apply(), in which case the probe stays connected.  patcher_apply() is called only if a
+ * stub calls the register probe (see stubs.h) of the probe.
  */
-static int withdraw_link(struct marker_link *link)
+static int remove_linked_probe(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
-	int err, index = marker_array_find(array, link->func, link->private);
+	int err, index = marker_array_find_probe(array, link->func, link->private);
 
 	if (index < 0)
 		return index;
-	err = use_iterators(link->entry);
+	err = patch_stubs_to_iterators(link->entry);
 	if (err)
 		return err;
-	marker_array_del(&array, index, marker_array_nothing, &old);
+	marker_array_remove_probe(&array, index, marker_array_do_nothing, &old);
 	publish_probes(link->entry, array);
 	if (old)
 		kfree_rcu(old, rcu);
@@ -175,7 +181,7 @@ static int withdraw_link(struct marker_link *link)
 	return 0;
 }
 
-static void publish_link(struct marker_link *link)
+static void publish_linked_probe(struct marker_link *link)
 {
 	struct marker *marker;
 
@@ -184,68 +190,68 @@ static void publish_link(struct marker_link *link)
 	publish_probes(link->entry, link->array);
 	update_stubs(link->entry);
 	list_for_each_entry(marker, &link->entry->markers, node)
-		if (!format_fits(link->entry, marker->format))
-			marker_name_log_mismatch(link->entry, marker);
+		if (!is_format_accepted(link->entry, marker->format))
+			marker_name_log_format_mismatch(link->entry, marker);
 }
 
-static void undo_link(struct marker_link *link)
+static void undo_probe_link(struct marker_link *link)
 {
 	if (link->joined)
-		withdraw_link(link);
+		remove_linked_probe(link);
 	if (link->switches)
-		marker_switch_finish(link->entry);
+		marker_switch_unregister_hooks(link->entry);
 	kfree(link->array);
 }
 
-static int connect_links(struct marker_link *links, unsigned int nr)
+static int connect_linked_probes(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = prepare_link(&links[i]);
+		err = prepare_probe_link(&links[i]);
 	if (!err)
 		err = switch_sites_of_names(links, nr, true);
 	for (i = 0; i < nr; i++) {
 		if (err)
-			undo_link(&links[i]);
+			undo_probe_link(&links[i]);
 		else
-			publish_link(&links[i]);
+			publish_linked_probe(&links[i]);
 	}
 	return err;
 }
 
-/* Switch off names whose last probe was removed. */
-static void switch_off_unused(struct marker_link *links, unsigned int nr)
+/* Switch off the markers of names whose last probe was removed. */
+static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/* If a site cannot be switched off, its hits call no probe; the next change tries again. */
+	/* Hits of a site that cannot be switched off call no probe; the next change tries again. */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
-			marker_switch_finish(links[i].entry);
+			marker_switch_unregister_hooks(links[i].entry);
 }
 
 /* Connect a probe to a name.  Return 0 or an error of marker_probe_register(). */
-int marker_connect(struct marker_entry *entry, const char *format, marker_probe_func *func,
-		   void *private)
+int marker_connect_probe(struct marker_entry *entry, const char *format, marker_probe_func *func,
+			 void *private)
 {
 	struct marker_link link = {
 		.func = func, .private = private, .format = format, .entry = entry,
 	};
 
-	return connect_links(&link, 1);
+	return connect_linked_probes(&link, 1);
 }
 
-/* Disconnect a probe from a name.  Return 0 or an error of withdraw_link(). */
-int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void *private)
+/* Disconnect a probe from a name.  Return 0 or an error of remove_linked_probe(). */
+int marker_disconnect_probe(struct marker_entry *entry, marker_probe_func *func, void *private)
 {
 	struct marker_link link = { .func = func, .private = private, .entry = entry };
-	int err = withdraw_link(&link);
+	int err = remove_linked_probe(&link);
 
 	if (!err)
-		switch_off_unused(&link, 1);
+		switch_off_unused_names(&link, 1);
 	return err;
 }
 
@@ -261,7 +267,7 @@ static void find_link_entries(struct marker_link *links, unsigned int nr)
 	}
 }
 
-static bool all_have_markers(const struct marker_link *links, unsigned int nr)
+static bool all_names_have_markers(const struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
@@ -272,8 +278,8 @@ static bool all_have_markers(const struct marker_link *links, unsigned int nr)
 }
 
 /**
- * marker_connect_many() - connect one probe to each of many names
- * @links: the names, without duplicates, and the probe of each; every name must have a marker
+ * marker_connect_probes() - connect one probe to each of many names
+ * @links: the names, without duplicates, and a probe for each name; every name must have a marker
  * @nr: number of links
  *
  * The sites of all names are switched in one batch.
@@ -282,14 +288,14 @@ static bool all_have_markers(const struct marker_link *links, unsigned int nr)
  * Return: 0; or an error, in which case no probe is connected: -ENOENT if a name has no marker,
  * or an error of marker_probe_register().
  */
-int marker_connect_many(struct marker_link *links, unsigned int nr)
+int marker_connect_probes(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 	int err;
 
 	mutex_lock(&marker_registry.lock);
 	find_link_entries(links, nr);
-	err = all_have_markers(links, nr) ? connect_links(links, nr) : -ENOENT;
+	err = all_names_have_markers(links, nr) ? connect_linked_probes(links, nr) : -ENOENT;
 	for (i = 0; i < nr; i++)
 		if (links[i].entry)
 			marker_name_put(links[i].entry);
@@ -298,24 +304,24 @@ int marker_connect_many(struct marker_link *links, unsigned int nr)
 }
 
 /**
- * marker_disconnect_many() - disconnect probes of many names
- * @links: the links that were connected.  The @err of each is set: to 0; to -ENOENT if the probe
- *	was not connected; or to an error of patcher_apply(), in which case it is still connected
+ * marker_disconnect_probes() - disconnect probes of many names
+ * @links: the probes and their names.  The @err of each link is set: to 0; to -ENOENT if the probe
+ *	was not connected; or to an error of patcher_apply(), after which the probe stays connected
  * @nr: number of links
  *
  * The probes may run until marker_synchronize_unregister().
  *
  * Context: may sleep.
  */
-void marker_disconnect_many(struct marker_link *links, unsigned int nr)
+void marker_disconnect_probes(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
 	mutex_lock(&marker_registry.lock);
 	find_link_entries(links, nr);
 	for (i = 0; i < nr; i++)
-		links[i].err = links[i].entry ? withdraw_link(&links[i]) : -ENOENT;
-	switch_off_unused(links, nr);
+		links[i].err = links[i].entry ? remove_linked_probe(&links[i]) : -ENOENT;
+	switch_off_unused_names(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
 			marker_name_put(links[i].entry);

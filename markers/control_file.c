@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The debugfs file markers/control and the module parameter control.  Both take commands for many
- * names at a time, and for attaching markers to functions.
+ * The debugfs file markers/control and the module parameter control.  Both take commands that
+ * enable or disable many markers at a time, or attach markers to functions.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -19,7 +19,7 @@
 
 static struct dentry *control_file;
 
-static int run_request(const struct control_request *request)
+static int run_control_request(const struct control_request *request)
 {
 	if (request->verb == CONTROL_ATTACH)
 		return marker_function_attach(request->object, request->name);
@@ -28,15 +28,15 @@ static int run_request(const struct control_request *request)
 	return marker_controls_apply(request->object, request->command);
 }
 
-static int run_marker_line(char *line)
+static int run_marker_command(char *line)
 {
 	struct control_request request;
-	int err = marker_command_parse(line, &request);
+	int err = marker_command_parse_line(line, &request);
 
-	return err ?: run_request(&request);
+	return err ?: run_control_request(&request);
 }
 
-PATCHER_CONTROL(control, run_marker_line,
+PATCHER_CONTROL(control, run_marker_command,
 		"PATTERN trace | PATTERN -trace | PATTERN count | PATTERN -count | PATTERN none | attach FUNCTION [NAME] | detach NAME");
 MODULE_PARM_DESC(control, "takes the commands of the debugfs file markers/control, also under kernel lockdown");
 
@@ -46,7 +46,7 @@ static ssize_t marker_control_write(struct file *file, const char __user *buf, s
 	return patcher_control_write(&control, buf, count);
 }
 
-/* Show the usage, then the rules in force, including those that match no marker yet. */
+/* Show the usage, then all rules (patterns with commands), also those that match no marker yet. */
 static int marker_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);

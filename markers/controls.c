@@ -30,23 +30,23 @@ static struct {
 	.lock = __MUTEX_INITIALIZER(controls.lock),
 };
 
-static u32 hash_name(const char *name)
+static u32 hash_control_name(const char *name)
 {
 	return jhash(name, strlen(name), 0);
 }
 
-static struct marker_control *find_control(const char *name)
+static struct marker_control *find_marker_control(const char *name)
 {
 	struct marker_control *control;
 
-	hash_for_each_possible(controls.names, control, node, hash_name(name))
+	hash_for_each_possible(controls.names, control, node, hash_control_name(name))
 		if (!strcmp(control->name, name))
 			return control;
 	return NULL;
 }
 
-/* Reset the counters of the count probe before it is connected; allocate them the first time. */
-static int prepare_count(struct marker_control *control)
+/* Set the hit counters of the probe "count" to 0; allocate them if the name has none yet. */
+static int prepare_hit_counters(struct marker_control *control)
 {
 	int cpu;
 
@@ -67,15 +67,19 @@ static void probe_count(void *private, void *call_private, const char *fmt, va_l
 	this_cpu_inc(*control->hits);
 }
 
-static void fill_link(struct marker_link *link, struct marker_control *control)
+static void fill_count_link(struct marker_link *link, struct marker_control *control)
 {
 	*link = (struct marker_link) {
 		.name = control->name, .func = probe_count, .private = control,
 	};
 }
 
-/* Connect the count probe to all names that do not have it; after an error, none of them has it. */
-static int connect_counts(struct marker_control **names, unsigned int nr, struct marker_link *links)
+/*
+ * Connect the probe "count" to all given names to which it is not connected.  After an error it is
+ * connected to none of these.
+ */
+static int connect_count_probes(struct marker_control **names, unsigned int nr,
+				struct marker_link *links)
 {
 	unsigned int i, count = 0;
 	int err = 0;
@@ -83,34 +87,34 @@ static int connect_counts(struct marker_control **names, unsigned int nr, struct
 	for (i = 0; i < nr && !err; i++) {
 		if (names[i]->counts)
 			continue;
-		err = prepare_count(names[i]);
-		fill_link(&links[count++], names[i]);
+		err = prepare_hit_counters(names[i]);
+		fill_count_link(&links[count++], names[i]);
 	}
 	if (!err && count)
-		err = marker_connect_many(links, count);
+		err = marker_connect_probes(links, count);
 	for (i = 0; i < nr && !err; i++)
 		names[i]->counts = true;
 	return err;
 }
 
-/* Disconnect the count probe from all given names.  On return it does not run for them any more. */
-static void disconnect_counts(struct marker_control **names, unsigned int nr,
-			      struct marker_link *links)
+/* Disconnect the probe "count" from all given names.  It no longer runs for them on return. */
+static void disconnect_count_probes(struct marker_control **names, unsigned int nr,
+				    struct marker_link *links)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < nr; i++)
 		if (names[i]->counts)
-			fill_link(&links[count++], names[i]);
+			fill_count_link(&links[count++], names[i]);
 	if (!count)
 		return;
-	marker_disconnect_many(links, count);
+	marker_disconnect_probes(links, count);
 	marker_synchronize_unregister();
 	for (i = 0; i < nr; i++)
 		names[i]->counts = false;
 }
 
-static int switch_events(struct marker_control **names, unsigned int nr, bool on)
+static int switch_trace_events(struct marker_control **names, unsigned int nr, bool on)
 {
 	const char **texts = kvcalloc(nr, sizeof(*texts), GFP_KERNEL);
 	unsigned int i;
@@ -120,47 +124,51 @@ static int switch_events(struct marker_control **names, unsigned int nr, bool on
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
 		texts[i] = names[i]->name;
-	err = marker_events_enable(texts, nr, on);
+	err = marker_events_switch(texts, nr, on);
 	kvfree(texts);
 	return err;
 }
 
 /* Run a command for all given names.  After an error, nothing is changed for any of them. */
-static int apply_to_controls(struct marker_control **names, unsigned int nr,
-			     const struct control_command *command)
+static int apply_command_to_controls(struct marker_control **names, unsigned int nr,
+				     const struct control_command *command)
 {
 	struct marker_link *links;
 	int err = 0;
 
 	lockdep_assert_held(&controls.lock);
-	/* Allocated first: "none" must not fail after it has disabled the events. */
+	/* Allocate before any change: "none" must not fail after it has disabled the events. */
 	links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
 	if (!links)
 		return -ENOMEM;
 	if ((command->add | command->del) & CONTROL_TRACE)
-		err = switch_events(names, nr, command->add & CONTROL_TRACE);
+		err = switch_trace_events(names, nr, command->add & CONTROL_TRACE);
 	if (command->add & CONTROL_COUNT)
-		err = connect_counts(names, nr, links);
+		err = connect_count_probes(names, nr, links);
 	else if (!err && command->del & CONTROL_COUNT)
-		disconnect_counts(names, nr, links);
+		disconnect_count_probes(names, nr, links);
 	kvfree(links);
 	return err;
 }
 
-/* Run a command for a name.  Return -ENODEV if its last marker was unregistered meanwhile. */
+/* Run a command for a name.  Return -ENODEV if the last marker of the name was unregistered. */
 int marker_control_apply(struct marker_control *control, const struct control_command *command)
 {
 	int err = -ENODEV;
 
 	mutex_lock(&controls.lock);
 	if (!hlist_unhashed(&control->node))
-		err = apply_to_controls(&control, 1, command);
+		err = apply_command_to_controls(&control, 1, command);
 	mutex_unlock(&controls.lock);
 	return err;
 }
 
-/* Apply a command to all names that match a rule, then change the rule. */
-static int apply_to_matching(struct marker_rule *rule, const struct control_command *command)
+/*
+ * Run a command for all names that match the pattern of a rule, then change the rule, so that it
+ * also holds for names that are added later.
+ */
+static int apply_command_and_change_rule(struct marker_rule *rule,
+					 const struct control_command *command)
 {
 	struct marker_control *control, **names;
 	unsigned int nr = 0;
@@ -174,7 +182,7 @@ static int apply_to_matching(struct marker_rule *rule, const struct control_comm
 		if (marker_rule_matches(rule, control->name))
 			names[nr++] = control;
 	if (nr)
-		err = apply_to_controls(names, nr, command);
+		err = apply_command_to_controls(names, nr, command);
 	kvfree(names);
 	if (err)
 		return err;
@@ -190,11 +198,13 @@ static int apply_to_matching(struct marker_rule *rule, const struct control_comm
 /**
  * marker_controls_apply() - run a command for every name that matches a pattern
  * @pattern: a pattern of glob_match()
- * @command: the command; what it enables is also enabled for names that come later
+ * @command: the command; a trace event or probe that it enables is also enabled for names of
+ *	modules that are loaded later
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed; -ENOENT if the command only disables
- * something, and neither a name matches, nor did a command with this pattern enable it.
+ * Return: 0; or an error, in which case nothing is changed.  -ENOENT means that the command only
+ * disables, and that @pattern matches neither a name nor a rule that enables what the command
+ * disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
@@ -205,7 +215,7 @@ int marker_controls_apply(const char *pattern, const struct control_command *com
 	rule = marker_rule_get(pattern);
 	err = PTR_ERR_OR_ZERO(rule);
 	if (!err) {
-		err = apply_to_matching(rule, command);
+		err = apply_command_and_change_rule(rule, command);
 		marker_rule_put(rule);
 	}
 	mutex_unlock(&controls.lock);
@@ -215,10 +225,11 @@ int marker_controls_apply(const char *pattern, const struct control_command *com
 }
 
 /*
- * Enable for the new names of a module what rules enable.  If an event cannot be enabled, the
- * others are.
+ * For the new names of a module, run @command ("trace" or "count") if a rule with this command
+ * matches.  If that fails for a name, @command is still run for the others.
  */
-static void apply_rules(const struct module *module, const struct control_command *command)
+static void apply_rules_to_new_names(const struct module *module,
+				     const struct control_command *command)
 {
 	struct marker_control *control, **names;
 	unsigned int i, nr = 0;
@@ -229,41 +240,43 @@ static void apply_rules(const struct module *module, const struct control_comman
 		return;
 	names = kvcalloc(controls.nr + 1, sizeof(*names), GFP_KERNEL);
 	if (!names) {
-		pr_warn("no memory: commands are not applied to the names of a new module\n");
+		pr_warn("no memory: '%s' commands are not applied to the markers of a new module; write them to markers/control again\n",
+			command->word);
 		return;
 	}
 	hash_for_each(controls.names, bucket, control, node)
 		if (control->is_new && control->module == module &&
-		    marker_rules_enabled(control->name) & command->add)
+		    marker_rules_get_enabled(control->name) & command->add)
 			names[nr++] = control;
-	err = nr ? apply_to_controls(names, nr, command) : 0;
+	err = nr ? apply_command_to_controls(names, nr, command) : 0;
 	for (i = 0; err && i < nr; i++)
-		if (apply_to_controls(&names[i], 1, command))
-			pr_warn("%.64s: '%s' failed\n", names[i]->name, command->word);
+		if (apply_command_to_controls(&names[i], 1, command))
+			pr_warn("%.64s: command '%s' failed for this new marker; write it to markers/control again\n",
+				names[i]->name, command->word);
 	kvfree(names);
 }
 
-static int add_control(void *data, const struct marker *marker)
+static int add_marker_control(void *data, const struct marker *marker)
 {
 	struct marker_control *control;
 	struct list_head *new = data;
 
-	if (find_control(marker->name))
+	if (find_marker_control(marker->name))
 		return 0;
 	control = kzalloc(sizeof(*control) + strlen(marker->name) + 1, GFP_KERNEL);
 	if (!control)
 		return -ENOMEM;
 	strcpy(control->name, marker->name);
 	control->is_new = true;
-	hash_add(controls.names, &control->node, hash_name(control->name));
+	hash_add(controls.names, &control->node, hash_control_name(control->name));
 	controls.nr++;
 	list_add_tail(&control->list, new);
 	return 0;
 }
 
 /**
- * marker_controls_add() - create controls for the names that have none
- * @module: the module whose markers were added; NULL for any
+ * marker_controls_add() - create controls for marker names that have none
+ * @module: the module whose markers were added; NULL for all markers
  * @new: list to which the new controls are added
  *
  * Context: may sleep.
@@ -275,27 +288,27 @@ int marker_controls_add(struct module *module, struct list_head *new)
 	int err;
 
 	mutex_lock(&controls.lock);
-	err = marker_visit(NULL, module, add_control, new);
+	err = marker_visit(NULL, module, add_marker_control, new);
 	list_for_each_entry(control, new, list)
 		control->module = module;
-	apply_rules(module, marker_command_find("count"));
+	apply_rules_to_new_names(module, marker_command_find("count"));
 	mutex_unlock(&controls.lock);
 	return err;
 }
 
 /**
- * marker_controls_trace_new() - enable the events of new names for which a rule asks that
- * @module: the module whose load added the names, which is live; NULL for a function's marker
+ * marker_controls_enable_new_events() - enable the trace events of new names that match a rule
+ * @module: the live module whose load added the names; NULL for a marker attached to a function
  *
- * Context: may sleep; the events of the names exist, or kmarkers_events is adding them.
+ * Context: may sleep; the trace events of the names exist, or kmarkers_events is adding them.
  */
-void marker_controls_trace_new(const struct module *module)
+void marker_controls_enable_new_events(const struct module *module)
 {
 	struct marker_control *control;
 	int bucket;
 
 	mutex_lock(&controls.lock);
-	apply_rules(module, marker_command_find("trace"));
+	apply_rules_to_new_names(module, marker_command_find("trace"));
 	hash_for_each(controls.names, bucket, control, node)
 		if (control->module == module)
 			control->is_new = false;
@@ -303,8 +316,8 @@ void marker_controls_trace_new(const struct module *module)
 }
 
 /*
- * Show two lines at most for each rule: its pattern, "trace" or "count", and the number of matching
- * names.
+ * Show each rule: a line for "trace" and a line for "count", if the rule enables it, with the
+ * pattern and the number of matching names.
  */
 int marker_controls_show(struct seq_file *m)
 {
@@ -327,7 +340,7 @@ int marker_controls_show(struct seq_file *m)
 	return 0;
 }
 
-static void collect_gone(struct list_head *gone)
+static void collect_controls_without_marker(struct list_head *gone)
 {
 	struct marker_control *control;
 	struct hlist_node *next;
@@ -342,7 +355,7 @@ static void collect_gone(struct list_head *gone)
 	}
 }
 
-static void disconnect_gone_names(struct list_head *gone)
+static void disconnect_gone_count_probes(struct list_head *gone)
 {
 	struct marker_control *control;
 	struct marker_link link;
@@ -351,8 +364,8 @@ static void disconnect_gone_names(struct list_head *gone)
 	list_for_each_entry(control, gone, list) {
 		if (!control->counts)
 			continue;
-		fill_link(&link, control);
-		marker_disconnect_many(&link, 1);
+		fill_count_link(&link, control);
+		marker_disconnect_probes(&link, 1);
 		any = true;
 	}
 	if (any)
@@ -360,21 +373,22 @@ static void disconnect_gone_names(struct list_head *gone)
 }
 
 /**
- * marker_controls_remove() - remove the controls of names that have no marker any more
- * @gone: list to which these controls are moved; on return their probes are disconnected
+ * marker_controls_remove_gone() - remove the controls of names that have no marker any more
+ * @gone: list to which these controls are added; on return their probes "count" are disconnected
  *
  * Context: may sleep.
  */
-void marker_controls_remove(struct list_head *gone)
+void marker_controls_remove_gone(struct list_head *gone)
 {
 	mutex_lock(&controls.lock);
-	collect_gone(gone);
-	disconnect_gone_names(gone);
+	collect_controls_without_marker(gone);
+	disconnect_gone_count_probes(gone);
 	mutex_unlock(&controls.lock);
 }
 
 /*
- * Free a control.  Its directory must have been removed, because the files in it use the control.
+ * Free a control.  The control's debugfs directory must have been removed, because the files in it
+ * use the control.
  */
 void marker_control_free(struct marker_control *control)
 {

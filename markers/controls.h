@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Controls: for each name with markers, the state behind the files of its debugfs directory. */
+/* Controls: for each marker name, the data of the files in the debugfs directory of the name. */
 #ifndef MARKERS_CONTROLS_H
 #define MARKERS_CONTROLS_H
 
@@ -19,7 +19,7 @@ struct seq_file;
  * @list: link in a list of controls that are being added or removed
  * @dir: the name's directory, used by files.c; NULL if the name cannot be a directory
  * @module: the module that was loaded when the control was created; NULL for a function's marker
- * @is_new: true until the trace event of the name can exist
+ * @is_new: true until rules have been applied to the trace event of the name
  * @counts: true while the probe "count" is connected
  * @hits: per-CPU hit counters of the probe "count"; NULL until it is first connected
  * @name: the name
@@ -40,8 +40,8 @@ struct marker_control {
 int marker_control_apply(struct marker_control *control, const struct control_command *command);
 int marker_controls_apply(const char *pattern, const struct control_command *command);
 int marker_controls_add(struct module *module, struct list_head *new);
-void marker_controls_trace_new(const struct module *module);
-void marker_controls_remove(struct list_head *gone);
+void marker_controls_enable_new_events(const struct module *module);
+void marker_controls_remove_gone(struct list_head *gone);
 int marker_controls_show(struct seq_file *m);
 void marker_control_free(struct marker_control *control);
 

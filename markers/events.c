@@ -19,7 +19,7 @@
 #define SYSTEM		"kmarkers"
 #define PLACE_BYTES	160
 
-/* True if this source has joined. It is set before any command can run, and read by commands. */
+/* True if the event source below is registered. It is set before any command can run. */
 static bool joined;
 
 struct marker_walk {
@@ -27,7 +27,7 @@ struct marker_walk {
 	void *data;
 };
 
-static int offer_marker(void *data, const struct marker *marker, struct module *owner)
+static int offer_marker_event(void *data, const struct marker *marker, struct module *owner)
 {
 	const struct marker_walk *walk = data;
 	char place[PLACE_BYTES];
@@ -40,36 +40,37 @@ static int offer_marker(void *data, const struct marker *marker, struct module *
 	return walk->visit(walk->data, &offer);
 }
 
-static int visit_markers(struct module *module, kmarkers_event_visitor *visit, void *data)
+static int visit_ready_markers(struct module *module, kmarkers_event_visitor *visit, void *data)
 {
 	struct marker_walk walk = { visit, data };
 
-	return marker_ready_visit(module, offer_marker, &walk);
+	return marker_tables_visit_ready(module, offer_marker_event, &walk);
 }
 
-static int find_marker(const struct kmarkers_event_offer *wanted, kmarkers_event_visitor *visit,
-		       void *data)
+static int find_ready_marker_offer(const struct kmarkers_event_offer *wanted,
+				   kmarkers_event_visitor *visit, void *data)
 {
 	struct marker_walk walk = { visit, data };
 	const struct marker *marker;
 	struct module *owner;
 
-	marker = marker_ready_find(wanted->name, wanted->format, &owner);
-	return marker ? offer_marker(&walk, marker, owner) : 0;
+	marker = marker_tables_find_ready(wanted->name, wanted->format, &owner);
+	return marker ? offer_marker_event(&walk, marker, owner) : 0;
 }
 
-static int connect_markers(const struct kmarkers_event_offer *event, void *user)
+static int connect_event_probe(const struct kmarkers_event_offer *event, void *user)
 {
 	return marker_probe_register(event->name, event->format, kmarkers_event_calls.probe, user);
 }
 
-static int disconnect_markers(const struct kmarkers_event_offer *event, void *user)
+static int disconnect_event_probe(const struct kmarkers_event_offer *event, void *user)
 {
 	return marker_probe_unregister(event->name, kmarkers_event_calls.probe, user);
 }
 
 /* Return an array of marker links made from event links, or NULL if there is no memory. */
-static struct marker_link *make_links(const struct kmarkers_event_link *from, unsigned int nr)
+static struct marker_link *make_marker_links(const struct kmarkers_event_link *from,
+					     unsigned int nr)
 {
 	struct marker_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
 	unsigned int i;
@@ -82,39 +83,42 @@ static struct marker_link *make_links(const struct kmarkers_event_link *from, un
 	return links;
 }
 
-static int connect_many(const struct kmarkers_event_link *events, unsigned int nr)
+static int connect_event_probes(const struct kmarkers_event_link *events, unsigned int nr)
 {
-	struct marker_link *links = make_links(events, nr);
-	int err = links ? marker_connect_many(links, nr) : -ENOMEM;
+	struct marker_link *links = make_marker_links(events, nr);
+	int err = links ? marker_connect_probes(links, nr) : -ENOMEM;
 
 	kvfree(links);
 	return err;
 }
 
-static void disconnect_many(struct kmarkers_event_link *events, unsigned int nr)
+static void disconnect_event_probes(struct kmarkers_event_link *events, unsigned int nr)
 {
-	struct marker_link *links = make_links(events, nr);
+	struct marker_link *links = make_marker_links(events, nr);
 	unsigned int i;
 
 	if (links)
-		marker_disconnect_many(links, nr);
+		marker_disconnect_probes(links, nr);
 	for (i = 0; i < nr; i++)
 		events[i].err = links ? links[i].err :
-				disconnect_markers(&events[i].event, events[i].user);
+				disconnect_event_probe(&events[i].event, events[i].user);
 	kvfree(links);
 }
 
 static struct kmarkers_event_source source = {
 	.ready = marker_tables_set_ready,
-	.visit = visit_markers,
-	.find = find_marker,
-	.connect = connect_markers,
-	.disconnect = disconnect_markers,
-	.connect_many = connect_many,
-	.disconnect_many = disconnect_many,
+	.visit = visit_ready_markers,
+	.find = find_ready_marker_offer,
+	.connect = connect_event_probe,
+	.disconnect = disconnect_event_probe,
+	.connect_many = connect_event_probes,
+	.disconnect_many = disconnect_event_probes,
 };
 
-/* If @probe records an event, return a function that does so from registers, or NULL. */
+/*
+ * If @probe records a trace event, return a function that records the event with the arguments in
+ * CPU registers, or NULL if there is none.
+ */
 static marker_typed_func *find_register_writer(const struct marker_probe *probe)
 {
 	if (probe->func != kmarkers_event_calls.probe)
@@ -133,14 +137,14 @@ void __init marker_events_init(void)
 	joined = !kmarkers_event_calls.join(&source);
 }
 
-/* Unregister the source. No module with markers is loaded, and no command can run any more. */
+/* Unregister the event source. No module with markers is loaded, and no command can run. */
 void marker_events_exit(void)
 {
 	if (joined)
 		kmarkers_event_calls.leave(&source);
 }
 
-/* Wait until events of modules that were loaded or unloaded before have been added or removed. */
+/* Wait until the trace events of all modules loaded or unloaded so far were added or removed. */
 void marker_events_flush(void)
 {
 	if (joined)
@@ -148,19 +152,19 @@ void marker_events_flush(void)
 }
 
 /**
- * marker_events_enable() - enable or disable the trace events of names in the main trace buffer
+ * marker_events_switch() - enable or disable the trace events of names in the main trace buffer
  * @names: the names, without duplicates
  * @nr: number of names
- * @on: true to enable them
+ * @on: true to enable the events, false to disable them
  *
- * The sites of all names are switched in one batch.
+ * The sites (patched instructions) of all names are switched in one batch.
  *
  * Context: may sleep.
  * Return: 0; or an error, in which case this call has enabled no event: -EOPNOTSUPP if this kernel
  * has no trace events for modules; -EINVAL if a name has no trace event, which is logged; -ENOMEM;
- * or an error of the trace core or of marker_connect_many().
+ * or an error of the trace core or of marker_connect_probes().
  */
-int marker_events_enable(const char *const *names, unsigned int nr, bool on)
+int marker_events_switch(const char *const *names, unsigned int nr, bool on)
 {
 	if (!joined)
 		return on ? -EOPNOTSUPP : 0;
@@ -174,8 +178,8 @@ bool marker_event_is_enabled(const char *name)
 	return joined && kmarkers_event_calls.is_enabled(SYSTEM, name);
 }
 
-/* Return the offer of a marker attached to a function; its strings are those of @function. */
-static struct kmarkers_event_offer offer_of(const struct function_marker *function)
+/* Return an offer for the trace event of a function's marker; it points to strings of @function. */
+static struct kmarkers_event_offer make_function_offer(const struct function_marker *function)
 {
 	return (struct kmarkers_event_offer) {
 		.system = SYSTEM, .name = function->marker.name,
@@ -185,14 +189,14 @@ static struct kmarkers_event_offer offer_of(const struct function_marker *functi
 }
 
 /**
- * marker_events_attach() - create the event of a marker attached to a function
+ * marker_events_add_function() - create the trace event of a marker attached to a function
  * @function: the function and its marker
  *
  * Context: may sleep.
  */
-void marker_events_attach(struct function_marker *function)
+void marker_events_add_function(struct function_marker *function)
 {
-	struct kmarkers_event_offer offer = offer_of(function);
+	struct kmarkers_event_offer offer = make_function_offer(function);
 
 	WRITE_ONCE(function->ready, true);
 	if (joined)
@@ -200,15 +204,15 @@ void marker_events_attach(struct function_marker *function)
 }
 
 /**
- * marker_events_detach() - remove the event of a function's marker before the marker is detached
+ * marker_events_remove_function() - remove the event of a function's marker before it is detached
  * @function: the function and its marker
  *
  * Context: may sleep.
  * Return: 0; or -EBUSY if the event is enabled or referenced.
  */
-int marker_events_detach(struct function_marker *function)
+int marker_events_remove_function(struct function_marker *function)
 {
-	struct kmarkers_event_offer offer = offer_of(function);
+	struct kmarkers_event_offer offer = make_function_offer(function);
 	int err;
 
 	WRITE_ONCE(function->ready, false);

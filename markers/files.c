@@ -3,9 +3,9 @@
  * The directories in debugfs, one for each name of markers, and the files in them.
  *
  * Directories are created and removed when modules are loaded and unloaded. Removing a directory
- * waits for operations on its files, so two locks are needed. The lock of this file is held while
- * directories are created and removed; no operation on their files takes it. The lock of controls.c
- * protects the data that these operations use.
+ * waits for operations on its files, so two locks are needed. The lock of this source file is held
+ * while directories are created and removed; no operation on a debugfs file takes this lock. The
+ * lock of controls.c protects the data that operations on debugfs files use.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -39,8 +39,8 @@ static struct {
 	.lock = __MUTEX_INITIALIZER(tree.lock),
 };
 
-static ssize_t write_command(struct file *file, const char __user *buf, size_t count,
-			     const struct control_command *understand(const char *word))
+static ssize_t run_written_command(struct file *file, const char __user *buf, size_t count,
+				   const struct control_command *parse_word(const char *word))
 {
 	char *word = patcher_read_line(buf, count, CONTROL_WORD);
 	const struct control_command *command;
@@ -48,7 +48,7 @@ static ssize_t write_command(struct file *file, const char __user *buf, size_t c
 
 	if (IS_ERR(word))
 		return PTR_ERR(word);
-	command = understand(word);
+	command = parse_word(word);
 	err = command ? marker_control_apply(file_inode(file)->i_private, command) : -EINVAL;
 	kfree(word);
 	return err ?: count;
@@ -56,45 +56,46 @@ static ssize_t write_command(struct file *file, const char __user *buf, size_t c
 
 static ssize_t probe_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	return write_command(file, buf, count, marker_command_find);
+	return run_written_command(file, buf, count, marker_command_find);
 }
 
-/* Count the probes at positions @from to @to - 1 of an array that have their code at @code. */
-static unsigned int count_code(const struct probe_array *array, unsigned int from,
-			       unsigned int to, unsigned long code)
+/* Return the number of probes at positions @from to @to - 1 of @array whose function is @code. */
+static unsigned int count_probes_with_code(const struct probe_array *array, unsigned int from,
+					   unsigned int to, unsigned long code)
 {
 	unsigned int i, count = 0;
 
 	for (i = from; i < to; i++)
-		count += marker_probe_code(&array->probe[i]) == code;
+		count += marker_probe_get_code_addr(&array->probe[i]) == code;
 	return count;
 }
 
 /* Print each probe function of an array once, with the number of times that it is connected. */
-static void show_array(struct seq_file *m, const struct probe_array *array,
-		       marker_probe_func *nothing)
+static void show_probe_array(struct seq_file *m, const struct probe_array *array,
+			     marker_probe_func *nothing)
 {
 	unsigned int i;
 
 	for (i = 0; array && i < array->nr && kmarkers_can_print_line(m); i++) {
-		unsigned long code = marker_probe_code(&array->probe[i]);
+		unsigned long code = marker_probe_get_code_addr(&array->probe[i]);
 
-		if (array->probe[i].func == nothing || count_code(array, 0, i, code))
+		if (array->probe[i].func == nothing || count_probes_with_code(array, 0, i, code))
 			continue;
-		seq_printf(m, "%ps %u\n", (void *)code, count_code(array, i, array->nr, code));
+		seq_printf(m, "%ps %u\n", (void *)code,
+			   count_probes_with_code(array, i, array->nr, code));
 	}
 }
 
-static void show_entry(struct seq_file *m, const struct marker_entry *entry)
+static void show_probes_of_name(struct seq_file *m, const struct marker_entry *entry)
 {
 	struct marker *marker;
 
-	show_array(m, entry->probes, marker_array_nothing);
+	show_probe_array(m, entry->probes, marker_array_do_nothing);
 	list_for_each_entry(marker, &entry->markers, node) {
-		const struct marker_typed *typed = typed_of(marker);
+		const struct marker_typed *typed = get_typed_marker(marker);
 
 		if (typed)
-			show_array(m, typed->array, typed_nothing(typed));
+			show_probe_array(m, typed->array, get_typed_noop(typed));
 	}
 }
 
@@ -106,14 +107,14 @@ static int probe_show(struct seq_file *m, void *unused)
 	mutex_lock(&marker_registry.lock);
 	entry = marker_name_find(control->name);
 	if (entry)
-		show_entry(m, entry);
+		show_probes_of_name(m, entry);
 	mutex_unlock(&marker_registry.lock);
 	return 0;
 }
 
 static ssize_t enable_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	return write_command(file, buf, count, marker_command_enable);
+	return run_written_command(file, buf, count, marker_command_parse_enable);
 }
 
 static int enable_show(struct seq_file *m, void *unused)
@@ -148,10 +149,11 @@ DEFINE_SHOW_STORE_ATTRIBUTE(probe);
 DEFINE_SHOW_ATTRIBUTE(control_stats);
 
 /*
- * Return true if a name can be that of a directory.  It must be an identifier, which is not checked
- * when markers are registered, and must not be the name of a file beside the directory.
+ * Return true if a marker name can be the name of a directory in debugfs.  The name must be an
+ * identifier, which is not checked when markers are registered, and must not be the name of a file
+ * in the same parent directory.
  */
-static bool can_be_directory(const char *name)
+static bool is_valid_directory_name(const char *name)
 {
 	static const char *const taken[] = { "list", "control" };
 	unsigned int i;
@@ -163,14 +165,14 @@ static bool can_be_directory(const char *name)
 }
 
 /*
- * Create the directory of a name and its files.  There is only one directory for each name, because
- * creating directories takes most of the time of loading a module with a thousand names.
+ * Create the directory of a marker name and the files in it.  The directory has no subdirectories,
+ * because creating directories takes most of the time of loading a module with a thousand names.
  */
-static void create_files(struct marker_control *control)
+static void create_control_directory(struct marker_control *control)
 {
 	struct dentry *dir;
 
-	if (!can_be_directory(control->name)) {
+	if (!is_valid_directory_name(control->name)) {
 		pr_warn("%.64s: not a valid directory name; use markers/control\n", control->name);
 		return;
 	}
@@ -184,13 +186,13 @@ static void create_files(struct marker_control *control)
 }
 
 /**
- * marker_files_add() - create directories for names that have none
- * @module: the module whose markers were added; NULL for any
+ * marker_files_add_directories() - create directories in debugfs for marker names that have none
+ * @module: the module whose markers were added; NULL for all markers
  *
  * Context: may sleep.
  * Return: 0; or -ENOMEM, in which case some of the names may have no directory.
  */
-int marker_files_add(struct module *module)
+int marker_files_add_directories(struct module *module)
 {
 	struct marker_control *control, *next;
 	LIST_HEAD(new);
@@ -200,24 +202,24 @@ int marker_files_add(struct module *module)
 	err = marker_controls_add(module, &new);
 	list_for_each_entry_safe(control, next, &new, list) {
 		list_del(&control->list);
-		create_files(control);
+		create_control_directory(control);
 	}
 	mutex_unlock(&tree.lock);
 	return err;
 }
 
 /**
- * marker_files_remove() - remove the directories of names without markers
+ * marker_files_remove_directories() - remove the directories of names without markers from debugfs
  *
- * Context: may sleep; waits for operations on their files.
+ * Context: may sleep; waits for operations on the files in these directories.
  */
-void marker_files_remove(void)
+void marker_files_remove_directories(void)
 {
 	struct marker_control *control, *next;
 	LIST_HEAD(gone);
 
 	mutex_lock(&tree.lock);
-	marker_controls_remove(&gone);
+	marker_controls_remove_gone(&gone);
 	list_for_each_entry_safe(control, next, &gone, list) {
 		debugfs_remove_recursive(control->dir);
 		marker_control_free(control);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The directories in debugfs, one for each name of markers. */
+/* The directories in debugfs/kmarkers/markers, one for each marker name. */
 #ifndef MARKERS_FILES_H
 #define MARKERS_FILES_H
 
@@ -7,7 +7,7 @@ struct dentry;
 struct module;
 
 void marker_files_init(struct dentry *dir);
-int marker_files_add(struct module *module);
-void marker_files_remove(void);
+int marker_files_add_directories(struct module *module);
+void marker_files_remove_directories(void);
 
 #endif /* MARKERS_FILES_H */

@@ -7,7 +7,7 @@
 #define FEW_ARGS	8
 
 /* Fetch @nr arguments: each variadic integer or pointer has the size of an unsigned long. */
-static void take_args(unsigned long *slots, unsigned int nr, va_list *args)
+static void fetch_args(unsigned long *slots, unsigned int nr, va_list *args)
 {
 	unsigned int i;
 
@@ -15,20 +15,20 @@ static void take_args(unsigned long *slots, unsigned int nr, va_list *args)
 		slots[i] = va_arg(*args, unsigned long);
 }
 
-static noinline void call_with_many(marker_probe_2006 *probe, const char *fmt,
-				    unsigned int nr, va_list *args)
+static noinline void call_probe_with_many_args(marker_probe_2006 *probe, const char *fmt,
+					       unsigned int nr, va_list *args)
 {
 	unsigned long a[MARKER_MAX_ARGS] = { 0 };
 
-	take_args(a, nr < MARKER_MAX_ARGS ? nr : MARKER_MAX_ARGS, args);
+	fetch_args(a, nr < MARKER_MAX_ARGS ? nr : MARKER_MAX_ARGS, args);
 	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
 	      a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21],
 	      a[22], a[23], a[24], a[25], a[26], a[27], a[28], a[29], a[30], a[31]);
 }
 
 /*
- * Probe that is registered instead of a probe of the 2006 API.  The address of that probe is its
- * private data, and it calls that probe with the arguments.  The number of arguments is in struct
+ * Probe that is registered instead of a probe of the 2006 API.  It calls the 2006 probe, whose
+ * address is in @private, with the arguments of the hit.  The number of arguments is in struct
  * marker; the format is not parsed.
  */
 void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args)
@@ -38,18 +38,18 @@ void marker_forward_2006(void *private, void *call_private, const char *fmt, va_
 	unsigned long a[FEW_ARGS] = { 0 };
 
 	if (nr > FEW_ARGS) {
-		call_with_many(probe, fmt, nr, args);
+		call_probe_with_many_args(probe, fmt, nr, args);
 		return;
 	}
-	take_args(a, nr, args);
+	fetch_args(a, nr, args);
 	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
 }
 
 /*
- * Return the address of the function that was connected as a probe.  For a probe of 2006 that is
- * not marker_forward_2006(), which the marker calls, but the function that it calls in turn.
+ * Return the address of the function that was connected as a probe.  For a probe of the 2006 API,
+ * return the address of the 2006 probe, not of marker_forward_2006(), which calls it.
  */
-unsigned long marker_probe_code(const struct marker_probe *probe)
+unsigned long marker_probe_get_code_addr(const struct marker_probe *probe)
 {
 	bool forwards = probe->func == marker_forward_2006;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers at the entries of functions.  While such a marker is on, its ftrace operations are
+ * Markers at the entries of functions.  While such a marker is on, the ftrace_ops of the marker are
  * registered, and ftrace calls call_function_marker() at each entry of the function.
  *
  * ftrace does not call call_function_marker() recursively in the same context, so probes may call
@@ -46,8 +46,8 @@ int marker_ftrace_switch(struct marker *marker, bool on)
 		    unregister_ftrace_function(&function->ops);
 }
 
-/* Set the names of function and module, which sprint_symbol() prints for an address. */
-static void read_symbol(struct function_marker *function, unsigned long addr)
+/* Set the function name and the module name of a marker to those that kallsyms has for @addr. */
+static void set_symbol_names(struct function_marker *function, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end, *module;
 
@@ -66,9 +66,9 @@ static void read_symbol(struct function_marker *function, unsigned long addr)
 }
 
 /*
- * Find the module that contains an address, by walking the kernel's list of modules from this one
- * on: __module_address() is not exported.  The head of the list is not a struct module; it is
- * skipped, because it is in the kernel's data, below MODULES_VADDR.
+ * Find the module that contains an address, by walking the kernel's list of modules, beginning at
+ * this module: __module_address() is not exported.  The head of the list is not a struct module; it
+ * is skipped, because it is in the kernel's data, below MODULES_VADDR.
  */
 static struct module *find_module_at(unsigned long addr)
 {
@@ -85,9 +85,10 @@ static struct module *find_module_at(unsigned long addr)
 /*
  * Set the owner of a function marker: the module at @addr, which must be MODULE_STATE_LIVE, or this
  * module for a function of the kernel.  A module that is LIVE while functions.c holds its lock is
- * not freed before marker_functions_drop() has detached the marker.
+ * not freed before marker_functions_detach_from_module() has detached the marker.
  */
-static int find_owner(struct function_marker *function, unsigned long addr, const char *symbol)
+static int set_owner_module(struct function_marker *function, unsigned long addr,
+			    const char *symbol)
 {
 	struct module *module;
 	int err = 0;
@@ -110,23 +111,24 @@ static int find_owner(struct function_marker *function, unsigned long addr, cons
 	return err;
 }
 
-static int set_filter(struct function_marker *function, const char *symbol, unsigned long *addr)
+static int set_function_filter(struct function_marker *function, const char *symbol,
+			       unsigned long *addr)
 {
 	struct ftrace_ops *ops = &function->ops;
 	int err;
 
 	ops->func = call_function_marker;
-	/* Without PERMANENT, ftrace warns if the sysctl disables ftrace while a marker is on. */
+	/* Without PERMANENT, ftrace warns if ftrace_enabled is set to 0 while a marker is on. */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_function(ops, symbol, addr);
 	if (err == -ENOENT)
-		pr_info("no function %.64s\n", symbol);
+		pr_info("%.64s: cannot attach a marker: no such function\n", symbol);
 	if (err == -EPERM)
-		pr_info("%.64s cannot be traced\n", symbol);
+		pr_info("%.64s: cannot attach a marker: ftrace cannot trace it\n", symbol);
 	return err;
 }
 
-static void fill_marker(struct function_marker *function)
+static void fill_function_marker(struct function_marker *function)
 {
 	struct marker *marker = &function->marker;
 
@@ -151,21 +153,22 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	unsigned long addr, again;
 	int err;
 
-	err = set_filter(function, symbol, &addr) ?: find_owner(function, addr, symbol);
+	err = set_function_filter(function, symbol, &addr) ?:
+	      set_owner_module(function, addr, symbol);
 	if (err)
 		return err;
-	read_symbol(function, addr);
-	fill_marker(function);
+	set_symbol_names(function, addr);
+	fill_function_marker(function);
 	if (!strcmp(function->function, symbol))
 		return 0;
-	/* @symbol is an alias, or the address is now in another module: look it up again. */
-	err = set_filter(function, symbol, &again);
+	/* @symbol is an alias, or @addr is in another module now: look @symbol up again. */
+	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;
 }
 
 /*
- * Unregister a function marker from ftrace and free it.  If ftrace refuses, the marker stays
- * allocated.
+ * Unregister a function marker from ftrace and free the marker.  If ftrace cannot unregister it,
+ * return an error; the marker stays allocated.
  */
 int marker_ftrace_free(struct function_marker *function)
 {

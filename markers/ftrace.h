@@ -19,7 +19,7 @@
  * struct function_marker - a marker at the entry of a function
  * @node: link in the list of all function markers
  * @marker: the marker, as registered under its name
- * @record: the only record of the table of markers that contains @marker
+ * @record: offset from its own address to @marker: the only record of the table of markers for it
  * @ops: ftrace operations, registered while the marker is on
  * @name: the marker's name
  * @function: the function's name in kallsyms
@@ -43,8 +43,11 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol);
 int marker_ftrace_switch(struct marker *marker, bool on);
 int marker_ftrace_free(struct function_marker *function);
 
-/* Return the owner of a marker at a function, or NULL if the marker may not have a trace event. */
-static inline struct module *marker_ftrace_owner(const struct marker *marker)
+/*
+ * Return the module that owns the trace event of a marker at a function; NULL if the marker may not
+ * have a trace event, or is not at a function.
+ */
+static inline struct module *marker_ftrace_get_owner(const struct marker *marker)
 {
 	const struct function_marker *function;
 
@@ -59,7 +62,7 @@ static inline int marker_ftrace_switch(struct marker *marker, bool on)
 	return 0;
 }
 
-static inline struct module *marker_ftrace_owner(const struct marker *marker)
+static inline struct module *marker_ftrace_get_owner(const struct marker *marker)
 {
 	return NULL;
 }

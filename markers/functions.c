@@ -21,21 +21,21 @@
 static DEFINE_MUTEX(attaching);		/* taken before the locks of files.c and controls.c */
 static LIST_HEAD(attached);
 
-static int detach_function(struct function_marker *function)
+static int detach_function_marker(struct function_marker *function)
 {
 	int err;
 
 	list_del(&function->node);
 	marker_tables_drop_records(&function->record);
-	marker_files_remove();
+	marker_files_remove_directories();
 	err = marker_ftrace_free(function);
-	/* After an error ftrace still calls code of this module: keep the module loaded. */
+	/* After an error ftrace still calls code of this module, so keep this module loaded. */
 	if (!err)
 		module_put(THIS_MODULE);
 	return err;
 }
 
-static int add_function(struct function_marker *function)
+static int register_function_marker(struct function_marker *function)
 {
 	struct kmarkers_span span = {
 		.first = &function->record, .end = &function->record + 1,
@@ -45,7 +45,7 @@ static int add_function(struct function_marker *function)
 	return marker_tables_add(NULL, &span);
 }
 
-static int make_function(const char *symbol, const char *name, struct function_marker **made)
+static int make_function_marker(const char *symbol, const char *name, struct function_marker **made)
 {
 	struct function_marker *function;
 	int err;
@@ -58,7 +58,7 @@ static int make_function(const char *symbol, const char *name, struct function_m
 	if (!function)
 		return -ENOMEM;
 	strscpy(function->name, name, sizeof(function->name));
-	err = marker_ftrace_prepare(function, symbol) ?: add_function(function);
+	err = marker_ftrace_prepare(function, symbol) ?: register_function_marker(function);
 	if (err)
 		marker_ftrace_free(function);
 	else
@@ -67,29 +67,30 @@ static int make_function(const char *symbol, const char *name, struct function_m
 }
 
 /*
- * Attach a marker to a function, with its debugfs files and trace event.  The marker holds a
- * reference to this module, because a reference to its event does not keep this module loaded.
+ * Attach a marker to a function, and create the debugfs files and the trace event of the marker.
+ * The marker holds a reference to this module, because a reference to the trace event does not keep
+ * this module loaded.
  */
-static int attach_function(const char *symbol, const char *name)
+static int attach_function_marker(const char *symbol, const char *name)
 {
 	struct function_marker *function;
 	int err;
 
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
-	err = make_function(symbol, name, &function);
+	err = make_function_marker(symbol, name, &function);
 	if (err) {
 		module_put(THIS_MODULE);
 		return err;
 	}
 	list_add_tail(&function->node, &attached);
-	err = marker_files_add(NULL);
+	err = marker_files_add_directories(NULL);
 	if (err) {
-		detach_function(function);
+		detach_function_marker(function);
 		return err;
 	}
-	marker_events_attach(function);
-	marker_controls_trace_new(NULL);
+	marker_events_add_function(function);
+	marker_controls_enable_new_events(NULL);
 	return 0;
 }
 
@@ -101,10 +102,10 @@ static int attach_function(const char *symbol, const char *name)
  * While the marker is attached, this module cannot be unloaded.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or
- * if its module is being loaded or unloaded; -EPERM if ftrace cannot trace the function or it is
- * in a module's init text; -EEXIST if a marker has that name; -ENOMEM; -ENODEV if this module is
- * being unloaded; or an error of ftrace, if probes are registered for the name already.
+ * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or if the module of
+ * the function is being loaded or unloaded; -EPERM if ftrace cannot trace the function or the
+ * function is in a module's init text; -EEXIST if a marker has that name; -ENOMEM; -ENODEV if this
+ * module is being unloaded; or an error of ftrace, if probes are registered for the name already.
  */
 int marker_function_attach(const char *symbol, const char *name)
 {
@@ -114,7 +115,7 @@ int marker_function_attach(const char *symbol, const char *name)
 	    strlen(symbol) >= KSYM_NAME_LEN)
 		return -EINVAL;
 	mutex_lock(&attaching);
-	err = attach_function(symbol, name);
+	err = attach_function_marker(symbol, name);
 	mutex_unlock(&attaching);
 	return err;
 }
@@ -136,7 +137,7 @@ int marker_function_detach(const char *name)
 	list_for_each_entry(function, &attached, node) {
 		if (strcmp(function->name, name))
 			continue;
-		err = marker_events_detach(function) ?: detach_function(function);
+		err = marker_events_remove_function(function) ?: detach_function_marker(function);
 		break;
 	}
 	mutex_unlock(&attaching);
@@ -144,15 +145,15 @@ int marker_function_detach(const char *name)
 }
 
 /**
- * marker_functions_drop() - detach markers from the functions of an unloading module
+ * marker_functions_detach_from_module() - detach markers from the functions of an unloading module
  * @module: the module
  *
- * This is called before ftrace removes the records of the module's functions.  The trace events are
- * removed afterwards, by kmarkers_events_module_going().
+ * This is called before ftrace removes its data about the module's functions.  The trace events are
+ * removed afterwards, by kmarkers_events_handle_module_going().
  *
  * Context: may sleep.
  */
-void marker_functions_drop(const struct module *module)
+void marker_functions_detach_from_module(const struct module *module)
 {
 	struct function_marker *function, *next;
 
@@ -162,7 +163,7 @@ void marker_functions_drop(const struct module *module)
 			continue;
 		pr_info("%s: detached, because module %s is being unloaded\n",
 			function->name, module->name);
-		detach_function(function);
+		detach_function_marker(function);
 	}
 	mutex_unlock(&attaching);
 }

@@ -7,6 +7,6 @@ struct module;
 
 int marker_function_attach(const char *symbol, const char *name);
 int marker_function_detach(const char *name);
-void marker_functions_drop(const struct module *module);
+void marker_functions_detach_from_module(const struct module *module);
 
 #endif /* MARKERS_FUNCTIONS_H */

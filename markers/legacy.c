@@ -13,7 +13,7 @@
 #include "forward.h"
 #include "names.h"
 
-static unsigned int count_fitting_markers(const struct marker_entry *entry, const char *format)
+static unsigned int count_markers_with_format(const struct marker_entry *entry, const char *format)
 {
 	const struct marker *marker;
 	unsigned int count = 0;
@@ -23,25 +23,28 @@ static unsigned int count_fitting_markers(const struct marker_entry *entry, cons
 	return count;
 }
 
-/* Connect a probe of the 2006 API.  Return the number of markers that call it now; 0 on failure. */
+/*
+ * Connect a probe of the 2006 API to the markers of a name.  Return the number of markers that call
+ * the probe now; 0 on failure.
+ */
 static int connect_2006_probe(struct marker_entry *entry, const char *format, void *probe)
 {
 	struct marker *marker;
 	int err;
 
-	if (!count_fitting_markers(entry, format)) {
+	if (!count_markers_with_format(entry, format)) {
 		list_for_each_entry(marker, &entry->markers, node)
 			pr_warn("%s in %s(): probe not set: format \"%s\" is not the probe's \"%s\"\n",
 				marker->name, marker->func, marker->format, format);
 		return 0;
 	}
-	err = marker_connect(entry, format, marker_forward_2006, probe);
-	/* -EBUSY: the probe is set already; more markers may have been added since. */
+	err = marker_connect_probe(entry, format, marker_forward_2006, probe);
+	/* After -EBUSY, the probe was connected before, and markers may have been added since. */
 	if (err && err != -EBUSY) {
 		pr_warn("%s: probe not set: error %d\n", entry->name, err);
 		return 0;
 	}
-	return count_fitting_markers(entry, entry->format);
+	return count_markers_with_format(entry, entry->format);
 }
 
 /**
@@ -50,8 +53,8 @@ static int connect_2006_probe(struct marker_entry *entry, const char *format, vo
  * @format: the format the probe expects, or NULL for any
  * @probe: the probe
  *
- * Markers of that name in modules that are loaded later are connected as well.  A probe
- * that is set again stays connected once.
+ * Markers of that name in modules that are loaded later are connected as well.  If a probe that is
+ * connected is set again, a hit still calls it only once.
  *
  * Context: may sleep.
  * Return: number of markers that call the probe now; 0 means failure, with a reason in the log.
@@ -94,10 +97,10 @@ int marker_remove_probe(union marker_any_probe probe)
 
 	mutex_lock(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
-		if (marker_array_find(entry->probes, marker_forward_2006, probe.probe) < 0)
+		if (marker_array_find_probe(entry->probes, marker_forward_2006, probe.probe) < 0)
 			continue;
-		count += count_fitting_markers(entry, entry->format);
-		marker_disconnect(entry, marker_forward_2006, probe.probe);
+		count += count_markers_with_format(entry, entry->format);
+		marker_disconnect_probe(entry, marker_forward_2006, probe.probe);
 		marker_name_put(entry);
 	}
 	mutex_unlock(&marker_registry.lock);
@@ -105,11 +108,12 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
-/* Return true if marker_list_probe() logs @marker: it calls @probe, or @probe is NULL. */
-static bool is_listed(const struct marker_entry *entry, const struct marker *marker, void *probe)
+/* Return true if marker_list_probe() logs @marker: @marker calls @probe, or @probe is NULL. */
+static bool is_marker_listed(const struct marker_entry *entry, const struct marker *marker,
+			     void *probe)
 {
-	return !probe || (marker_array_find(entry->probes, marker_forward_2006, probe) >= 0 &&
-			  format_fits(entry, marker->format));
+	return !probe || (marker_array_find_probe(entry->probes, marker_forward_2006, probe) >= 0 &&
+			  is_format_accepted(entry, marker->format));
 }
 
 /**
@@ -129,9 +133,9 @@ int marker_list_probe(union marker_any_probe probe)
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
 		list_for_each_entry(marker, &entry->markers, node) {
-			/* Logging to a slow console takes long. */
+			/* Logging to a slow console takes long, so let other tasks run. */
 			cond_resched();
-			if (!is_listed(entry, marker, probe.probe))
+			if (!is_marker_listed(entry, marker, probe.probe))
 				continue;
 			pr_info("%s in %s(), format \"%s\"\n", marker->name,
 				marker->func, marker->format);

@@ -11,7 +11,7 @@
 #include "names.h"
 #include "stubs.h"
 
-static const char *base_name(const char *path)
+static const char *get_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -41,7 +41,7 @@ static void show_marker_line(struct seq_file *m, const struct marker *marker)
 		   count_typed_probes(marker),
 		   marker->module, marker->func);
 	if (marker->file)
-		seq_printf(m, "%s:%u \"%s\"\n", base_name(marker->file), marker->line,
+		seq_printf(m, "%s:%u \"%s\"\n", get_base_name(marker->file), marker->line,
 			   marker->format);
 	else
 		seq_printf(m, "- \"%s\"\n", marker->format);
@@ -58,7 +58,7 @@ int marker_list_show(struct seq_file *m, void *unused)
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
 		for (i = 0; i < table->nr && kmarkers_can_print_line(m); i++)
-			show_marker_line(m, record_marker(&table->records[i]));
+			show_marker_line(m, get_marker_of_record(&table->records[i]));
 	for_each_name(entry, i)
 		if (list_empty(&entry->markers) && kmarkers_can_print_line(m))
 			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
@@ -67,7 +67,7 @@ int marker_list_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int visit_name(const char *name, marker_visitor *visit, void *data)
+static int visit_markers_of_name(const char *name, marker_visitor *visit, void *data)
 {
 	struct marker_entry *entry = marker_name_find(name);
 	struct marker *marker;
@@ -93,7 +93,7 @@ static int visit_marker_tables(const struct module *module, marker_visitor *visi
 		if (module && table->module != module)
 			continue;
 		for (i = 0; i < table->nr && !err; i++)
-			err = visit(data, record_marker(&table->records[i]));
+			err = visit(data, get_marker_of_record(&table->records[i]));
 	}
 	return err;
 }
@@ -114,18 +114,22 @@ int marker_visit(const char *name, const struct module *module, marker_visitor *
 	int err;
 
 	mutex_lock(&marker_registry.lock);
-	err = name ? visit_name(name, visit, data) : visit_marker_tables(module, visit, data);
+	err = name ? visit_markers_of_name(name, visit, data) :
+		     visit_marker_tables(module, visit, data);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 
-static int stop_at_first(void *data, const struct marker *marker)
+static int stop_at_first_marker(void *data, const struct marker *marker)
 {
 	return 1;
 }
 
-/* Return true if a marker of this name or module exists; arguments as for marker_visit(). */
+/*
+ * Return true if a marker exists whose name is @name; or, if @name is NULL, that is in @module (in
+ * any module if @module is NULL, too).
+ */
 bool marker_exists(const char *name, const struct module *module)
 {
-	return marker_visit(name, module, stop_at_first, NULL);
+	return marker_visit(name, module, stop_at_first_marker, NULL);
 }

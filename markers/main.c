@@ -33,7 +33,7 @@ static int list_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
-/* Return true, and log the probe, if its code is in the module @data, which is being unloaded. */
+/* Return true, and log the probe, if the code of a probe is in the unloading module @data. */
 static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 {
 	struct module *module = data;
@@ -46,8 +46,8 @@ static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 }
 
 /* Return the marker whose state__imv is at the address @state, or NULL if no marker has it. */
-static const struct marker *find_marker_of_state(const struct kmarkers_span *markers,
-						 unsigned long state)
+static const struct marker *find_marker_by_state_addr(const struct kmarkers_span *markers,
+						      unsigned long state)
 {
 	const s32 *record;
 
@@ -62,10 +62,10 @@ static const struct marker *find_marker_of_state(const struct kmarkers_span *mar
 
 /*
  * Refuse a module with a marker in its init text, which is freed after init.  Compilers also inline
- * functions with markers into such text.  The module kmarkers_immediate would refuse the site, too,
- * but could not log the marker's name and source line.
+ * functions with markers into init text.  The module kmarkers_immediate would refuse the module,
+ * too, but could not log the marker's name and source line.
  */
-static int check_init_text(struct module *module, const struct kmarkers_span *markers)
+static int refuse_markers_in_init_text(struct module *module, const struct kmarkers_span *markers)
 {
 	const struct patcher_site *site;
 	struct kmarkers_span sites;
@@ -81,7 +81,7 @@ static int check_init_text(struct module *module, const struct kmarkers_span *ma
 
 		if (!within_module_init(addr, module))
 			continue;
-		marker = find_marker_of_state(markers, patcher_site_key(site));
+		marker = find_marker_by_state_addr(markers, patcher_site_key(site));
 		if (!marker)
 			continue;
 		pr_err("%s: marker %s (%s:%u, %s) is in %ps, which is freed after init: use _trace_mark(), or make its function noinline and not __init\n",
@@ -92,7 +92,7 @@ static int check_init_text(struct module *module, const struct kmarkers_span *ma
 	return err;
 }
 
-static int add_marker_module(struct module *module)
+static int register_module_markers(struct module *module)
 {
 	const void *needs = &marker_tables_need_markers;
 	struct kmarkers_span stubs, markers;
@@ -106,81 +106,84 @@ static int add_marker_module(struct module *module)
 		return err;
 	if (!stubs.chunks && !markers.chunks)
 		return patcher_check_tables(module, needs);
-	return check_init_text(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
-	       marker_tables_add(module, &markers) ?: marker_files_add(module);
+	return refuse_markers_in_init_text(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
+	       marker_tables_add(module, &markers) ?: marker_files_add_directories(module);
 }
 
-static void drop_marker_module(struct module *module)
+static void unregister_module_markers(struct module *module)
 {
 	bool marked = marker_exists(NULL, module);
 
 	marker_tables_drop(module);
 	if (marked)
-		marker_files_remove();
+		marker_files_remove_directories();
 }
 
-static void drop_going_module(struct module *module)
+static void unregister_unloading_module(struct module *module)
 {
-	marker_functions_drop(module);
+	marker_functions_detach_from_module(module);
 	marker_raw_flush();
-	marker_tables_disconnect(is_probe_in_module, module);
-	drop_marker_module(module);
+	marker_tables_disconnect_gone(is_probe_in_module, module);
+	unregister_module_markers(module);
 }
 
 /*
- * Module notifier.  MODULE_STATE_COMING is sent before the module's init, MODULE_STATE_GOING after
- * its exit function or after an init that failed.  Functions that set its parameters may still run
- * during MODULE_STATE_GOING, and even after the notifiers have returned.
+ * Module notifier.  MODULE_STATE_COMING is sent before the init function of a module runs,
+ * MODULE_STATE_GOING after the exit function, or after an init function that failed.  Functions
+ * that set parameters of the module may still run during MODULE_STATE_GOING, and even after the
+ * notifiers have returned.
  */
-static int handle_marker_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING) {
-		err = add_marker_module(module);
+		err = register_module_markers(module);
 		if (err) {
 			pr_err("%s: table of markers refused: error %d\n", module->name, err);
-			drop_marker_module(module);
+			unregister_module_markers(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
-		drop_going_module(module);
+		unregister_unloading_module(module);
 	}
 	return notifier_from_errno(err);
 }
 
 /*
- * This notifier runs before that of immediate values, which writes the states of markers into
- * sites. It also runs before that of kmarkers_events, as <kmarkers/event.h> requires.
+ * This notifier runs before the notifier of immediate values, which writes the states of markers
+ * into their sites. It also runs before the notifier of kmarkers_events, as <kmarkers/event.h>
+ * requires.
  */
 static struct notifier_block module_notifier = {
-	.notifier_call = handle_marker_module,
+	.notifier_call = handle_module_state,
 	.priority = 4,
 };
 
 /*
- * Second module notifier.  In MODULE_STATE_COMING it connects callbacks of the module to tracepoints.  From then on the
- * tracepoints may call them.  So it runs after the notifier of immediate values, which must patch
- * the module's text before any of it runs.  It also runs after the kernel's notifiers of priority
- * 1 and 0: before these have run, enabling a static key of the module does not patch its jumps,
- * and disabling the key later would crash the kernel.
+ * Second module notifier.  In MODULE_STATE_COMING it connects callbacks of the module to
+ * tracepoints, which may call the callbacks from then on.  So it runs after the notifier of
+ * immediate values, which must patch the module's text before any of that text runs.  It also runs
+ * after the kernel's notifiers of priority 1 and 0: before these have run, enabling a static key of
+ * the module does not patch the jumps of the key, and disabling the key later would crash the
+ * kernel.
  *
- * In MODULE_STATE_LIVE it enables events, so it runs after the notifier of kmarkers_events, which
- * has priority -1 and adds them.
+ * In MODULE_STATE_LIVE it enables trace events, so it runs after the notifier of kmarkers_events,
+ * which has priority -1 and adds these events.
  */
-static int handle_module_late(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_module_state_late(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING)
 		err = marker_tracepoints_connect(data);
 	else if (event == MODULE_STATE_LIVE)
-		marker_controls_trace_new(data);
+		marker_controls_enable_new_events(data);
 	return notifier_from_errno(err);
 }
 
 static struct notifier_block late_notifier = {
-	.notifier_call = handle_module_late,
+	.notifier_call = handle_module_state_late,
 	.priority = -2,
 };
 
@@ -218,8 +221,8 @@ static int __init markers_init(void)
 }
 
 /*
- * No module with markers is loaded now, and no marker is attached to a function: each would hold a
- * reference to this module.
+ * No module with markers is loaded now, and no marker is attached to a function, because each of
+ * them would hold a reference to this module.
  */
 static void __exit markers_exit(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The names of the marker registry.  A name connects markers, found in the tables of modules,
- * with probes; either may be registered first.
+ * The names of the marker registry.  A name connects the markers with this name, found in the
+ * tables of modules, with probes.  Markers or probes may be registered first.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -15,7 +15,7 @@
 
 #include "names.h"
 
-#define FIRST_ORDER	6
+#define FIRST_ORDER	6	/* binary logarithm of the initial number of hash buckets */
 
 static struct hlist_head first_names[1 << FIRST_ORDER];
 
@@ -29,14 +29,14 @@ struct marker_registry marker_registry = {
 const u8 marker_tables_need_markers;
 EXPORT_SYMBOL_GPL(marker_tables_need_markers);
 
-static struct hlist_head *name_bucket(const char *name)
+static struct hlist_head *find_name_bucket(const char *name)
 {
 	u32 mask = (1U << marker_registry.order) - 1;
 
 	return &marker_registry.names[jhash(name, strlen(name), 0) & mask];
 }
 
-static void replace_buckets(struct hlist_head *names, unsigned int order)
+static void replace_name_buckets(struct hlist_head *names, unsigned int order)
 {
 	if (marker_registry.names != first_names)
 		kvfree(marker_registry.names);
@@ -46,9 +46,9 @@ static void replace_buckets(struct hlist_head *names, unsigned int order)
 
 /*
  * If there are as many names as hash buckets, double the number of buckets.  If there is no memory,
- * the table is not changed; the next new name tries again.
+ * keep the buckets; this is tried again for the next new name.
  */
-static void grow_buckets(void)
+static void grow_name_buckets(void)
 {
 	struct hlist_head *old = marker_registry.names, *names;
 	unsigned int i, nr = 1U << marker_registry.order;
@@ -65,7 +65,7 @@ static void grow_buckets(void)
 	for (i = 0; i < nr; i++) {
 		hlist_for_each_entry_safe(entry, next, &old[i], node) {
 			hlist_del(&entry->node);
-			hlist_add_head(&entry->node, name_bucket(entry->name));
+			hlist_add_head(&entry->node, find_name_bucket(entry->name));
 		}
 	}
 	if (old != first_names)
@@ -77,13 +77,13 @@ struct marker_entry *marker_name_find(const char *name)
 	struct marker_entry *entry;
 
 	lockdep_assert_held(&marker_registry.lock);
-	hlist_for_each_entry(entry, name_bucket(name), node)
+	hlist_for_each_entry(entry, find_name_bucket(name), node)
 		if (!strcmp(entry->name, name))
 			return entry;
 	return NULL;
 }
 
-/* Find a name or create it.  The caller calls marker_name_put() when it is done. */
+/* Find a name or create it.  The caller must call marker_name_put() afterwards. */
 struct marker_entry *marker_name_get(const char *name)
 {
 	struct marker_entry *entry = marker_name_find(name);
@@ -95,8 +95,8 @@ struct marker_entry *marker_name_get(const char *name)
 		return NULL;
 	strcpy(entry->name, name);
 	INIT_LIST_HEAD(&entry->markers);
-	grow_buckets();
-	hlist_add_head(&entry->node, name_bucket(name));
+	grow_name_buckets();
+	hlist_add_head(&entry->node, find_name_bucket(name));
 	marker_registry.nr_names++;
 	return entry;
 }
@@ -116,8 +116,8 @@ void marker_name_put(struct marker_entry *entry)
 	kfree(entry);
 }
 
-/* Set the format of a name if it has none.  Markers and probes added later must have the same. */
-int marker_name_fix_format(struct marker_entry *entry, const char *format)
+/* Set the format of a name that has none.  Markers and probes added later must have this format. */
+int marker_name_set_format(struct marker_entry *entry, const char *format)
 {
 	lockdep_assert_held(&marker_registry.lock);
 	if (entry->format || !format)
@@ -126,16 +126,16 @@ int marker_name_fix_format(struct marker_entry *entry, const char *format)
 	return entry->format ? 0 : -ENOMEM;
 }
 
-void marker_name_log_mismatch(const struct marker_entry *entry, const struct marker *marker)
+void marker_name_log_format_mismatch(const struct marker_entry *entry, const struct marker *marker)
 {
-	pr_warn("%s in %s(): format \"%s\" is not the registered \"%s\", the marker stays off\n",
+	pr_warn("%s in %s(): format \"%s\" is not the registered format \"%s\", so the marker stays off\n",
 		marker->name, marker->func, marker->format, entry->format);
 }
 
 /**
  * marker_names_free() - free names that remain because of probes that were never unregistered
  *
- * Context: may sleep; no marker and no user of the registry is left.
+ * Context: may sleep; no marker is registered, and no other task calls the registry.
  */
 void marker_names_free(void)
 {
@@ -151,6 +151,6 @@ void marker_names_free(void)
 		kfree(entry);
 	}
 	marker_registry.nr_names = 0;
-	replace_buckets(first_names, FIRST_ORDER);
+	replace_name_buckets(first_names, FIRST_ORDER);
 	mutex_unlock(&marker_registry.lock);
 }

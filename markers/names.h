@@ -13,12 +13,12 @@ struct module;
 struct probe_array;
 
 /**
- * struct marker_entry - a name, which exists while it has markers or probes
+ * struct marker_entry - a name of markers; the entry exists while the name has markers or probes
  * @node: link in the hash table of names
  * @markers: list of struct marker
  * @probes: array of the connected probes, NULL if there are none
- * @format: format that markers and probes of this name must have; NULL while the name has no
- *	probes, and until one of its probes or markers gives a format
+ * @format: format that markers and probes of this name must have; NULL if the name has no probes,
+ *	or if none of its probes and markers has given a format yet
  * @name: the name
  */
 struct marker_entry {
@@ -55,22 +55,22 @@ struct marker_registry {
 
 extern struct marker_registry marker_registry;
 
-/* Walk over all names; @entry must not be removed. */
+/* Walk over all names of the registry; the loop body must not remove @entry. */
 #define for_each_name(entry, bucket)					\
 	for ((bucket) = 0; (bucket) < 1U << marker_registry.order; (bucket)++)	\
 		hlist_for_each_entry(entry, &marker_registry.names[bucket], node)
 
-/* Walk over all names; @entry may be removed. */
+/* Walk over all names of the registry; the loop body may remove @entry. */
 #define for_each_name_safe(entry, next, bucket)				\
 	for ((bucket) = 0; (bucket) < 1U << marker_registry.order; (bucket)++)	\
 		hlist_for_each_entry_safe(entry, next, &marker_registry.names[bucket], node)
 
-static inline struct marker *record_marker(s32 *record)
+static inline struct marker *get_marker_of_record(s32 *record)
 {
 	return (struct marker *)((unsigned long)record + *record);
 }
 
-static inline bool format_fits(const struct marker_entry *entry, const char *format)
+static inline bool is_format_accepted(const struct marker_entry *entry, const char *format)
 {
 	return !entry->format || !strcmp(entry->format, format);
 }
@@ -78,8 +78,8 @@ static inline bool format_fits(const struct marker_entry *entry, const char *for
 struct marker_entry *marker_name_find(const char *name);
 struct marker_entry *marker_name_get(const char *name);
 void marker_name_put(struct marker_entry *entry);
-int marker_name_fix_format(struct marker_entry *entry, const char *format);
-void marker_name_log_mismatch(const struct marker_entry *entry, const struct marker *marker);
+int marker_name_set_format(struct marker_entry *entry, const char *format);
+void marker_name_log_format_mismatch(const struct marker_entry *entry, const struct marker *marker);
 void marker_names_free(void);
 
 #endif /* MARKERS_NAMES_H */

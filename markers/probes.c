@@ -38,7 +38,7 @@ int marker_probe_register(const char *name, const char *format,
 	mutex_lock(&marker_registry.lock);
 	entry = marker_name_get(name);
 	if (entry) {
-		err = marker_connect(entry, format, probe, probe_private);
+		err = marker_connect_probe(entry, format, probe, probe_private);
 		marker_name_put(entry);
 	}
 	mutex_unlock(&marker_registry.lock);
@@ -46,10 +46,14 @@ int marker_probe_register(const char *name, const char *format,
 }
 EXPORT_SYMBOL_GPL(marker_probe_register);
 
-/* Disconnect a probe with its private data from a name.  Return -ENOENT if it is not connected. */
-static int disconnect_pair(struct marker_entry *entry, marker_probe_func *probe, void *private)
+/*
+ * Disconnect the pair of @probe and @private from a name.  Return -ENOENT if the pair is not
+ * connected to the name.
+ */
+static int disconnect_probe_pair(struct marker_entry *entry, marker_probe_func *probe,
+				 void *private)
 {
-	int err = marker_disconnect(entry, probe, private);
+	int err = marker_disconnect_probe(entry, probe, private);
 
 	if (!err)
 		marker_name_put(entry);
@@ -66,7 +70,7 @@ static int disconnect_pair(struct marker_entry *entry, marker_probe_func *probe,
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such registration; or an error of patcher_apply(), in which
- * case the probe is still connected.  The latter is possible only for the probe of a trace event.
+ * case the probe is still connected.  The latter can occur only for the probe of a trace event.
  */
 int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private)
 {
@@ -76,7 +80,7 @@ int marker_probe_unregister(const char *name, marker_probe_func *probe, void *pr
 	mutex_lock(&marker_registry.lock);
 	entry = name ? marker_name_find(name) : NULL;
 	if (entry)
-		err = disconnect_pair(entry, probe, probe_private);
+		err = disconnect_probe_pair(entry, probe, probe_private);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
@@ -101,10 +105,10 @@ int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_p
 
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
-		one = disconnect_pair(entry, probe, probe_private);
+		one = disconnect_probe_pair(entry, probe, probe_private);
 		if (one == -ENOENT)
 			continue;
-		/* After any other error the pair stays connected to this name: try the next one. */
+		/* After another error the pair stays connected to this name; try the next name. */
 		err = one;
 		if (!err)
 			goto out;
@@ -115,7 +119,7 @@ out:
 }
 EXPORT_SYMBOL_GPL(marker_probe_unregister_private_data);
 
-static void *find_private(const struct probe_array *array, marker_probe_func *probe, int num)
+static void *find_private_data(const struct probe_array *array, marker_probe_func *probe, int num)
 {
 	unsigned int i;
 
@@ -131,7 +135,7 @@ static void *find_private(const struct probe_array *array, marker_probe_func *pr
  * @probe: as registered
  * @num: index of the registration, counted from 0, if the probe is registered several times
  *
- * If the caller does not prevent it, another task may free the data before this returns.
+ * The caller must prevent other tasks from unregistering the probe and freeing the data.
  *
  * Context: may sleep.
  * Return: the data, or ERR_PTR(-ENOENT).
@@ -144,7 +148,7 @@ void *marker_get_private_data(const char *name, marker_probe_func *probe, int nu
 	mutex_lock(&marker_registry.lock);
 	entry = name ? marker_name_find(name) : NULL;
 	if (entry)
-		private = find_private(entry->probes, probe, num);
+		private = find_private_data(entry->probes, probe, num);
 	mutex_unlock(&marker_registry.lock);
 	return private;
 }
@@ -164,32 +168,32 @@ void marker_synchronize_unregister(void)
 }
 EXPORT_SYMBOL_GPL(marker_synchronize_unregister);
 
-static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone, void *data)
+static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gone *gone, void *data)
 {
 	unsigned int i = 0, count = 0;
 
 	while (entry->probes && i < entry->probes->nr) {
 		const struct marker_probe *probe = &entry->probes->probe[i];
 
-		if (probe->func == marker_array_nothing ||
-		    !gone(data, entry->name, marker_probe_code(probe))) {
+		if (probe->func == marker_array_do_nothing ||
+		    !gone(data, entry->name, marker_probe_get_code_addr(probe))) {
 			i++;
 			continue;
 		}
-		if (marker_disconnect(entry, probe->func, probe->private)) {
-			pr_err("%s: cannot disconnect a probe of an unloading module\n",
+		if (marker_disconnect_probe(entry, probe->func, probe->private)) {
+			pr_err("%s: cannot disconnect a probe of an unloading module; hits may call its freed code\n",
 			       entry->name);
 			return count;
 		}
 		count++;
-		/* The array may have been replaced by one with other positions: start again. */
+		/* The probes may have other positions in a new array now: start again. */
 		i = 0;
 	}
 	return count;
 }
 
 /**
- * marker_probes_disconnect() - disconnect every probe whose code is being unloaded
+ * marker_probes_disconnect_gone() - disconnect every probe whose code is being unloaded
  * @gone: returns true if the code of a probe is being unloaded
  * @data: passed to @gone
  *
@@ -197,7 +201,7 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
  *
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_probes_disconnect(probe_gone *gone, void *data)
+unsigned int marker_probes_disconnect_gone(probe_gone *gone, void *data)
 {
 	struct marker_entry *entry;
 	struct hlist_node *next;
@@ -205,7 +209,7 @@ unsigned int marker_probes_disconnect(probe_gone *gone, void *data)
 
 	lockdep_assert_held(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
-		count += disconnect_gone(entry, gone, data);
+		count += disconnect_gone_probes(entry, gone, data);
 		marker_name_put(entry);
 	}
 	return count;

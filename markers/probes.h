@@ -5,9 +5,9 @@
 
 #include <linux/types.h>
 
-/* Return true if the code of a probe, at @code, is being unloaded. */
+/* Return true if the probe function at the address @code, of marker @name, is being unloaded. */
 typedef bool probe_gone(void *data, const char *name, unsigned long code);
 
-unsigned int marker_probes_disconnect(probe_gone *gone, void *data);
+unsigned int marker_probes_disconnect_gone(probe_gone *gone, void *data);
 
 #endif /* MARKERS_PROBES_H */

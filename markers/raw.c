@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Raw tracepoints of typed markers. While BPF programs are attached to the raw tracepoint of a
- * marker, a probe that calls them is connected to the marker.
+ * marker, a probe that calls these programs is connected to the marker.
  *
- * The kernel calls marker_raw_switch() with its tracepoint lock held. tracepoint.c takes that lock
- * while the registry's lock is held. So marker_raw_switch() must not wait for the registry's lock:
- * if it is held, a work item connects or disconnects the probe later.
+ * The kernel calls marker_raw_switch() with its tracepoint lock held. tracepoint.c takes the
+ * tracepoint lock while the registry's lock is held. So marker_raw_switch() must not wait for the
+ * registry's lock: if that lock is held, a work item connects or disconnects the probe later.
  */
 #include <linux/export.h>
 #include <linux/list.h>
@@ -31,8 +31,8 @@ static int update_raw_probe(struct marker_typed *typed)
 	lockdep_assert_held(&marker_registry.lock);
 	if (raw->connected == wanted)
 		return 0;
-	err = wanted ? marker_typed_connect(typed, raw->probe, &raw->known.tp) :
-		       marker_typed_disconnect(typed, raw->probe, &raw->known.tp);
+	err = wanted ? marker_typed_connect_probe(typed, raw->probe, &raw->known.tp) :
+		       marker_typed_disconnect_probe(typed, raw->probe, &raw->known.tp);
 	if (!err)
 		raw->connected = wanted;
 	else
@@ -49,7 +49,8 @@ static void update_all_raw_probes(struct work_struct *unused)
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node) {
 		for (i = 0; i < table->nr; i++) {
-			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
+			struct marker *marker = get_marker_of_record(&table->records[i]);
+			struct marker_typed *typed = get_typed_marker(marker);
 
 			if (typed && typed->raw)
 				update_raw_probe(typed);
@@ -65,8 +66,8 @@ static DECLARE_WORK(update_work, update_all_raw_probes);
  * @typed: the marker
  * @on: true when the first program is attached, false when the last one was detached
  *
- * The tracepoint core calls this through a function that DEFINE_MARKER() defines.  If the
- * registry's lock is held, a work item connects or disconnects the probe later.
+ * The tracepoint core calls marker_raw_switch() through a function that DEFINE_MARKER() defines.
+ * If the registry's lock is held, a work item connects or disconnects the probe later.
  *
  * Context: may sleep; the kernel's lock of tracepoints is held.
  * Return: 0, or an error of marker_typed_register().
@@ -88,7 +89,7 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 }
 EXPORT_SYMBOL_GPL(marker_raw_switch);
 
-/* Wait until the work item has connected and disconnected the probes that it was queued for. */
+/* Wait until the work item, if it was queued, has connected and disconnected all probes. */
 void marker_raw_flush(void)
 {
 	flush_work(&update_work);
@@ -113,10 +114,10 @@ do {									\
  * marker_raw_call_5() - call the BPF programs of a marker with up to five arguments
  * @tracepoint: the tracepoint that the programs are attached to
  * @a: first argument
- * @b: second
- * @c: third
- * @d: fourth
- * @e: fifth
+ * @b: second argument
+ * @c: third argument
+ * @d: fourth argument
+ * @e: fifth argument
  *
  * Context: preemption is disabled.
  */
@@ -130,17 +131,17 @@ EXPORT_SYMBOL_GPL(marker_raw_call_5);
  * marker_raw_call_12() - call the BPF programs of a marker with up to twelve arguments
  * @tracepoint: the tracepoint that the programs are attached to
  * @a: first argument
- * @b: second
- * @c: third
- * @d: fourth
- * @e: fifth
- * @f: sixth
- * @g: seventh
- * @h: eighth
- * @i: ninth
- * @j: tenth
- * @k: eleventh
- * @l: twelfth
+ * @b: second argument
+ * @c: third argument
+ * @d: fourth argument
+ * @e: fifth argument
+ * @f: sixth argument
+ * @g: seventh argument
+ * @h: eighth argument
+ * @i: ninth argument
+ * @j: tenth argument
+ * @k: eleventh argument
+ * @l: twelfth argument
  *
  * Context: preemption is disabled.
  */

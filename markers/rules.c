@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: patterns of marker names that commands apply to, also when such names come later.  The
- * lock of controls.c protects them.
+ * Rules: patterns of marker names with the commands that were run for them.  The commands also hold
+ * for matching names of modules that are loaded later.  The lock of controls.c protects the rules.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -10,17 +10,17 @@
 
 #include "rules.h"
 
-/* A name of a marker has only one part. */
+/* For patcher_pattern_parse(): a marker name has only one part, unlike PROVIDER:NAME. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);
 
 /**
- * marker_rule_get() - find a rule, or make one that has no effect
+ * marker_rule_get() - find the rule with a pattern, or make a rule that has no effect yet
  * @text: pattern of the rule
  *
- * Return: the rule, to be passed to marker_rule_put(); or an ERR_PTR() of -EINVAL for a pattern that
- * is too long, or -ENOMEM.
+ * Return: the rule, to be passed to marker_rule_put(); or an ERR_PTR() of -EINVAL for a pattern
+ * that is too long, or -ENOMEM.
  */
 struct marker_rule *marker_rule_get(const char *text)
 {
@@ -42,7 +42,7 @@ struct marker_rule *marker_rule_get(const char *text)
 	return rule;
 }
 
-/* Free a rule if it has no effect. */
+/* Free a rule if it enables neither the trace event nor the probe "count". */
 void marker_rule_put(struct marker_rule *rule)
 {
 	if (rule->enabled)
@@ -51,8 +51,8 @@ void marker_rule_put(struct marker_rule *rule)
 	kfree(rule);
 }
 
-/* Return what the rules enable for a name: CONTROL_TRACE and CONTROL_COUNT. */
-unsigned int marker_rules_enabled(const char *name)
+/* Return the mask of CONTROL_TRACE and CONTROL_COUNT that the rules enable for a marker name. */
+unsigned int marker_rules_get_enabled(const char *name)
 {
 	const struct marker_rule *rule;
 	unsigned int enabled = 0;
@@ -64,10 +64,11 @@ unsigned int marker_rules_enabled(const char *name)
 }
 
 /*
- * Let the rules whose patterns, as texts, are @rule's pattern or match it, enable @what no more.
- * Return true if one of them did.  @rule may have no effect then, and is not freed.
+ * Clear the bits @mask in the @enabled of @rule, and of each rule whose pattern, read as a name,
+ * matches the pattern of @rule.  Free other rules that then have no effect, but not @rule.  Return
+ * true if a bit was set in one of these rules.
  */
-bool marker_rules_disable(const struct marker_rule *rule, unsigned int what)
+bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {
 	struct marker_rule *other, *next;
 	bool any = false;
@@ -75,8 +76,8 @@ bool marker_rules_disable(const struct marker_rule *rule, unsigned int what)
 	list_for_each_entry_safe(other, next, &marker_rules, node) {
 		if (other != rule && !marker_rule_matches(rule, other->pattern.text))
 			continue;
-		any |= other->enabled & what;
-		other->enabled &= ~what;
+		any |= other->enabled & mask;
+		other->enabled &= ~mask;
 		if (other != rule)
 			marker_rule_put(other);
 	}

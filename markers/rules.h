@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rules: patterns of marker names that commands apply to, also when such names come later. */
+/* Rules: patterns of marker names, with commands that also hold for names added later. */
 #ifndef MARKERS_RULES_H
 #define MARKERS_RULES_H
 
@@ -8,9 +8,9 @@
 #include <kmarkers/pattern.h>
 
 /**
- * struct marker_rule - what is enabled for all names that match a pattern
+ * struct marker_rule - a pattern, and what is enabled for all marker names that match it
  * @node: link in the list of all rules
- * @enabled: CONTROL_TRACE and CONTROL_COUNT; 0 for a rule that has no effect
+ * @enabled: mask of CONTROL_TRACE and CONTROL_COUNT; 0 for a rule that has no effect
  * @pattern: the pattern of names
  */
 struct marker_rule {
@@ -23,8 +23,8 @@ extern struct list_head marker_rules;
 
 struct marker_rule *marker_rule_get(const char *text);
 void marker_rule_put(struct marker_rule *rule);
-unsigned int marker_rules_enabled(const char *name);
-bool marker_rules_disable(const struct marker_rule *rule, unsigned int what);
+unsigned int marker_rules_get_enabled(const char *name);
+bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask);
 void marker_rules_free(void);
 
 static inline bool marker_rule_matches(const struct marker_rule *rule, const char *name)

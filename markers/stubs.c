@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The stubs of typed markers, which call a single probe directly.
+ * The stubs of typed markers.  The site of a typed marker calls the stub of the marker.  The stub
+ * jumps to the only probe of the marker directly, or to the iterator, a function that calls all
+ * probes.
  *
- * A stub has three instructions: see <kmarkers/typed.h>.  The first is the *entry*: a jump
- * to the iterator, or a nop.  The other two are the *slot*: it loads the private data of
- * the only probe, and jumps to the probe.  The slot is written only after the entry
- * has jumped to the iterator for a grace period.  Sites call stubs with preemption
- * disabled, so by then no CPU is between the two instructions of the slot, where it
- * would call the new probe with the old probe's data.
+ * A stub has three instructions: see <kmarkers/typed.h>.  The first is the *entry*: a jump to the
+ * iterator, or a nop.  The other two are the *slot*: a mov that loads the private data of the only
+ * probe, and a jump to the probe.  The slot is written only after the entry has jumped to the
+ * iterator for a grace period.  Sites call stubs with preemption disabled, so by then no CPU is
+ * between the two instructions of the slot, where it would call the new probe with the private data
+ * of the old probe.
  *
  * The slot calls a typed probe, or the register probe of a probe that is registered by name: see
  * stubs.h.
  *
- * The iterator is correct for any set of probes; the slot is a shortcut.  A change to
- * the probes of a marker therefore first patches the entry to jump to the iterator, and
- * at its end patches it to a nop again if there is exactly one probe.
+ * The iterator is correct for any number of probes; the slot is a shortcut.  A change to the probes
+ * of a marker therefore first patches the entry to jump to the iterator.  At its end, the change
+ * patches the entry to a nop again if there is exactly one probe.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -35,12 +37,12 @@
 #define SLOT_JMP	15
 #define JMP_LEN		5
 #define MOV_LEN		10
-#define SITES		3	/* number of sites of a stub; they are in the order of addresses */
+#define SITES		3	/* number of sites (patched instructions) of a stub */
 
 static const char owner[] = "markers";
 static const u8 nop[JMP_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
-/* The stubs of a module. */
+/* The sites of all stubs of a module. */
 struct stub_table {
 	struct list_head node;
 	struct rcu_head rcu;
@@ -52,7 +54,7 @@ static LIST_HEAD(stub_tables);
 marker_register_probe_func *marker_stub_register_probe;
 
 /**
- * marker_typed_nothing() - do nothing: stubs jump here until their marker is registered
+ * marker_typed_nothing() - do nothing: a stub jumps here until its marker is registered
  *
  * Context: any.
  */
@@ -61,29 +63,32 @@ void marker_typed_nothing(void)
 }
 EXPORT_SYMBOL_GPL(marker_typed_nothing);
 
-static void begin_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
+static void init_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
 {
 	*poke = (struct patcher_poke){ .addr = addr, .len = len };
 	memcpy(poke->old, addr, len);
 }
 
-/* Fill in a poke that writes a jump.  Return 0, or -ERANGE if the target is out of reach. */
-static int poke_jmp(struct patcher_poke *poke, u8 *addr, unsigned long target)
+/*
+ * Fill in @poke to write a jump from @addr to @target.  Return 0, or -ERANGE if the distance does
+ * not fit into 32 bits.
+ */
+static int fill_jmp_poke(struct patcher_poke *poke, u8 *addr, unsigned long target)
 {
 	long distance = target - ((unsigned long)addr + JMP_LEN);
 	s32 displacement = distance;
 
 	if (displacement != distance)
 		return -ERANGE;
-	begin_poke(poke, addr, JMP_LEN);
+	init_poke(poke, addr, JMP_LEN);
 	poke->new[0] = 0xe9;
 	memcpy(poke->new + 1, &displacement, sizeof(displacement));
 	return 0;
 }
 
-static void poke_mov(struct patcher_poke *poke, u8 *addr, void *private)
+static void fill_mov_poke(struct patcher_poke *poke, u8 *addr, void *private)
 {
-	begin_poke(poke, addr, MOV_LEN);
+	init_poke(poke, addr, MOV_LEN);
 	poke->new[0] = 0x48;
 	poke->new[1] = 0xbf;
 	memcpy(poke->new + 2, &private, sizeof(private));
@@ -97,14 +102,14 @@ static void poke_mov(struct patcher_poke *poke, u8 *addr, void *private)
  */
 int marker_stub_use_iterator(struct marker *marker)
 {
-	struct marker_typed *typed = typed_of(marker);
+	struct marker_typed *typed = get_typed_marker(marker);
 	struct patcher_poke poke;
 	int err;
 
 	lockdep_assert_held(&marker_registry.lock);
 	if (!typed || !typed->direct)
 		return 0;
-	err = poke_jmp(&poke, typed->stub + ENTRY, (unsigned long)typed->iterator);
+	err = fill_jmp_poke(&poke, typed->stub + ENTRY, (unsigned long)typed->iterator);
 	if (!err)
 		err = patcher_apply(owner, &poke, 1);
 	if (err)
@@ -114,25 +119,25 @@ int marker_stub_use_iterator(struct marker *marker)
 	return 0;
 }
 
-static int fill_slot(struct marker_typed *typed, const struct marker_probe *probe)
+static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe *probe)
 {
 	struct patcher_poke pokes[2];
 	int err;
 
-	err = poke_jmp(&pokes[1], typed->stub + SLOT_JMP, (unsigned long)probe->func);
+	err = fill_jmp_poke(&pokes[1], typed->stub + SLOT_JMP, (unsigned long)probe->func);
 	if (err)
 		return err;
-	poke_mov(&pokes[0], typed->stub + SLOT_MOV, probe->private);
+	fill_mov_poke(&pokes[0], typed->stub + SLOT_MOV, probe->private);
 	cond_synchronize_rcu(typed->idle);
-	/* In user space, the wait has a timeout, after which the slot stays unused. */
+	/* In user space, the wait for a grace period can time out; the slot then stays unused. */
 	if (!rcu_wait_succeeded(typed->idle))
 		return -EBUSY;
 	return patcher_apply(owner, pokes, 2);
 }
 
-/* Return the first probe of an array that was not removed in place; there must be one. */
-static const struct marker_probe *get_live_probe(const struct probe_array *array,
-						 marker_probe_func *nothing)
+/* Return the first probe of an array that was not removed in place; the array must have one. */
+static const struct marker_probe *get_first_live_probe(const struct probe_array *array,
+						       marker_probe_func *nothing)
 {
 	const struct marker_probe *probe = array->probe;
 
@@ -142,7 +147,7 @@ static const struct marker_probe *get_live_probe(const struct probe_array *array
 }
 
 /* Return the array of probes registered under a marker's name.  The registry's lock is held. */
-static const struct probe_array *find_named_array(const struct marker *marker)
+static const struct probe_array *get_named_probe_array(const struct marker *marker)
 {
 	const struct marker_probe *first = rcu_dereference_raw(marker->probes);
 
@@ -151,7 +156,7 @@ static const struct probe_array *find_named_array(const struct marker *marker)
 
 static bool find_register_probe(const struct probe_array *named, struct marker_probe *slot)
 {
-	const struct marker_probe *probe = get_live_probe(named, marker_array_nothing);
+	const struct marker_probe *probe = get_first_live_probe(named, marker_array_do_nothing);
 
 	if (!marker_stub_register_probe)
 		return false;
@@ -161,18 +166,19 @@ static bool find_register_probe(const struct probe_array *named, struct marker_p
 }
 
 /*
- * Set @slot to the only probe of a marker or, if that is registered by name, to its register probe.
- * Return false if the marker has no probe or several, or if there is no register probe.
+ * Set @slot to the only probe of a marker, which the stub can call directly: to a typed probe, or
+ * to the register probe of a probe registered by name.  Return false if the marker has no probe or
+ * several, or if the probe registered by name has no register probe.
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
-	const struct probe_array *named = find_named_array(&typed->marker);
+	const struct probe_array *named = get_named_probe_array(&typed->marker);
 
 	if (count_live_probes(typed->array) + count_live_probes(named) != 1)
 		return false;
 	if (count_live_probes(named))
 		return find_register_probe(named, slot);
-	*slot = *get_live_probe(typed->array, typed_nothing(typed));
+	*slot = *get_first_live_probe(typed->array, get_typed_noop(typed));
 	return true;
 }
 
@@ -184,21 +190,21 @@ static bool find_single_probe(const struct marker_typed *typed, struct marker_pr
  */
 void marker_stub_update(struct marker *marker)
 {
-	struct marker_typed *typed = typed_of(marker);
+	struct marker_typed *typed = get_typed_marker(marker);
 	struct marker_probe slot;
 	struct patcher_poke poke;
 
 	lockdep_assert_held(&marker_registry.lock);
 	if (!typed || !typed->stub || typed->direct)
 		return;
-	if (!find_single_probe(typed, &slot) || fill_slot(typed, &slot))
+	if (!find_single_probe(typed, &slot) || patch_stub_slot(typed, &slot))
 		return;
-	begin_poke(&poke, typed->stub + ENTRY, JMP_LEN);
+	init_poke(&poke, typed->stub + ENTRY, JMP_LEN);
 	memcpy(poke.new, nop, JMP_LEN);
 	typed->direct = !patcher_apply(owner, &poke, 1);
 }
 
-/* Return true if three sites describe one stub as __DEFINE_MARKER_STUB() lays it out. */
+/* Return true if three sites are the three instructions of a stub of __DEFINE_MARKER_STUB(). */
 static bool is_valid_stub(const struct patcher_site *site)
 {
 	static const u8 at[SITES] = { ENTRY, SLOT_MOV, SLOT_JMP };
@@ -213,21 +219,21 @@ static bool is_valid_stub(const struct patcher_site *site)
 	return true;
 }
 
-static struct marker_typed *site_marker(const struct patcher_site *site)
+static struct marker_typed *get_site_marker(const struct patcher_site *site)
 {
 	return (void *)patcher_site_key(site);
 }
 
-static int make_iterator_poke(struct patcher_poke *poke, const struct patcher_site *site)
+static int fill_iterator_poke(struct patcher_poke *poke, const struct patcher_site *site)
 {
 	if (!is_valid_stub(site))
 		return -EINVAL;
-	return poke_jmp(poke, (void *)patcher_site_addr(site),
-			(unsigned long)site_marker(site)->iterator);
+	return fill_jmp_poke(poke, (void *)patcher_site_addr(site),
+			     (unsigned long)get_site_marker(site)->iterator);
 }
 
-/* Patch every stub of a table to jump to its iterator.  After an error none is patched. */
-static int init_stubs(const struct patcher_table *table)
+/* Patch every stub of a new table to jump to its iterator.  After an error no stub is patched. */
+static int patch_new_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
 	unsigned long idle = get_state_synchronize_rcu();
@@ -239,19 +245,21 @@ static int init_stubs(const struct patcher_table *table)
 	if (!pokes)
 		return -ENOMEM;
 	for (i = 0; i < nr && !err; i++)
-		err = make_iterator_poke(&pokes[i], &site[i * SITES]);
+		err = fill_iterator_poke(&pokes[i], &site[i * SITES]);
 	if (!err)
 		err = patcher_apply_new(table, pokes, nr);
 	for (i = 0; i < nr && !err; i++) {
-		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
-		/* 0 could mean a future grace period: RCU starts counting several hundred below. */
-		site_marker(&site[i * SITES])->idle = idle;
+		struct marker_typed *typed = get_site_marker(&site[i * SITES]);
+
+		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
+		/* Not 0, which could be a future grace period: RCU's counter starts below 0. */
+		typed->idle = idle;
 	}
 	kvfree(pokes);
 	return err;
 }
 
-static int add_stubs(struct stub_table *table)
+static int add_stub_table(struct stub_table *table)
 {
 	int err;
 
@@ -259,7 +267,7 @@ static int add_stubs(struct stub_table *table)
 	err = patcher_register(&table->sites);
 	if (err)
 		return err;
-	err = init_stubs(&table->sites);
+	err = patch_new_stubs(&table->sites);
 	if (err) {
 		patcher_unregister(&table->sites);
 		return err;
@@ -297,7 +305,7 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 	table->sites.owner = owner;
 
 	mutex_lock(&marker_registry.lock);
-	err = add_stubs(table);
+	err = add_stub_table(table);
 	mutex_unlock(&marker_registry.lock);
 	if (err)
 		kfree(table);
@@ -305,8 +313,8 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 }
 
 /*
- * Unregister the stubs of a module that is being unloaded. Its markers have been unregistered, so
- * no site calls a stub any more.
+ * Unregister the stubs of a module that is being unloaded. The module's markers have been
+ * unregistered, so no site calls a stub any more.
  */
 void marker_stubs_drop(struct module *module)
 {

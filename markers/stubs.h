@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Typed markers and their stubs. */
+/* Typed markers, and their stubs: code that a site calls, and that jumps to a probe or iterator. */
 #ifndef MARKERS_STUBS_H
 #define MARKERS_STUBS_H
 
@@ -10,7 +10,7 @@
 
 struct module;
 
-static inline struct marker_typed *typed_of(const struct marker *marker)
+static inline struct marker_typed *get_typed_marker(const struct marker *marker)
 {
 	if (marker->flavour != MARKER_TYPED)
 		return NULL;
@@ -19,20 +19,20 @@ static inline struct marker_typed *typed_of(const struct marker *marker)
 
 static inline unsigned int count_typed_probes(const struct marker *marker)
 {
-	const struct marker_typed *typed = typed_of(marker);
+	const struct marker_typed *typed = get_typed_marker(marker);
 
 	return typed ? count_live_probes(typed->array) : 0;
 }
 
 /* Return the no-op function that replaces a removed probe in the array of a typed marker. */
-static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
+static inline marker_probe_func *get_typed_noop(const struct marker_typed *typed)
 {
 	return (marker_probe_func *)(void *)typed->nothing;
 }
 
 /*
- * A probe that is registered by name may have a *register probe*: a function that does the same,
- * but takes the arguments of a typed marker in registers instead of a va_list.
+ * A probe that is registered by name may have a *register probe*: a function that does the same as
+ * the probe, but takes the arguments of a typed marker in CPU registers instead of a va_list.
  * marker_stub_register_probe() returns the register probe of a probe, or NULL.  In user space no
  * probe has a register probe, and this pointer is NULL.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Switching markers on and off.  Three things may have to change: the immediate value that the
- * site reads, the stub of a typed marker, and the registration of the ftrace operations or of the
- * tracepoint callback that reaches the marker.
+ * Switching markers on and off.  Three things may have to change: the immediate value that the site
+ * of the marker tests; the stub of a typed marker; and the registration of the hook (the ftrace_ops
+ * of a marker at a function, or the tracepoint callback that contains a marker).
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -18,7 +18,7 @@
 #include "switch.h"
 #include "tracepoint.h"
 
-/* Begin a batch of at most @room markers.  Return 0 or -ENOMEM. */
+/* Begin a batch of at most @room markers to be switched.  Return 0 or -ENOMEM. */
 int marker_switch_begin(struct marker_switch *batch, unsigned int room)
 {
 	batch->nr = 0;
@@ -26,7 +26,7 @@ int marker_switch_begin(struct marker_switch *batch, unsigned int room)
 	return batch->changes ? 0 : -ENOMEM;
 }
 
-/* Add a marker to a batch, unless its state is @on already. */
+/* Add a marker to a batch, to be switched to the state @on, unless it has this state already. */
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on)
 {
 	if (marker->state__imv == on)
@@ -37,12 +37,12 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
 }
 
 /**
- * marker_switch_end() - switch the markers that were added, in one batch
+ * marker_switch_end() - switch the markers that were added to a batch, and free the batch
  * @batch: the batch, begun with marker_switch_begin()
- * @err: 0, or an error that occurred before, in which case no marker is switched
+ * @err: 0; or an error of the caller, in which case the batch is freed and no marker is switched
  *
- * Return: @err if it is not 0, else the result of imv_set_many(). If that is an error, no marker is
- * switched.
+ * Return: @err if it is not 0, else the result of imv_set_many(). If the result is an error, no
+ * marker is switched.
  */
 int marker_switch_end(struct marker_switch *batch, int err)
 {
@@ -55,17 +55,17 @@ int marker_switch_end(struct marker_switch *batch, int err)
 
 /**
  * marker_switch_off_each() - switch off the markers of a table one by one
- * @table: the table
+ * @table: the table of a module's markers
  *
- * A site that cannot be switched off, for instance because of a kprobe on it, stays on; the others
- * are switched off.
+ * A site that cannot be switched off, for instance because a kprobe is on it, stays on; the other
+ * sites are switched off.
  */
 void marker_switch_off_each(const struct marker_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->nr; i++) {
-		struct marker *marker = record_marker(&table->records[i]);
+		struct marker *marker = get_marker_of_record(&table->records[i]);
 		struct imv_change change = { .var = &marker->state__imv, .size = 1 };
 
 		if (marker->state__imv)
@@ -74,9 +74,8 @@ void marker_switch_off_each(const struct marker_table *table)
 }
 
 /*
- * Register or unregister the hook through which a marker is reached: the ftrace operations of a
- * marker attached to a function, or the tracepoint callback that contains the marker.  Other
- * markers have no hook.
+ * Register or unregister the hook of a marker: the ftrace_ops of a marker attached to a function,
+ * or the tracepoint callback that contains the marker.  Other markers have no hook.
  */
 int marker_switch_hook(struct marker *marker, bool on)
 {
@@ -85,29 +84,29 @@ int marker_switch_hook(struct marker *marker, bool on)
 	return marker->flavour == MARKER_TRACEPOINT ? marker_tracepoint_switch(marker, on) : 0;
 }
 
-static int prepare_marker(struct marker *marker)
+static int prepare_marker_for_switch(struct marker *marker)
 {
 	return marker_switch_hook(marker, true) ?: marker_stub_use_iterator(marker);
 }
 
 /**
- * marker_switch_prepare() - register the hooks of markers before they are switched on
+ * marker_switch_register_hooks() - register hooks of the markers of a name, to switch them on later
  * @entry: the name of the markers
  *
- * The stubs of typed markers are patched to jump to their iterators.
+ * The stubs of typed markers are patched to jump to their iterators, too.
  *
- * Return: 0, or an error, after which marker_switch_finish() must be called.
+ * Return: 0, or an error, after which marker_switch_unregister_hooks() must be called.
  */
-int marker_switch_prepare(struct marker_entry *entry)
+int marker_switch_register_hooks(struct marker_entry *entry)
 {
 	struct marker *marker;
 	int err = 0;
 
 	lockdep_assert_held(&marker_registry.lock);
 	list_for_each_entry(marker, &entry->markers, node) {
-		if (!format_fits(entry, marker->format))
+		if (!is_format_accepted(entry, marker->format))
 			continue;
-		err = prepare_marker(marker);
+		err = prepare_marker_for_switch(marker);
 		if (err)
 			break;
 	}
@@ -118,7 +117,7 @@ int marker_switch_prepare(struct marker_entry *entry)
  * Unregister the hooks of the markers of a name, and update their stubs, after they were switched
  * off, or after switching them on failed.
  */
-void marker_switch_finish(struct marker_entry *entry)
+void marker_switch_unregister_hooks(struct marker_entry *entry)
 {
 	struct marker *marker;
 

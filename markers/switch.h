@@ -11,8 +11,8 @@ struct marker_entry;
 struct marker_table;
 
 /**
- * struct marker_switch - markers that are switched in one batch
- * @changes: new states of the markers, as changes of immediate values
+ * struct marker_switch - a batch of markers that are switched on or off together
+ * @changes: for each marker, the new value of the immediate value that is its state
  * @nr: number of @changes
  */
 struct marker_switch {
@@ -25,7 +25,7 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
 int marker_switch_end(struct marker_switch *batch, int err);
 void marker_switch_off_each(const struct marker_table *table);
 int marker_switch_hook(struct marker *marker, bool on);
-int marker_switch_prepare(struct marker_entry *entry);
-void marker_switch_finish(struct marker_entry *entry);
+int marker_switch_register_hooks(struct marker_entry *entry);
+void marker_switch_unregister_hooks(struct marker_entry *entry);
 
 #endif /* MARKERS_SWITCH_H */

@@ -16,14 +16,14 @@
 #include "tracepoint.h"
 #include "typed.h"
 
-/* Unpublish the probes of a marker. While its site stays enabled, a hit calls no probe. */
-static void withdraw_probes(struct marker *marker)
+/* Unpublish the probes of a marker. A hit then calls no probe, even if the site is still on. */
+static void unpublish_probes(struct marker *marker)
 {
 	rcu_assign_pointer(marker->probes, NULL);
-	marker_typed_withdraw(marker);
+	marker_typed_unpublish_probes(marker);
 }
 
-static void remove_marker(struct marker *marker)
+static void remove_marker_from_name(struct marker *marker)
 {
 	struct marker_entry *entry;
 
@@ -35,12 +35,12 @@ static void remove_marker(struct marker *marker)
 }
 
 /*
- * Unregister the markers of a table, whose code may still run: MODULE_STATE_GOING is sent before
+ * Unregister the markers of a table. Their code may still run: MODULE_STATE_GOING is sent before
  * the kernel removes the files of the module's parameters, and a function that sets a parameter may
- * hit markers. So unpublish the probes and switch the sites off. Hits may still read some data:
- * free it after a grace period.
+ * hit markers. So unpublish the probes, switch the sites off, and free the data that hits may still
+ * read after a grace period.
  */
-static void drop_markers(struct marker_table *table)
+static void drop_table_markers(struct marker_table *table)
 {
 	struct marker_switch batch;
 	unsigned int i;
@@ -49,27 +49,27 @@ static void drop_markers(struct marker_table *table)
 	marker_tracepoints_drop(table);
 	err = marker_switch_begin(&batch, table->nr);
 	for (i = 0; i < table->nr; i++) {
-		struct marker *marker = record_marker(&table->records[i]);
+		struct marker *marker = get_marker_of_record(&table->records[i]);
 
 		if (!marker->node.next)
 			continue;
-		withdraw_probes(marker);
+		unpublish_probes(marker);
 		if (!err)
 			marker_switch_add(&batch, marker, false);
-		remove_marker(marker);
+		remove_marker_from_name(marker);
 	}
 	if (err ?: marker_switch_end(&batch, 0))
 		marker_switch_off_each(table);
 	synchronize_rcu();
 	for (i = 0; i < table->nr; i++)
-		marker_typed_drop(record_marker(&table->records[i]));
+		marker_typed_free_probes(get_marker_of_record(&table->records[i]));
 }
 
 /*
- * Add a marker to its name, once.  If the compiler has duplicated the marker's code, the table has
- * several records of the marker.
+ * Add a marker to its name, if that was not done before.  If the compiler has duplicated the
+ * marker's code, the table has several records of the same marker.
  */
-static int add_marker(struct marker *marker)
+static int add_marker_to_name(struct marker *marker)
 {
 	struct marker_entry *entry;
 
@@ -82,19 +82,19 @@ static int add_marker(struct marker *marker)
 	return 0;
 }
 
-/* Connect a marker of a new table to the probes that are registered for its name. */
-static int connect_marker(struct marker *marker, struct marker_switch *batch)
+/* Connect a marker of a new table to the probes that are registered for the marker's name. */
+static int connect_marker_to_probes(struct marker *marker, struct marker_switch *batch)
 {
 	struct marker_entry *entry = marker_name_find(marker->name);
 	int err;
 
 	if (!entry->probes || marker->probes)
 		return 0;
-	err = marker_name_fix_format(entry, marker->format);
+	err = marker_name_set_format(entry, marker->format);
 	if (err)
 		return err;
-	if (!format_fits(entry, marker->format)) {
-		marker_name_log_mismatch(entry, marker);
+	if (!is_format_accepted(entry, marker->format)) {
+		marker_name_log_format_mismatch(entry, marker);
 		return 0;
 	}
 	/* The marker's code does not run yet, so the array may be published before the switch. */
@@ -103,7 +103,7 @@ static int connect_marker(struct marker *marker, struct marker_switch *batch)
 	return marker_switch_hook(marker, true);
 }
 
-static int connect_table(struct marker_table *table)
+static int connect_table_markers(struct marker_table *table)
 {
 	struct marker_switch batch;
 	unsigned int i;
@@ -113,21 +113,21 @@ static int connect_table(struct marker_table *table)
 	if (err)
 		return err;
 	for (i = 0; i < table->nr && !err; i++)
-		err = connect_marker(record_marker(&table->records[i]), &batch);
+		err = connect_marker_to_probes(get_marker_of_record(&table->records[i]), &batch);
 	return marker_switch_end(&batch, err);
 }
 
-static int add_markers(struct marker_table *table)
+static int add_table_markers(struct marker_table *table)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < table->nr && !err; i++)
-		err = add_marker(record_marker(&table->records[i]));
+		err = add_marker_to_name(get_marker_of_record(&table->records[i]));
 	if (!err)
-		err = connect_table(table);
+		err = connect_table_markers(table);
 	if (err) {
-		drop_markers(table);
+		drop_table_markers(table);
 		return err;
 	}
 	list_add_tail(&table->node, &marker_registry.tables);
@@ -140,8 +140,8 @@ static int add_markers(struct marker_table *table)
  * @span: the records of its markers
  *
  * On return the markers are connected to the probes registered under their names.  This must be
- * called before the module's immediate values are registered: that patches the sites of the
- * markers.
+ * called before the module's immediate values are registered, because that registration patches the
+ * sites of the markers.
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of imv_set_many().
@@ -161,7 +161,7 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 	table->nr = nr;
 
 	mutex_lock(&marker_registry.lock);
-	err = add_markers(table);
+	err = add_table_markers(table);
 	mutex_unlock(&marker_registry.lock);
 	if (err)
 		kfree(table);
@@ -172,7 +172,7 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span)
  * marker_tables_drop() - unregister the markers of a module
  * @module: the module that is being unloaded; functions that set its parameters may still run
  *
- * On return no marker of the module calls a probe, and no probe called before still runs.
+ * On return no marker of the module calls a probe, and no probe that was called before still runs.
  *
  * Context: may sleep; waits for a grace period if the module has markers.
  */
@@ -185,7 +185,7 @@ void marker_tables_drop(struct module *module)
 		if (table->module != module)
 			continue;
 		list_del(&table->node);
-		drop_markers(table);
+		drop_table_markers(table);
 		kfree(table);
 	}
 	marker_stubs_drop(module);
@@ -196,7 +196,7 @@ void marker_tables_drop(struct module *module)
  * marker_tables_drop_records() - unregister a table of markers
  * @records: the first record of the table
  *
- * On return the markers call no probe, and no probe called before still runs.
+ * On return the markers call no probe, and no probe that was called before still runs.
  *
  * Context: may sleep; waits for a grace period.
  */
@@ -209,7 +209,7 @@ void marker_tables_drop_records(const s32 *records)
 		if (table->records != records)
 			continue;
 		list_del(&table->node);
-		drop_markers(table);
+		drop_table_markers(table);
 		kfree(table);
 	}
 	mutex_unlock(&marker_registry.lock);
@@ -238,17 +238,20 @@ bool marker_tables_set_ready(struct module *module)
 	return found;
 }
 
-/* Return the module that is to own the event of a marker, or NULL if the marker is not ready. */
-static struct module *ready_owner(const struct marker_table *table, const struct marker *marker)
+/*
+ * Return the module that is to own the trace event of a marker, or NULL if the marker may not have
+ * a trace event yet.
+ */
+static struct module *get_event_owner(const struct marker_table *table, const struct marker *marker)
 {
 	if (!table->module)
-		return marker_ftrace_owner(marker);
+		return marker_ftrace_get_owner(marker);
 	return table->ready ? table->module : NULL;
 }
 
 /**
- * marker_ready_visit() - call a function for the markers that are ready to be events
- * @module: the module of the markers; if it is NULL, all markers, also those attached to functions
+ * marker_tables_visit_ready() - call a function for the markers that may become trace events
+ * @module: the module of the markers; NULL for all markers, also those attached to functions
  * @visit: called for each marker, with the module that is to be the owner of its event; a return
  *	value other than 0 ends the walk
  * @data: passed to @visit
@@ -256,7 +259,7 @@ static struct module *ready_owner(const struct marker_table *table, const struct
  * Context: may sleep; @visit must not call the registry.
  * Return: 0, or the value other than 0 that @visit returned.
  */
-int marker_ready_visit(struct module *module, marker_ready_visitor *visit, void *data)
+int marker_tables_visit_ready(struct module *module, marker_ready_visitor *visit, void *data)
 {
 	struct marker_table *table;
 	struct module *owner;
@@ -268,9 +271,9 @@ int marker_ready_visit(struct module *module, marker_ready_visitor *visit, void 
 		if (module && table->module != module)
 			continue;
 		for (i = 0; i < table->nr && !err; i++) {
-			const struct marker *marker = record_marker(&table->records[i]);
+			const struct marker *marker = get_marker_of_record(&table->records[i]);
 
-			owner = ready_owner(table, marker);
+			owner = get_event_owner(table, marker);
 			if (owner)
 				err = visit(data, marker, owner);
 		}
@@ -279,13 +282,13 @@ int marker_ready_visit(struct module *module, marker_ready_visitor *visit, void 
 	return err;
 }
 
-static const struct marker *find_in_table(const struct marker_table *table, const char *name,
-					  const char *format)
+static const struct marker *find_marker_in_table(const struct marker_table *table, const char *name,
+						 const char *format)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->nr; i++) {
-		const struct marker *marker = record_marker(&table->records[i]);
+		const struct marker *marker = get_marker_of_record(&table->records[i]);
 
 		if (!strcmp(marker->name, name) && (!format || !strcmp(marker->format, format)))
 			return marker;
@@ -303,8 +306,8 @@ static const struct marker *find_ready_marker(const char *name, const char *form
 	if (!entry || list_empty(&entry->markers))
 		return NULL;
 	list_for_each_entry(table, &marker_registry.tables, node) {
-		marker = find_in_table(table, name, format);
-		*module = marker ? ready_owner(table, marker) : NULL;
+		marker = find_marker_in_table(table, name, format);
+		*module = marker ? get_event_owner(table, marker) : NULL;
 		if (*module)
 			return marker;
 	}
@@ -312,16 +315,16 @@ static const struct marker *find_ready_marker(const char *name, const char *form
 }
 
 /**
- * marker_ready_find() - find a marker that is ready to become a trace event
+ * marker_tables_find_ready() - find a marker that may become a trace event
  * @name: the marker's name
  * @format: the marker's format, NULL for any
- * @module: set to the module that is to own the event
+ * @module: set to the module that is to own the trace event
  *
  * Context: may sleep; event_mutex is held.
- * Return: the first such marker, or NULL.
+ * Return: the first marker with this name and format that may become a trace event, or NULL.
  */
-const struct marker *marker_ready_find(const char *name, const char *format,
-				       struct module **module)
+const struct marker *marker_tables_find_ready(const char *name, const char *format,
+					      struct module **module)
 {
 	const struct marker *marker;
 
@@ -332,19 +335,19 @@ const struct marker *marker_ready_find(const char *name, const char *format,
 }
 
 /**
- * marker_tables_disconnect() - disconnect every probe whose code is being unloaded
+ * marker_tables_disconnect_gone() - disconnect every probe whose code is being unloaded
  * @gone: returns true if the code of a probe is being unloaded
  * @data: passed to @gone
  *
  * Context: may sleep; on return none of these probes still runs.
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_tables_disconnect(probe_gone *gone, void *data)
+unsigned int marker_tables_disconnect_gone(probe_gone *gone, void *data)
 {
 	unsigned int count;
 
 	mutex_lock(&marker_registry.lock);
-	count = marker_probes_disconnect(gone, data);
+	count = marker_probes_disconnect_gone(gone, data);
 	count += marker_typed_disconnect_gone(gone, data);
 	mutex_unlock(&marker_registry.lock);
 	if (count)

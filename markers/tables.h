@@ -15,9 +15,9 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span);
 void marker_tables_drop(struct module *module);
 void marker_tables_drop_records(const s32 *records);
 bool marker_tables_set_ready(struct module *module);
-int marker_ready_visit(struct module *module, marker_ready_visitor *visit, void *data);
-const struct marker *marker_ready_find(const char *name, const char *format,
-				       struct module **module);
-unsigned int marker_tables_disconnect(probe_gone *gone, void *data);
+int marker_tables_visit_ready(struct module *module, marker_ready_visitor *visit, void *data);
+const struct marker *marker_tables_find_ready(const char *name, const char *format,
+					      struct module **module);
+unsigned int marker_tables_disconnect_gone(probe_gone *gone, void *data);
 
 #endif /* MARKERS_TABLES_H */

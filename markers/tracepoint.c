@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers in callbacks of tracepoints, as in 2.6.28: a callback is connected to its
- * tracepoint while the marker in it has probes.
+ * Markers in callbacks of tracepoints, as in Linux 2.6.28: a callback is connected to its
+ * tracepoint while the marker in the callback has probes.
  */
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -12,19 +12,19 @@
 #include "names.h"
 #include "tracepoint.h"
 
-/* Markers whose callbacks are connected. */
+/* List of struct marker_tp: the markers whose callbacks are connected to their tracepoints. */
 static LIST_HEAD(connected);
 
-static struct marker_tp *marker_tp_of(struct marker *marker)
+static struct marker_tp *get_marker_tp(struct marker *marker)
 {
 	return container_of(marker, struct marker_tp, marker);
 }
 
 /*
- * Return true if the callback that contains a marker is connected because of another marker in it.
- * A callback is connected to a tracepoint only once, for all markers in it.
+ * Return true if the callback that contains a marker is connected because it contains another
+ * marker, too, which is on.  A callback is connected only once for all markers in it.
  */
-static bool has_other_marker(const struct marker_tp *tp)
+static bool has_other_connected_marker(const struct marker_tp *tp)
 {
 	const struct marker_tp *other;
 
@@ -38,7 +38,7 @@ static bool has_other_marker(const struct marker_tp *tp)
 
 static int connect_callback(struct marker_tp *tp)
 {
-	int err = has_other_marker(tp) ? 0 :
+	int err = has_other_connected_marker(tp) ? 0 :
 		  tracepoint_probe_register_may_exist(tp->tracepoint, tp->callback, NULL);
 
 	if (!err)
@@ -54,16 +54,16 @@ static void disconnect_callback(struct marker_tp *tp)
 {
 	list_del(&tp->node);
 	tp->node.next = NULL;
-	if (!has_other_marker(tp))
+	if (!has_other_connected_marker(tp))
 		tracepoint_probe_unregister(tp->tracepoint, tp->callback, NULL);
 }
 
 /**
  * marker_tracepoint_switch() - connect a callback to its tracepoint, or disconnect it
  * @marker: a marker in the callback
- * @on: true to connect it
+ * @on: true to connect the callback, false to disconnect it
  *
- * A callback stays connected while another marker in it is on.  While the module is still
+ * A callback stays connected while another marker in the callback is on.  While the module is still
  * being loaded nothing is done: marker_tracepoints_connect() connects the callback later.
  *
  * Context: may sleep.
@@ -71,7 +71,7 @@ static void disconnect_callback(struct marker_tp *tp)
  */
 int marker_tracepoint_switch(struct marker *marker, bool on)
 {
-	struct marker_tp *tp = marker_tp_of(marker);
+	struct marker_tp *tp = get_marker_tp(marker);
 
 	lockdep_assert_held(&marker_registry.lock);
 	if (!!tp->node.next == on || !tp->ready)
@@ -82,20 +82,20 @@ int marker_tracepoint_switch(struct marker *marker, bool on)
 	return 0;
 }
 
-static int make_tracepoint_ready(struct marker *marker)
+static int allow_and_connect_callback(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT)
 		return 0;
-	marker_tp_of(marker)->ready = true;
+	get_marker_tp(marker)->ready = true;
 	return marker->probes ? marker_tracepoint_switch(marker, true) : 0;
 }
 
 /**
- * marker_tracepoints_connect() - connect the callbacks of a module whose markers have probes
+ * marker_tracepoints_connect() - connect those callbacks of a module whose markers have probes
  * @module: the module being loaded
  *
- * The callbacks may run from now on.  So this is called after the module's text was patched, and
- * after the kernel has initialised the module's jump labels and tracepoints.
+ * The callbacks may run from now on.  So this function is called after the module's text was
+ * patched, and after the kernel has initialised the module's jump labels and tracepoints.
  *
  * Context: may sleep.
  * Return: 0, or an error of the tracepoint core.
@@ -109,15 +109,15 @@ int marker_tracepoints_connect(struct module *module)
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
 		for (i = 0; table->module == module && i < table->nr && !err; i++)
-			err = make_tracepoint_ready(record_marker(&table->records[i]));
+			err = allow_and_connect_callback(get_marker_of_record(&table->records[i]));
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 
-/* Disconnect the callback of a marker.  Return true if it may have been called before. */
-static bool drop_callback(struct marker *marker)
+/* Disconnect the callback of a marker.  Return true if the callback may have been called before. */
+static bool disconnect_module_callback(struct marker *marker)
 {
-	if (marker->flavour != MARKER_TRACEPOINT || !marker_tp_of(marker)->ready)
+	if (marker->flavour != MARKER_TRACEPOINT || !get_marker_tp(marker)->ready)
 		return false;
 	marker_tracepoint_switch(marker, false);
 	return true;
@@ -128,7 +128,7 @@ static bool drop_callback(struct marker *marker)
  * @table: the module's markers
  *
  * This also waits for callbacks that were disconnected earlier: in newer kernels a task can be
- * preempted in a callback, and nothing else waits for such a task.
+ * preempted in a callback, and no other code waits until that task has left the callback.
  *
  * Context: may sleep; on return no callback still runs.
  */
@@ -138,7 +138,7 @@ void marker_tracepoints_drop(struct marker_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->nr; i++)
-		called |= drop_callback(record_marker(&table->records[i]));
+		called |= disconnect_module_callback(get_marker_of_record(&table->records[i]));
 	if (called)
 		tracepoint_synchronize_unregister();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registering probes of typed markers. */
+/* Registering probes of typed markers, whose arguments are C parameters and not a va_list. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -17,13 +17,13 @@
 #include "switch.h"
 #include "typed.h"
 
-static void publish_typed(struct marker_typed *typed, struct probe_array *array)
+static void publish_typed_probes(struct marker_typed *typed, struct probe_array *array)
 {
 	typed->array = array;
 	rcu_assign_pointer(typed->probes, array ? array->probe : NULL);
 }
 
-static int switch_typed(struct marker *marker, bool on)
+static int switch_typed_marker(struct marker *marker, bool on)
 {
 	struct marker_switch batch;
 	int err = marker_switch_begin(&batch, 1);
@@ -34,29 +34,32 @@ static int switch_typed(struct marker *marker, bool on)
 	return marker_switch_end(&batch, 0);
 }
 
-static int add_typed(struct marker_typed *typed, marker_probe_func *func, void *private)
+static int add_typed_probe(struct marker_typed *typed, marker_probe_func *func, void *private)
 {
 	struct probe_array *array = typed->array, *old;
 	int err;
 
-	err = marker_array_add(&array, func, private, typed_nothing(typed), &old);
+	err = marker_array_add_probe(&array, func, private, get_typed_noop(typed), &old);
 	if (err)
 		return err;
 	if (!typed->array) {
-		err = switch_typed(&typed->marker, true);
+		err = switch_typed_marker(&typed->marker, true);
 		if (err) {
 			kfree(array);
 			return err;
 		}
 	}
-	publish_typed(typed, array);
+	publish_typed_probes(typed, array);
 	if (old)
 		kfree_rcu(old, rcu);
 	return 0;
 }
 
-/* As marker_typed_register(), for callers that hold the registry's lock and pass a probe. */
-int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, void *private)
+/*
+ * Connect a probe, which must not be NULL, to a typed marker.  Same as marker_typed_register(), for
+ * callers that hold the registry's lock.
+ */
+int marker_typed_connect_probe(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
 	marker_probe_func *func = (marker_probe_func *)(void *)probe;
 	int err;
@@ -64,12 +67,12 @@ int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, v
 	lockdep_assert_held(&marker_registry.lock);
 	if (!typed->marker.node.next)
 		return -ENOENT;
-	if (marker_array_find(typed->array, func, private) >= 0)
+	if (marker_array_find_probe(typed->array, func, private) >= 0)
 		return -EBUSY;
 	err = marker_stub_use_iterator(&typed->marker);
 	if (err)
 		return err;
-	err = add_typed(typed, func, private);
+	err = add_typed_probe(typed, func, private);
 	marker_stub_update(&typed->marker);
 	return err;
 }
@@ -80,7 +83,7 @@ int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, v
  * @probe: the probe, cast from the type of the marker's probes
  * @private: passed to @probe
  *
- * marker_register_NAME() calls this function, after the compiler has checked the type.
+ * marker_register_NAME() calls this function, after the compiler has checked the type of the probe.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @probe is NULL; -EBUSY if this probe is registered with this
@@ -94,13 +97,13 @@ int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, 
 	if (!probe)
 		return -EINVAL;
 	mutex_lock(&marker_registry.lock);
-	err = marker_typed_connect(typed, probe, private);
+	err = marker_typed_connect_probe(typed, probe, private);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 EXPORT_SYMBOL_GPL(marker_typed_register);
 
-static int del_typed(struct marker_typed *typed, unsigned int index)
+static int remove_typed_probe(struct marker_typed *typed, unsigned int index)
 {
 	struct probe_array *array = typed->array, *old;
 	struct marker *marker = &typed->marker;
@@ -109,24 +112,29 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	err = marker_stub_use_iterator(marker);
 	if (err)
 		return err;
-	marker_array_del(&array, index, typed_nothing(typed), &old);
-	publish_typed(typed, array);
-	/* An error is ignored: if the site cannot be switched off, its hits call no probe. */
+	marker_array_remove_probe(&array, index, get_typed_noop(typed), &old);
+	publish_typed_probes(typed, array);
+	/* An error is ignored: hits of a site that cannot be switched off call no probe. */
 	if (!array && !marker->probes)
-		switch_typed(marker, false);
+		switch_typed_marker(marker, false);
 	if (old)
 		kfree_rcu(old, rcu);
 	marker_stub_update(marker);
 	return 0;
 }
 
-/* As marker_typed_unregister(), for callers that hold the registry's lock. */
-int marker_typed_disconnect(struct marker_typed *typed, marker_typed_func *probe, void *private)
+/*
+ * Disconnect a probe from a typed marker.  Same as marker_typed_unregister(), for callers that hold
+ * the registry's lock.
+ */
+int marker_typed_disconnect_probe(struct marker_typed *typed, marker_typed_func *probe,
+				  void *private)
 {
-	int index = marker_array_find(typed->array, (marker_probe_func *)(void *)probe, private);
+	marker_probe_func *func = (marker_probe_func *)(void *)probe;
+	int index = marker_array_find_probe(typed->array, func, private);
 
 	lockdep_assert_held(&marker_registry.lock);
-	return index < 0 ? index : del_typed(typed, index);
+	return index < 0 ? index : remove_typed_probe(typed, index);
 }
 
 /**
@@ -146,26 +154,27 @@ int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe
 	int err;
 
 	mutex_lock(&marker_registry.lock);
-	err = marker_typed_disconnect(typed, probe, private);
+	err = marker_typed_disconnect_probe(typed, probe, private);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 EXPORT_SYMBOL_GPL(marker_typed_unregister);
 
-static unsigned int disconnect_gone_typed(struct marker_typed *typed, probe_gone *gone, void *data)
+static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, probe_gone *gone,
+						 void *data)
 {
 	unsigned int i = 0, count = 0;
 
 	while (typed->array && i < typed->array->nr) {
 		marker_probe_func *func = typed->array->probe[i].func;
 
-		if (func == typed_nothing(typed) ||
+		if (func == get_typed_noop(typed) ||
 		    !gone(data, typed->marker.name, (unsigned long)func)) {
 			i++;
 			continue;
 		}
-		if (del_typed(typed, i)) {
-			pr_err("%s: cannot disconnect a probe of an unloading module\n",
+		if (remove_typed_probe(typed, i)) {
+			pr_err("%s: cannot disconnect a probe of an unloading module; hits may call its freed code\n",
 			       typed->marker.name);
 			return count;
 		}
@@ -192,36 +201,39 @@ unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 	lockdep_assert_held(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node) {
 		for (i = 0; i < table->nr; i++) {
-			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
+			struct marker *marker = get_marker_of_record(&table->records[i]);
+			struct marker_typed *typed = get_typed_marker(marker);
 
 			if (typed)
-				count += disconnect_gone_typed(typed, gone, data);
+				count += disconnect_gone_typed_probes(typed, gone, data);
 		}
 	}
 	return count;
 }
 
 /*
- * Unpublish the typed probes of a marker whose module is being unloaded. If its stub cannot be
- * patched for lack of memory, hits call its only probe until the site is switched off.
+ * Unpublish the typed probes of a marker whose module is being unloaded. If the marker's stub
+ * cannot be patched for lack of memory, hits call the marker's only probe until the site is
+ * switched off.
  */
-void marker_typed_withdraw(struct marker *marker)
+void marker_typed_unpublish_probes(struct marker *marker)
 {
-	struct marker_typed *typed = typed_of(marker);
+	struct marker_typed *typed = get_typed_marker(marker);
 	int err;
 
 	if (!typed)
 		return;
 	err = marker_stub_use_iterator(marker);
 	if (err)
-		pr_err("%s: its stub cannot be changed: error %d\n", marker->name, err);
+		pr_err("%s: its stub cannot be patched: error %d; hits may still call its probe until its site is off\n",
+		       marker->name, err);
 	rcu_assign_pointer(typed->probes, NULL);
 }
 
 /* Free the typed probes of a marker that were withdrawn at least a grace period ago. */
-void marker_typed_drop(struct marker *marker)
+void marker_typed_free_probes(struct marker *marker)
 {
-	struct marker_typed *typed = typed_of(marker);
+	struct marker_typed *typed = get_typed_marker(marker);
 
 	if (!typed)
 		return;

@@ -8,10 +8,10 @@
 struct marker;
 struct marker_typed;
 
-int marker_typed_connect(struct marker_typed *typed, void (*probe)(void), void *private);
-int marker_typed_disconnect(struct marker_typed *typed, void (*probe)(void), void *private);
+int marker_typed_connect_probe(struct marker_typed *typed, void (*probe)(void), void *private);
+int marker_typed_disconnect_probe(struct marker_typed *typed, void (*probe)(void), void *private);
 unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data);
-void marker_typed_withdraw(struct marker *marker);
-void marker_typed_drop(struct marker *marker);
+void marker_typed_unpublish_probes(struct marker *marker);
+void marker_typed_free_probes(struct marker *marker);
 
 #endif /* MARKERS_TYPED_H */

@@ -7,8 +7,11 @@
 
 #include "names.h"
 
-/* Set an iterator to the first marker of the tables from @node on, or to the end. */
-static void move_to_table(struct marker_iter *iter, struct list_head *node)
+/*
+ * Set an iterator to the first marker of the first table, from the list element @node on, that has
+ * markers; if there is none, to the end.
+ */
+static void move_to_nonempty_table(struct marker_iter *iter, struct list_head *node)
 {
 	while (node != &marker_registry.tables && !list_entry(node, struct marker_table, node)->nr)
 		node = node->next;
@@ -20,7 +23,7 @@ static void move_to_table(struct marker_iter *iter, struct list_head *node)
 		return;
 	iter->table = list_entry(node, struct marker_table, node);
 	iter->module = iter->table->module;
-	iter->marker = record_marker(&iter->table->records[0]);
+	iter->marker = get_marker_of_record(&iter->table->records[0]);
 }
 
 static void move_to_next_marker(struct marker_iter *iter)
@@ -28,9 +31,9 @@ static void move_to_next_marker(struct marker_iter *iter)
 	if (!iter->table)
 		return;
 	if (++iter->index < iter->table->nr)
-		iter->marker = record_marker(&iter->table->records[iter->index]);
+		iter->marker = get_marker_of_record(&iter->table->records[iter->index]);
 	else
-		move_to_table(iter, iter->table->node.next);
+		move_to_nonempty_table(iter, iter->table->node.next);
 }
 
 /**
@@ -49,8 +52,8 @@ EXPORT_SYMBOL_GPL(marker_iter_reset);
  * marker_iter_start() - lock the registry, and begin to iterate over all markers
  * @iter: the iterator, after marker_iter_reset() or marker_iter_stop()
  *
- * Until marker_iter_stop() no marker is added or removed and no probe can be registered.
- * After marker_iter_stop() the iteration is resumed at the position that it had reached.
+ * Until marker_iter_stop() no marker is added or removed and no probe can be registered.  If this
+ * is called after marker_iter_stop(), the iteration is resumed at the position that it had reached.
  *
  * Context: may sleep.
  */
@@ -60,7 +63,7 @@ void marker_iter_start(struct marker_iter *iter)
 
 	mutex_lock(&marker_registry.lock);
 	iter->locked = true;
-	move_to_table(iter, marker_registry.tables.next);
+	move_to_nonempty_table(iter, marker_registry.tables.next);
 	for (i = 0; i < iter->pos; i++)
 		move_to_next_marker(iter);
 }

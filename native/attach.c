@@ -24,7 +24,7 @@
 #define PMU		"/sys/bus/event_source/devices/kprobe/type"
 #define MOST_TYPES	(64 << 20)
 
-static int call_bpf(int command, union bpf_attr *attr)
+static int call_bpf_syscall(int command, union bpf_attr *attr)
 {
 	int result = syscall(SYS_bpf, command, attr, sizeof(*attr));
 
@@ -32,7 +32,7 @@ static int call_bpf(int command, union bpf_attr *attr)
 }
 
 /* Load a BPF program that returns 0.  Return its file descriptor or an error. */
-static int load_program(int type, int attach_type, unsigned int function)
+static int load_empty_program(int type, int attach_type, unsigned int function)
 {
 	static const struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -47,7 +47,7 @@ static int load_program(int type, int attach_type, unsigned int function)
 
 	attr.expected_attach_type = attach_type;
 	attr.attach_btf_id = function;
-	return call_bpf(BPF_PROG_LOAD, &attr);
+	return call_bpf_syscall(BPF_PROG_LOAD, &attr);
 }
 
 /* Attach a program to a raw tracepoint or, if @tracepoint is NULL, to its attach_btf_id. */
@@ -58,17 +58,17 @@ static int attach_program(int program, const char *tracepoint)
 	if (program < 0)
 		return program;
 	attr.raw_tracepoint.prog_fd = program;
-	return call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	return call_bpf_syscall(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 
-static int attach_tracepoint(void)
+static int attach_to_tracepoint(void)
 {
-	return attach_program(load_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0),
+	return attach_program(load_empty_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0),
 			      "kmarkers_bench_bpf");
 }
 
 /* Return the number of bytes that follow a struct btf_type. */
-static unsigned long count_extra_bytes(const struct btf_type *type)
+static unsigned long count_btf_extra_bytes(const struct btf_type *type)
 {
 	unsigned long members = BTF_INFO_VLEN(type->info);
 
@@ -93,7 +93,7 @@ static unsigned long count_extra_bytes(const struct btf_type *type)
 }
 
 /* Return the BTF id of a function, or an error. */
-static int find_function(const char *types, const char *name)
+static int find_function_btf_id(const char *types, const char *name)
 {
 	const struct btf_header *head = (const void *)types;
 	const char *strings = types + head->hdr_len + head->str_off;
@@ -106,12 +106,12 @@ static int find_function(const char *types, const char *name)
 		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC &&
 		    !strcmp(strings + type->name_off, name))
 			return number;
-		at += sizeof(*type) + count_extra_bytes(type);
+		at += sizeof(*type) + count_btf_extra_bytes(type);
 	}
 	return -ENOENT;
 }
 
-static int read_types(char *types)
+static int read_btf_types(char *types)
 {
 	int file = open(TYPES, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
@@ -127,17 +127,17 @@ static int read_types(char *types)
 	return length > sizeof(struct btf_header) && length < MOST_TYPES ? 0 : -EINVAL;
 }
 
-static int attach_fentry(void)
+static int attach_to_fentry(void)
 {
 	char *types = malloc(MOST_TYPES);
-	int function = types ? read_types(types) : -ENOMEM;
+	int function = types ? read_btf_types(types) : -ENOMEM;
 
 	if (!function)
-		function = find_function(types, "int_sqrt");
+		function = find_function_btf_id(types, "int_sqrt");
 	free(types);
 	if (function < 0)
 		return function;
-	return attach_program(load_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function),
+	return attach_program(load_empty_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function),
 			      NULL);
 }
 
@@ -153,7 +153,7 @@ static int read_pmu_type(const char *path)
 	return type;
 }
 
-static int attach_kprobe(void)
+static int attach_to_kprobe(void)
 {
 	struct perf_event_attr attr = {
 		.type = read_pmu_type(PMU),
@@ -164,7 +164,7 @@ static int attach_kprobe(void)
 
 	if ((int)attr.type < 0)
 		return attr.type;
-	program = load_program(BPF_PROG_TYPE_KPROBE, 0, 0);
+	program = load_empty_program(BPF_PROG_TYPE_KPROBE, 0, 0);
 	if (program < 0)
 		return program;
 	event = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
@@ -178,12 +178,12 @@ static const struct {
 	const char *name;
 	int (*attach)(void);
 } peers[] = {
-	{ "peer-bpf-raw-tracepoint", attach_tracepoint },
-	{ "peer-bpf-fentry", attach_fentry },
-	{ "peer-bpf-kprobe", attach_kprobe },
+	{ "peer-bpf-raw-tracepoint", attach_to_tracepoint },
+	{ "peer-bpf-fentry", attach_to_fentry },
+	{ "peer-bpf-kprobe", attach_to_kprobe },
 };
 
-static void attach_all(void)
+static void attach_all_programs(void)
 {
 	unsigned int i;
 
@@ -197,7 +197,7 @@ static void attach_all(void)
 }
 
 /* Keep the programs attached until the process of a pidfd ends. */
-static void keep_attached(int process)
+static void keep_programs_attached(int process)
 {
 	struct pollfd end = { .fd = process, .events = POLLIN };
 
@@ -208,7 +208,7 @@ static void keep_attached(int process)
 		;
 }
 
-int native_attach(const char *pid)
+int native_attach_bpf_programs(const char *pid)
 {
 	int process = syscall(SYS_pidfd_open, atoi(pid), 0);
 	pid_t child;
@@ -217,7 +217,7 @@ int native_attach(const char *pid)
 		fprintf(stderr, "kmlive: %s: %s\n", pid, strerror(errno));
 		return 1;
 	}
-	attach_all();
+	attach_all_programs();
 	child = fork();
 	if (child < 0) {
 		perror("kmlive: fork");
@@ -226,6 +226,6 @@ int native_attach(const char *pid)
 	if (child)
 		printf("%d\n", child);
 	else
-		keep_attached(process);
+		keep_programs_attached(process);
 	return 0;
 }

@@ -6,6 +6,6 @@
  * Attach BPF programs until process @pid ends; print the process id of the background process that
  * keeps them attached.  Return an exit code.
  */
-int native_attach(const char *pid);
+int native_attach_bpf_programs(const char *pid);
 
 #endif /* NATIVE_ATTACH_H */

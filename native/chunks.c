@@ -8,7 +8,7 @@
 #include "../bench_modules/chunks.h"
 
 /* Return the total size of huge pages, in KiB, in the mappings that overlap a range. */
-static u64 count_huge_kib(unsigned long from, unsigned long to)
+static u64 sum_huge_page_kib(unsigned long from, unsigned long to)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
 	unsigned long start, end, kib;
@@ -28,7 +28,7 @@ static u64 count_huge_kib(unsigned long from, unsigned long to)
 }
 
 /* Map @bytes bytes of memory, aligned to BENCH_CHUNK. */
-static u8 *map_aligned(unsigned long bytes)
+static u8 *map_aligned_memory(unsigned long bytes)
 {
 	u8 *all = mmap(NULL, bytes + BENCH_CHUNK, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -46,7 +46,7 @@ static u8 *map_aligned(unsigned long bytes)
 int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 {
 	unsigned long bytes = nr * BENCH_CHUNK, at;
-	u8 *all = map_aligned(bytes);
+	u8 *all = map_aligned_memory(bytes);
 	unsigned int i;
 
 	if (!all)
@@ -55,7 +55,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	memset(all, 0, bytes);
 	at = (unsigned long)all;
-	if (huge && count_huge_kib(at, at + bytes) < bytes / 1024 / 10 * 9) {
+	if (huge && sum_huge_page_kib(at, at + bytes) < bytes / 1024 / 10 * 9) {
 		munmap(all, bytes);
 		return -ENODEV;
 	}

@@ -38,7 +38,7 @@ static const struct native_counter counters[] = {
 static int fds[ARRAY_SIZE(counters)];
 static FILE *file;
 
-int native_counter_open(const struct native_counter *counter)
+int native_open_perf_counter(const struct native_counter *counter)
 {
 	struct perf_event_attr attr = {
 		.type = counter->type,
@@ -53,14 +53,14 @@ int native_counter_open(const struct native_counter *counter)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Open all counters, and report unavailable ones.  Return false if none is available. */
-static bool open_counters(void)
+/* Open all counters, and report unavailable ones.  Return false if no counter is available. */
+static bool open_perf_counters(void)
 {
 	unsigned int i, nr = 0;
 	int why = 0;
 
 	for (i = 0; i < ARRAY_SIZE(counters); i++) {
-		fds[i] = native_counter_open(&counters[i]);
+		fds[i] = native_open_perf_counter(&counters[i]);
 		nr += fds[i] >= 0;
 		why = fds[i] < 0 ? errno : why;
 	}
@@ -71,16 +71,16 @@ static bool open_counters(void)
 			"no permission for perf events (kernel.perf_event_paranoid)" : strerror(why));
 	for (i = 0; nr && i < ARRAY_SIZE(counters); i++)
 		if (fds[i] < 0)
-			fprintf(stderr, "kmbench: SKIP counter %s: not on this processor\n",
+			fprintf(stderr, "kmbench: SKIP counter %s: not available on this processor\n",
 				counters[i].name);
 	return nr;
 }
 
-void native_counters_begin(const char *dir)
+void native_counters_open(const char *dir)
 {
-	if (!dir || !open_counters())
+	if (!dir || !open_perf_counters())
 		return;
-	file = native_output_create(dir, "counters", "");
+	file = native_create_output_file(dir, "counters", "");
 	if (file)
 		fputs("benchmark,variant,counter,per_pass,share\n", file);
 }
@@ -96,7 +96,7 @@ double native_scale_count(const struct native_count *count)
  * Return the number of events in a window, or NAN.  Lower @share to the share of the window's time
  * in which the counter ran, if that is smaller.
  */
-static double count_window(int fd, bench_op *op, u32 loops, double *share)
+static double count_events(int fd, bench_op *op, u32 loops, double *share)
 {
 	struct native_count before, count;
 	double part;
@@ -117,8 +117,8 @@ static double count_window(int fd, bench_op *op, u32 loops, double *share)
 	return native_scale_count(&count);
 }
 
-double native_count_per_pass(int fd, const struct bench_variant *variant, const u32 *loops,
-			     double *share)
+double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
+				double *share)
 {
 	u32 least = loops[0], most = loops[BENCH_LOOP_COUNTS - 1];
 	unsigned int layout;
@@ -130,12 +130,12 @@ double native_count_per_pass(int fd, const struct bench_variant *variant, const 
 
 		/* One call without counting, to warm up caches and predictors. */
 		op(least);
-		sum += count_window(fd, op, most, share) - count_window(fd, op, least, share);
+		sum += count_events(fd, op, most, share) - count_events(fd, op, least, share);
 	}
 	return sum / variant->nr_layouts / (most - least);
 }
 
-static void count_variant(const struct bench_group *group, unsigned int number)
+static void count_variant_events(const struct bench_group *group, unsigned int number)
 {
 	u32 loops[BENCH_LOOP_COUNTS];
 	unsigned int i;
@@ -148,7 +148,7 @@ static void count_variant(const struct bench_group *group, unsigned int number)
 
 		if (fds[i] < 0)
 			continue;
-		events = native_count_per_pass(fds[i], &group->variants[number], loops, &share);
+		events = native_count_loop_events(fds[i], &group->variants[number], loops, &share);
 		if (isnan(events))
 			fprintf(stderr, "kmbench: SKIP counter %s of %s: it did not run\n",
 				counters[i].name, group->variants[number].name);
@@ -158,7 +158,7 @@ static void count_variant(const struct bench_group *group, unsigned int number)
 	}
 }
 
-void native_counters_show(const struct bench_group *group)
+void native_counters_write_group(const struct bench_group *group)
 {
 	unsigned int i;
 
@@ -167,12 +167,12 @@ void native_counters_show(const struct bench_group *group)
 	if (group->setup && group->setup())
 		return;
 	for (i = 0; i < group->nr_variants; i++)
-		count_variant(group, i);
+		count_variant_events(group, i);
 	if (group->teardown)
 		group->teardown();
 }
 
-int native_counters_end(const char *dir)
+int native_counters_close(const char *dir)
 {
-	return file ? native_output_close(file, dir, "counters", "") : 0;
+	return file ? native_close_output_file(file, dir, "counters", "") : 0;
 }

@@ -18,23 +18,23 @@ struct native_count {
 };
 
 /* Open a counter for events of this thread in user mode.  Return a descriptor, or -1 with errno. */
-int native_counter_open(const struct native_counter *counter);
+int native_open_perf_counter(const struct native_counter *counter);
 
 /*
  * Return the events per loop iteration (the slope between two loop counts, averaged over all
- * layouts), or NAN.  Set @share to the smallest share of a window's time in which the counter ran.
+ * layouts), or NAN.  Set @share to the smallest share of a window's time that the counter ran.
  */
-double native_count_per_pass(int fd, const struct bench_variant *variant, const u32 *loops,
-			     double *share);
+double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
+				double *share);
 
 /* Return a count, scaled up to the whole time that the counter was enabled; NAN if it never ran. */
 double native_scale_count(const struct native_count *count);
 
 /* Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL. */
-void native_counters_begin(const char *dir);
+void native_counters_open(const char *dir);
 /* Count events in each variant of a group, after its timed windows, and write them to the file. */
-void native_counters_show(const struct bench_group *group);
+void native_counters_write_group(const struct bench_group *group);
 /* Close the file.  Return 0 or -EIO. */
-int native_counters_end(const char *dir);
+int native_counters_close(const char *dir);
 
 #endif /* NATIVE_COUNTERS_H */

@@ -6,8 +6,8 @@
 
 #include "failure.h"
 
-int native_report_failure(const char *what, int err)
+int native_report_failure(const char *operation, int err)
 {
-	pr_err("kmarkers: %s: %s\n", what, strerror(-err));
+	pr_err("kmarkers: %s: %s\n", operation, strerror(-err));
 	return err;
 }

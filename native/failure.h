@@ -2,7 +2,7 @@
 #ifndef NATIVE_FAILURE_H
 #define NATIVE_FAILURE_H
 
-/* Print on stderr the operation @what that failed, and its error @err.  Return @err. */
-int native_report_failure(const char *what, int err);
+/* Print on stderr that an operation failed with the error @err.  Return @err. */
+int native_report_failure(const char *operation, int err);
 
 #endif /* NATIVE_FAILURE_H */

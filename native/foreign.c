@@ -39,7 +39,7 @@ static bool has_text_relocations(const struct dl_phdr_info *info)
  * Return true if the instruction is a call that the kernel stored for a uprobe.  Since Linux 6.18,
  * the kernel replaces a probed long nop by a call to a page that it maps into the program.
  */
-static bool calls_trampoline(const u8 *bytes, unsigned long addr)
+static bool is_call_to_trampoline(const u8 *bytes, unsigned long addr)
 {
 	char name[sizeof(TRAMPOLINE)];
 	s32 distance;
@@ -47,7 +47,7 @@ static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 	if (bytes[0] != CALL)
 		return false;
 	memcpy(&distance, bytes + 1, sizeof(distance));
-	return native_mapping_name(addr + CALL_BYTES + distance, name, sizeof(name)) &&
+	return native_find_mapping_name(addr + CALL_BYTES + distance, name, sizeof(name)) &&
 	       !strcmp(name, TRAMPOLINE);
 }
 
@@ -56,7 +56,7 @@ static bool calls_trampoline(const u8 *bytes, unsigned long addr)
  * file; 0 if the difference has another cause.  While the kernel replaces a nop by a call, the nop
  * begins with an int3, and its other bytes may be those of the nop or of the call.
  */
-static size_t count_foreign_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
+static size_t count_tracer_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
 {
 	struct patcher_insn insn;
 	bool is_nop = !patcher_insn_decode(was, left, &insn) && insn.kind == PATCHER_INSN_NOP;
@@ -64,14 +64,14 @@ static size_t count_foreign_bytes(const u8 *now, const u8 *was, size_t left, uns
 	if (*now == KMARKERS_INT3)
 		return is_nop ? insn.len : 1;
 	if (is_nop && insn.len >= CALL_BYTES &&
-	    calls_trampoline(now + insn.len - CALL_BYTES, addr + insn.len - CALL_BYTES))
+	    is_call_to_trampoline(now + insn.len - CALL_BYTES, addr + insn.len - CALL_BYTES))
 		return insn.len;
 	return 0;
 }
 
-void native_drop_foreign(unsigned char *copy, size_t size, const ElfW(Phdr) *segment)
+void native_remove_breakpoints(unsigned char *copy, size_t size, const ElfW(Phdr) *segment)
 {
-	const struct native_program *program = native_program();
+	const struct native_program *program = native_get_program();
 	unsigned long start = (program->info.dlpi_addr + segment->p_vaddr) & ~(PAGE_BYTES - 1);
 	unsigned long offset = segment->p_offset & ~(PAGE_BYTES - 1);
 	const u8 *was = (const u8 *)program->file + offset;
@@ -88,7 +88,7 @@ void native_drop_foreign(unsigned char *copy, size_t size, const ElfW(Phdr) *seg
 			continue;
 		}
 		nr = copy[at] == was[at] ? 0 :
-		     count_foreign_bytes(copy + at, was + at, size - at, start + at);
+		     count_tracer_bytes(copy + at, was + at, size - at, start + at);
 		memcpy(copy + at, was + at, nr);
 		nr = nr ?: 1;
 	}

@@ -12,6 +12,6 @@
  * @size: size of the copy in bytes
  * @segment: program header of the segment
  */
-void native_drop_foreign(unsigned char *copy, size_t size, const ElfW(Phdr) *segment);
+void native_remove_breakpoints(unsigned char *copy, size_t size, const ElfW(Phdr) *segment);
 
 #endif /* NATIVE_FOREIGN_H */

@@ -16,37 +16,37 @@
 #include "rcu.h"
 #include "text.h"
 
-/* Signal mask of the thread that forks.  Only one thread forks at a time. */
+/* Signal mask of the thread that forks, saved meanwhile.  Only one thread forks at a time. */
 static sigset_t mask;
 
 /*
  * Prepare for fork().  rcu_read_lock() allocates this thread's RCU reader, if it has none.  The
  * child keeps this reader and drops all others.
  */
-static void before_fork(void)
+static void prepare_for_fork(void)
 {
 	sigset_t all;
 
 	native_gate_close();
 	rcu_read_lock();
 	rcu_read_unlock();
-	native_text_before_fork();
+	native_text_copy_for_fork();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 }
 
-static void after_fork_parent(void)
+static void finish_fork_in_parent(void)
 {
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	native_text_after_fork_parent();
+	native_text_drop_fork_copy();
 	native_gate_open();
 }
 
 /* Unblock signals last: signal handlers may contain patch sites. */
-static void after_fork_child(void)
+static void finish_fork_in_child(void)
 {
-	native_text_after_fork_child();
-	native_rcu_after_fork_child();
+	native_text_map_fork_copy();
+	native_rcu_drop_parent_readers();
 	native_gate_renew();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
@@ -61,11 +61,11 @@ static int watch_error;
  */
 static __attribute__((constructor(101))) void register_fork_handlers(void)
 {
-	watch_error = native_rcu_start() ?:
-		      pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	watch_error = native_rcu_register_thread_exit() ?:
+		      pthread_atfork(prepare_for_fork, finish_fork_in_parent, finish_fork_in_child);
 }
 
-int native_fork_start(void)
+int native_check_fork_handlers(void)
 {
 	if (!watch_error)
 		return 0;

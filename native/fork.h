@@ -3,6 +3,6 @@
 #define NATIVE_FORK_H
 
 /* Check that the handlers of fork() were registered.  Return 0 or an error. */
-int native_fork_start(void);
+int native_check_fork_handlers(void);
 
 #endif /* NATIVE_FORK_H */

@@ -16,7 +16,7 @@
 
 static int counter = -1;
 
-u64 bench_count_switches(void)
+u64 bench_count_context_switches(void)
 {
 	struct rusage usage;
 
@@ -29,7 +29,7 @@ void bench_pause(void)
 }
 
 /* Open a counter of this thread's cycles in user mode, where the additions of cycles.c run. */
-static int open_counter(void)
+static int open_cycle_counter(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -49,7 +49,7 @@ static int open_counter(void)
 	return above;
 }
 
-static const char *why_no_counter(int err)
+static const char *explain_error(int err)
 {
 	switch (err) {
 	case ENOENT:
@@ -75,14 +75,14 @@ enum bench_cycles bench_find_cycles_source(void)
 		source = BENCH_CYCLES_NONE;
 		return source;
 	}
-	counter = open_counter();
+	counter = open_cycle_counter();
 	source = counter < 0 ? BENCH_CYCLES_ESTIMATED : BENCH_CYCLES_COUNTED;
 	if (counter < 0)
-		fprintf(stderr, "kmarkers: core cycles are estimated: %s\n", why_no_counter(errno));
+		fprintf(stderr, "kmarkers: core cycles are estimated: %s\n", explain_error(errno));
 	return source;
 }
 
-u64 bench_read_cycles(void)
+u64 bench_read_cycle_counter(void)
 {
 	u64 value = 0;
 

@@ -24,8 +24,9 @@
 static u8 *buffer;
 static u64 walk = 1;
 
-BENCH_OPS(quiet, getppid_work())
-BENCH_OPS_EACH(pressure, walk_evict(buffer, EVICT_ORDER, EVICT_STEPS, &walk), getppid_work())
+BENCH_OPS(quiet, run_getppid_work())
+BENCH_OPS_EACH(pressure, evict_caches_by_walk(buffer, EVICT_ORDER, EVICT_STEPS, &walk),
+	       run_getppid_work())
 
 /* All variants time the same user-space code.  They differ in the code of the kernel. */
 #define ROWS(id)							\
@@ -36,12 +37,12 @@ BENCH_OPS_EACH(pressure, walk_evict(buffer, EVICT_ORDER, EVICT_STEPS, &walk), ge
 static const struct bench_variant quiet_variants[] = { ROWS(quiet) };
 static const struct bench_variant pressure_variants[] = { ROWS(pressure) };
 
-static int select_variant(unsigned int variant)
+static int select_getppid_variant(unsigned int variant)
 {
-	return native_live_select("getppid-live", quiet_variants[variant].name);
+	return native_select_live_variant("getppid-live", quiet_variants[variant].name);
 }
 
-static int setup_live(void)
+static int setup_walk_buffer(void)
 {
 	buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!buffer)
@@ -50,7 +51,7 @@ static int setup_live(void)
 	return 0;
 }
 
-static void teardown_live(void)
+static void free_walk_buffer(void)
 {
 	vfree(buffer);
 }
@@ -59,7 +60,7 @@ static const struct bench_group getppid_quiet = {
 	.name = "getppid-quiet",
 	.variants = quiet_variants,
 	.nr_variants = ARRAY_SIZE(quiet_variants),
-	.select = select_variant,
+	.select = select_getppid_variant,
 };
 
 static const struct bench_group getppid_pressure = {
@@ -67,9 +68,9 @@ static const struct bench_group getppid_pressure = {
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
 	.loops = { 2, 4, 18 },
-	.setup = setup_live,
-	.teardown = teardown_live,
-	.select = select_variant,
+	.setup = setup_walk_buffer,
+	.teardown = free_walk_buffer,
+	.select = select_getppid_variant,
 };
 
 static const struct bench_group *const groups[] = {
@@ -82,7 +83,7 @@ static bool never_stop(void)
 }
 
 static int run_live_group(const struct bench_group *group, const struct bench_config *config,
-		     const char *dir)
+			  const char *dir)
 {
 	struct bench_result result = { 0 };
 	struct seq_file m;
@@ -114,7 +115,7 @@ static int run_live_group(const struct bench_group *group, const struct bench_co
 	return err;
 }
 
-static int run_named(char **names, const struct bench_config *config, const char *dir)
+static int run_named_groups(char **names, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
 
@@ -140,7 +141,7 @@ int main(int argc, char **argv)
 	int err;
 
 	if (argc == 3 && !strcmp(argv[1], "attach"))
-		return native_attach(argv[2]);
+		return native_attach_bpf_programs(argv[2]);
 	if (argc < 5 || atoi(argv[1]) < 1 || atoi(argv[1]) > BENCH_MAX_BLOCKS) {
 		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n");
 		return 2;
@@ -156,6 +157,6 @@ int main(int argc, char **argv)
 		perror(path);
 		return 1;
 	}
-	err = run_named(argv + 4, &config, argv[3]);
+	err = run_named_groups(argv + 4, &config, argv[3]);
 	return fclose(native_live_env) || err ? 1 : 0;
 }

@@ -12,7 +12,7 @@
 FILE *native_live_env;
 
 /* Select a variant of the code at a place of the kernel.  Return 0 or an error. */
-int native_live_select(const char *place, const char *variant)
+int native_select_live_variant(const char *place, const char *variant)
 {
 	int file = open(CONTROL, O_WRONLY);
 	int err = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The gate between mutexes and fork().  include/linux/mutex.h describes it. */
+/* The gate: excludes fork() while a thread holds a mutex.  See include/linux/mutex.h. */
 #include <linux/mutex.h>
 
 __thread unsigned int native_mutexes_held;
@@ -22,7 +22,7 @@ static struct {
 	.moved = PTHREAD_COND_INITIALIZER,
 };
 
-static void wait_turn(void)
+static void wait_for_gate_turn(void)
 {
 	unsigned long ticket;
 
@@ -32,7 +32,7 @@ static void wait_turn(void)
 		pthread_cond_wait(&gate.moved, &gate.lock);
 }
 
-static void end_turn(void)
+static void end_gate_turn(void)
 {
 	gate.turn++;
 	pthread_cond_broadcast(&gate.moved);
@@ -46,9 +46,9 @@ static void end_turn(void)
 void native_gate_enter(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	wait_turn();
+	wait_for_gate_turn();
 	gate.inside++;
-	end_turn();
+	end_gate_turn();
 }
 
 void native_gate_leave(void)
@@ -63,7 +63,7 @@ void native_gate_leave(void)
 void native_gate_close(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	wait_turn();
+	wait_for_gate_turn();
 	while (gate.inside)
 		pthread_cond_wait(&gate.moved, &gate.lock);
 	pthread_mutex_unlock(&gate.lock);
@@ -72,7 +72,7 @@ void native_gate_close(void)
 void native_gate_open(void)
 {
 	pthread_mutex_lock(&gate.lock);
-	end_turn();
+	end_gate_turn();
 	pthread_setcancelstate(cancel_state, NULL);
 }
 

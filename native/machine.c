@@ -30,7 +30,7 @@ static unsigned long measure_tsc_khz(void)
 	return (bench_tsc() - ticks) * 1000000 / ns;
 }
 
-static void read_model(char *text)
+static void read_cpu_model(char *text)
 {
 	unsigned int leaf, *words = (void *)text;
 
@@ -54,7 +54,7 @@ void native_machine_show(FILE *file, bool invariant_tsc)
 	struct utsname system;
 
 	uname(&system);
-	read_model(model);
+	read_cpu_model(model);
 	kmarkers_read_hypervisor(name);
 	fprintf(file, "kernel=%s\n", system.release);
 	fprintf(file, "cpu_model=%s\n", model);

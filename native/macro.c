@@ -54,7 +54,7 @@ static void exchange_packet(const void *packet, size_t size)
 BENCH_OPS(ping, exchange_packet(&request, sizeof(request)))
 BENCH_OPS(hackbench, exchange_packet(message, sizeof(message)))
 
-/* All variants time the same code of this program; the kernel's code differs. */
+/* All variants time the same function of this program; they differ in the hook in the kernel. */
 static const struct bench_variant ping_variants[] = {
 	BENCH_ROW("absent", ping),
 	BENCH_ROW("absent-clone", ping),
@@ -74,7 +74,7 @@ static const struct bench_variant hackbench_variants[] = {
 	BENCH_ROW("original", hackbench),
 };
 
-static u64 now_ns(clockid_t clock)
+static u64 read_ns(clockid_t clock)
 {
 	struct timespec now;
 
@@ -87,14 +87,14 @@ static u64 now_ns(clockid_t clock)
  * windows.  The first exchange after a tick takes longer, since the kernel derives an identifier
  * from the time.  So make the first exchange here, untimed.
  */
-static int select_variant(const struct bench_group *group, unsigned int variant)
+static int select_hook_variant(const struct bench_group *group, unsigned int variant)
 {
-	int err = native_live_select(PLACE, group->variants[variant].name);
-	u64 tick = now_ns(CLOCK_MONOTONIC_COARSE);
+	int err = native_select_live_variant(PLACE, group->variants[variant].name);
+	u64 tick = read_ns(CLOCK_MONOTONIC_COARSE);
 
 	if (err)
 		return err;
-	while (now_ns(CLOCK_MONOTONIC_COARSE) == tick)
+	while (read_ns(CLOCK_MONOTONIC_COARSE) == tick)
 		;
 	group->variants[variant].op[0](1);
 	return 0;
@@ -102,12 +102,12 @@ static int select_variant(const struct bench_group *group, unsigned int variant)
 
 static int select_ping(unsigned int variant)
 {
-	return select_variant(&native_macro_ping, variant);
+	return select_hook_variant(&native_macro_ping, variant);
 }
 
 static int select_hackbench(unsigned int variant)
 {
-	return select_variant(&native_macro_hackbench, variant);
+	return select_hook_variant(&native_macro_hackbench, variant);
 }
 
 /* Return the number of executions of the hook of a variant. */
@@ -126,10 +126,10 @@ static u64 read_hits(const char *name)
 }
 
 /*
- * Write the number of hook executions per operation of each variant to env.  Fail if there are
- * fewer than one per operation, or any for "original".  Packets of other programs are counted, too.
+ * Write the number of hook executions per operation of each variant to the file env.  Fail if it
+ * is below one, or above zero for "original".  Packets of other programs are counted, too.
  */
-static int check_hits(const struct bench_group *group)
+static int check_hook_hits(const struct bench_group *group)
 {
 	unsigned int i;
 
@@ -137,12 +137,12 @@ static int check_hits(const struct bench_group *group)
 		const struct bench_variant *variant = &group->variants[i];
 		bool original = !strcmp(variant->name, "original");
 		int err = group->select(i);
-		u64 before = read_hits(variant->name), start = now_ns(CLOCK_MONOTONIC), hits, ns;
+		u64 before = read_hits(variant->name), start = read_ns(CLOCK_MONOTONIC), hits, ns;
 
 		if (err)
 			return err;
 		variant->op[0](PROOF);
-		ns = now_ns(CLOCK_MONOTONIC) - start;
+		ns = read_ns(CLOCK_MONOTONIC) - start;
 		hits = read_hits(variant->name) - before;
 		if (original ? hits : hits < PROOF) {
 			fprintf(stderr, "kmlive: %s/%s: hook ran %llu times in %u operations\n",
@@ -157,7 +157,7 @@ static int check_hits(const struct bench_group *group)
 }
 
 /* Open a socket that is bound to the loopback address, with a receive timeout of a second. */
-static int open_socket(int type, int protocol)
+static int open_loopback_socket(int type, int protocol)
 {
 	struct sockaddr_in here = {
 		.sin_family = AF_INET,
@@ -198,43 +198,43 @@ static u16 compute_checksum(const void *data, size_t size)
 	return ~(sum + (sum >> 16));
 }
 
-static void teardown_macro(void)
+static void close_macro_sockets(void)
 {
 	if (to >= 0 && to != from)
 		close(to);
 	if (from >= 0)
 		close(from);
 	from = to = -1;
-	native_live_select(PLACE, "original");
+	native_select_live_variant(PLACE, "original");
 }
 
-static int finish_setup(const struct bench_group *group, bool open)
+static int finish_macro_setup(const struct bench_group *group, bool open)
 {
-	int err = open ? check_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
+	int err = open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
 	if (err)
-		teardown_macro();
+		close_macro_sockets();
 	return err;
 }
 
-static int setup_ping(void)
+static int open_ping_socket(void)
 {
 	u32 but_replies = ~(1U << ICMP_ECHOREPLY);
 
 	request.head.checksum = 0;
 	request.head.checksum = compute_checksum(&request, sizeof(request));
-	from = to = open_socket(SOCK_RAW, IPPROTO_ICMP);
-	return finish_setup(&native_macro_ping, from >= 0 && !connect_sockets(from, to) &&
-			    !setsockopt(from, SOL_RAW, ICMP_FILTER, &but_replies,
-					sizeof(but_replies)));
+	from = to = open_loopback_socket(SOCK_RAW, IPPROTO_ICMP);
+	return finish_macro_setup(&native_macro_ping, from >= 0 && !connect_sockets(from, to) &&
+				  !setsockopt(from, SOL_RAW, ICMP_FILTER, &but_replies,
+					      sizeof(but_replies)));
 }
 
-static int setup_hackbench(void)
+static int open_hackbench_sockets(void)
 {
-	from = open_socket(SOCK_DGRAM, 0);
-	to = open_socket(SOCK_DGRAM, 0);
-	return finish_setup(&native_macro_hackbench,
-			    from >= 0 && to >= 0 && !connect_sockets(from, to));
+	from = open_loopback_socket(SOCK_DGRAM, 0);
+	to = open_loopback_socket(SOCK_DGRAM, 0);
+	return finish_macro_setup(&native_macro_hackbench,
+				  from >= 0 && to >= 0 && !connect_sockets(from, to));
 }
 
 const struct bench_group native_macro_ping = {
@@ -243,8 +243,8 @@ const struct bench_group native_macro_ping = {
 	.nr_variants = ARRAY_SIZE(ping_variants),
 	.loops = LOOPS,
 	.lacks = "the kernel has no IPv4 or no netfilter",
-	.setup = setup_ping,
-	.teardown = teardown_macro,
+	.setup = open_ping_socket,
+	.teardown = close_macro_sockets,
 	.select = select_ping,
 };
 
@@ -254,7 +254,7 @@ const struct bench_group native_macro_hackbench = {
 	.nr_variants = ARRAY_SIZE(hackbench_variants),
 	.loops = LOOPS,
 	.lacks = "the kernel has no IPv4 or no netfilter",
-	.setup = setup_hackbench,
-	.teardown = teardown_macro,
+	.setup = open_hackbench_sockets,
+	.teardown = close_macro_sockets,
 	.select = select_hackbench,
 };

@@ -34,9 +34,9 @@ static const char usage[] =
 	"       kmbench env [OPTION...]\n"
 	"       kmbench run [OPTION...] [BENCHMARK...]\n"
 	"       kmbench --help\n"
-	"  -b, --blocks N   blocks of each benchmark (default: 200)\n"
-	"  -s, --seed N     seed of the order of variants (default: 1)\n"
-	"  -c, --cpu N      CPU to run on (default: the last one allowed)\n"
+	"  -b, --blocks N   blocks (rounds of all variants) per benchmark (default: 200)\n"
+	"  -s, --seed N     seed of the random order of variants (default: 1)\n"
+	"  -c, --cpu N      number of the CPU to run on (default: the last allowed CPU)\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
 	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
 	"codes: 0 done, 1 failed, 2 wrong arguments, 4 nothing can be measured here, 130\n"
@@ -44,7 +44,7 @@ static const char usage[] =
 
 static volatile sig_atomic_t interrupted;
 
-static void on_interrupt(int sig)
+static void record_interrupt(int sig)
 {
 	interrupted = 1;
 }
@@ -61,11 +61,11 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "blocks=%u\n", config->blocks);
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
-	native_place_show(file, config->seed);
-	native_peers_show(file);
+	native_show_offsets(file, config->seed);
+	native_show_peer_rows(file);
 }
 
-static int last_allowed_cpu(void)
+static int find_last_allowed_cpu(void)
 {
 	int cpu = CPU_SETSIZE - 1;
 	cpu_set_t allowed;
@@ -78,12 +78,12 @@ static int last_allowed_cpu(void)
 }
 
 /* Pin the process to the chosen CPU.  If none was chosen, try to pin it to the last allowed CPU. */
-static int pin_process(struct bench_config *config, bool chosen)
+static int pin_process_to_cpu(struct bench_config *config, bool chosen)
 {
 	cpu_set_t one;
 
 	if (!chosen)
-		config->cpu = last_allowed_cpu();
+		config->cpu = find_last_allowed_cpu();
 	CPU_ZERO(&one);
 	CPU_SET(config->cpu, &one);
 	if (!sched_setaffinity(0, sizeof(one), &one))
@@ -98,8 +98,8 @@ static int pin_process(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/* Report missing features.  Return false if live patching fails: then no benchmark can run. */
-static bool check_machine(void)
+/* Report missing features.  Return false if live patching fails, so that no benchmark can run. */
+static bool check_machine_features(void)
 {
 	if (!native_machine_has_invariant_tsc())
 		fputs("kmbench: SKIP tsc_khz: without an invariant TSC, ticks differ in duration\n",
@@ -114,23 +114,23 @@ static bool check_machine(void)
 
 static int write_env(const char *dir, const struct bench_config *config)
 {
-	FILE *file = native_output_create(dir, "env", "");
+	FILE *file = native_create_output_file(dir, "env", "");
 
 	if (!file)
 		return -EIO;
 	show_env(file, config);
-	return native_output_close(file, dir, "env", "");
+	return native_close_output_file(file, dir, "env", "");
 }
 
 static int write_samples(const char *dir, const struct bench_group *group,
 			 const struct bench_result *result)
 {
-	struct seq_file m = { .file = native_output_create(dir, group->name, ".csv") };
+	struct seq_file m = { .file = native_create_output_file(dir, group->name, ".csv") };
 
 	if (!m.file)
 		return -EIO;
 	bench_show_samples(&m, group, result);
-	return native_output_close(m.file, dir, group->name, ".csv");
+	return native_close_output_file(m.file, dir, group->name, ".csv");
 }
 
 static int report_result(const struct bench_group *group, const struct bench_result *result,
@@ -143,7 +143,7 @@ static int report_result(const struct bench_group *group, const struct bench_res
 		return write_samples(dir, group, result);
 	printf("%s\n", group->name);
 	err = bench_show_summary(&out, group, result);
-	return err ?: native_output_check(stdout, "standard output");
+	return err ?: native_flush_output(stdout, "standard output");
 }
 
 /* Measure a group and print or write its result.  If interrupted, keep the complete blocks. */
@@ -162,7 +162,7 @@ static int measure_group(const struct bench_group *group, const struct bench_con
 		kept = report_result(group, &result, dir);
 	bench_free_result(&result);
 	if (!err)
-		native_counters_show(group);
+		native_counters_write_group(group);
 	return err ?: kept;
 }
 
@@ -171,7 +171,7 @@ static int count_groups(u64 groups)
 	return __builtin_popcountll(groups);
 }
 
-static bool has_group(u64 groups, const char *name)
+static bool has_group_named(u64 groups, const char *name)
 {
 	unsigned int i;
 
@@ -188,12 +188,12 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	int err = 0;
 
 	/* Write env now, to fail early; rewrite it at the end, with reasons for missing rows. */
-	if (dir && (native_output_open(dir) || write_env(dir, config)))
+	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
 		return -EIO;
-	native_counters_begin(dir);
-	native_progress_plan(count_groups(groups));
-	if (has_group(groups, "empty-loop-peers"))
-		native_peers_load();
+	native_counters_open(dir);
+	native_progress_set_total(count_groups(groups));
+	if (has_group_named(groups, "empty-loop-peers"))
+		native_load_peers();
 	for (i = 0; i < bench_nr_groups && !err; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
@@ -201,7 +201,7 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 		if (err == -ENODEV && count_groups(groups) > 1)
 			err = 0;
 	}
-	err = native_counters_end(dir) ?: err;
+	err = native_counters_close(dir) ?: err;
 	return err || !dir ? err : write_env(dir, config);
 }
 
@@ -209,7 +209,7 @@ static void list_groups(void)
 {
 	unsigned int i, j;
 
-	native_peers_load();
+	native_load_peers();
 	for (i = 0; i < bench_nr_groups; i++) {
 		printf("%s:", bench_groups[i]->name);
 		for (j = 0; j < bench_groups[i]->nr_variants; j++)
@@ -218,8 +218,8 @@ static void list_groups(void)
 	}
 }
 
-/* Parse the names on the command line, by the parser of the debugfs file bench/control. */
-static int choose_groups(char **names, int nr, u64 *groups)
+/* Parse benchmark names on the command line, by the parser of the debugfs file bench/control. */
+static int parse_group_names(char **names, int nr, u64 *groups)
 {
 	enum bench_verb verb;
 	int i;
@@ -229,7 +229,7 @@ static int choose_groups(char **names, int nr, u64 *groups)
 		char *name = strdup(names[i]);
 		u64 one;
 
-		if (bench_parse_control(name, &verb, &one) || one & (one - 1) ||
+		if (bench_parse_command(name, &verb, &one) || one & (one - 1) ||
 		    verb != BENCH_START) {
 			fprintf(stderr, "kmbench: no benchmark named '%s' (see kmbench list)\n",
 				names[i]);
@@ -294,16 +294,16 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 static int run_benchmarks(char **names, int nr, struct options *options)
 {
-	struct sigaction action = { .sa_handler = on_interrupt }, hangup;
+	struct sigaction action = { .sa_handler = record_interrupt }, hangup;
 	u64 groups;
 	int err;
 
-	err = choose_groups(names, nr, &groups);
+	err = parse_group_names(names, nr, &groups);
 	if (!err)
-		err = pin_process(&options->config, options->cpu_chosen);
+		err = pin_process_to_cpu(&options->config, options->cpu_chosen);
 	if (err)
 		return err;
-	if (!check_machine())
+	if (!check_machine_features())
 		return -ENODEV;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -324,13 +324,13 @@ static int print_env(char **words, int nr, struct options *options)
 		fprintf(stderr, "kmbench: env takes no '%s'\n", words[0]);
 		return -EINVAL;
 	}
-	err = pin_process(&options->config, options->cpu_chosen);
+	err = pin_process_to_cpu(&options->config, options->cpu_chosen);
 	if (!err)
 		show_env(stdout, &options->config);
 	return err;
 }
 
-static int exit_code(int err)
+static int get_exit_code(int err)
 {
 	switch (err) {
 	case 0:
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
 	int err = native_registered_check();
 
 	if (err)
-		return exit_code(err);
+		return get_exit_code(err);
 	if (!strcmp(command, "run") || !strcmp(command, "env")) {
 		err = parse_options(argc - 1, argv + 1, &options);
 		if (!err)
@@ -368,5 +368,5 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		err = -EINVAL;
 	}
-	return exit_code(err ?: native_output_check(stdout, "standard output"));
+	return get_exit_code(err ?: native_flush_output(stdout, "standard output"));
 }

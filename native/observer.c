@@ -13,14 +13,14 @@ static pthread_t thread;
 static bool stop;
 
 /*
- * Main function of the thread.  A program cannot count the interrupts of its CPU, so the result
- * includes gaps that interrupts cause.  The variant idle-stall shows the length of such gaps.
+ * Main function of the thread.  A program cannot count the interrupts of its CPU, so the measured
+ * gaps include those that interrupts cause.  The variant idle-stall shows the length of the latter.
  */
-static void *run_observer(void *unused)
+static void *run_observer_thread(void *unused)
 {
 	struct bench_watch watch;
 
-	bench_watch_begin(&watch, 0);
+	bench_watch_init(&watch, 0);
 	while (!READ_ONCE(stop)) {
 		bench_watch_read_clock(&watch);
 		bench_watch_record_gap(&watch, 0);
@@ -36,7 +36,7 @@ static __attribute__((constructor)) void read_allowed_cpus(void)
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 }
 
-static int find_other_cpu(void)
+static int find_observer_cpu(void)
 {
 	cpu_set_t here;
 	int cpu;
@@ -48,10 +48,10 @@ static int find_other_cpu(void)
 	return -ENODEV;
 }
 
-/* Start the thread.  @first is ignored: a program may lack the privilege to set priorities. */
-int bench_observer_start(bool first)
+/* Start the thread.  @realtime is ignored: a program may lack the privilege to set priorities. */
+int bench_observer_start(bool realtime)
 {
-	int cpu = find_other_cpu(), err;
+	int cpu = find_observer_cpu(), err;
 	pthread_attr_t attr;
 	cpu_set_t set;
 
@@ -62,7 +62,7 @@ int bench_observer_start(bool first)
 	stop = false;
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	err = pthread_create(&thread, &attr, run_observer, NULL);
+	err = pthread_create(&thread, &attr, run_observer_thread, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
 }

@@ -9,7 +9,7 @@
 
 #include "output.h"
 
-static char *make_path(const char *dir, const char *name, const char *suffix)
+static char *format_output_path(const char *dir, const char *name, const char *suffix)
 {
 	char *path;
 
@@ -20,9 +20,9 @@ static char *make_path(const char *dir, const char *name, const char *suffix)
  * Return true if the directory contains the file env, and thus another run.  The files of that run
  * could be mistaken for those of this run.
  */
-static bool contains_run(const char *dir)
+static bool has_env_file(const char *dir)
 {
-	char *path = make_path(dir, "env", "");
+	char *path = format_output_path(dir, "env", "");
 	struct stat info;
 	bool found = path && !stat(path, &info) && S_ISREG(info.st_mode);
 
@@ -30,22 +30,22 @@ static bool contains_run(const char *dir)
 	return found;
 }
 
-int native_output_open(const char *dir)
+int native_create_output_dir(const char *dir)
 {
 	const char *why = NULL;
 
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		why = strerror(errno);
-	else if (contains_run(dir))
+	else if (has_env_file(dir))
 		why = "holds another run";
 	if (why)
 		fprintf(stderr, "kmbench: %s: %s\n", dir, why);
 	return why ? -EIO : 0;
 }
 
-FILE *native_output_create(const char *dir, const char *name, const char *suffix)
+FILE *native_create_output_file(const char *dir, const char *name, const char *suffix)
 {
-	char *path = make_path(dir, name, suffix);
+	char *path = format_output_path(dir, name, suffix);
 	FILE *file = path ? fopen(path, "w") : NULL;
 
 	if (!file)
@@ -54,7 +54,7 @@ FILE *native_output_create(const char *dir, const char *name, const char *suffix
 	return file;
 }
 
-int native_output_check(FILE *file, const char *name)
+int native_flush_output(FILE *file, const char *name)
 {
 	errno = 0;
 	if (!fflush(file) && !ferror(file))
@@ -63,11 +63,11 @@ int native_output_check(FILE *file, const char *name)
 	return -EIO;
 }
 
-int native_output_close(FILE *file, const char *dir, const char *name, const char *suffix)
+int native_close_output_file(FILE *file, const char *dir, const char *name, const char *suffix)
 {
-	int err = native_output_check(file, name);
+	int err = native_flush_output(file, name);
 	/* Remove a truncated file, which could be mistaken for a complete one. */
-	char *path = err ? make_path(dir, name, suffix) : NULL;
+	char *path = err ? format_output_path(dir, name, suffix) : NULL;
 
 	fclose(file);
 	if (path)

@@ -9,15 +9,15 @@
  * Create the directory, unless it exists.  Return 0, or -EIO if the directory cannot be created or
  * contains another run.
  */
-int native_output_open(const char *dir);
+int native_create_output_dir(const char *dir);
 
 /* Create a file in the directory.  Return NULL if that fails. */
-FILE *native_output_create(const char *dir, const char *name, const char *suffix);
+FILE *native_create_output_file(const char *dir, const char *name, const char *suffix);
 
 /* Flush a file.  Return 0, or -EIO if any write to it has failed. */
-int native_output_check(FILE *file, const char *name);
+int native_flush_output(FILE *file, const char *name);
 
 /* Flush and close a file.  Return 0; or remove the file and return -EIO if any write has failed. */
-int native_output_close(FILE *file, const char *dir, const char *name, const char *suffix);
+int native_close_output_file(FILE *file, const char *dir, const char *name, const char *suffix);
 
 #endif /* NATIVE_OUTPUT_H */

@@ -26,18 +26,18 @@ BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
 /* Alternatives that need no library: a test of a flag, and a call through a function pointer. */
-static noinline void peers_called(int number, const void *pointer)
+static noinline void empty_called_function(int number, const void *pointer)
 {
 	barrier();
 }
 
-static void (*call)(int number, const void *pointer) = peers_called;
+static void (*call)(int number, const void *pointer) = empty_called_function;
 static bool flag_off, flag_on = true;
 
 #define FLAGGED(flag)							\
 do {									\
 	if (unlikely(__atomic_load_n(&(flag), __ATOMIC_RELAXED)))	\
-		peers_called(1, NULL);					\
+		empty_called_function(1, NULL);				\
 } while (0)
 
 BENCH_OPS(flag_is_off, FLAGGED(flag_off))
@@ -57,7 +57,7 @@ static const struct bench_variant own[] = {
 static struct {
 	const char *name, *package;
 	const struct bench_peer *peer;
-	const char *why;	/* reason why the peer or its enabled row is missing, or NULL */
+	const char *why;	/* reason why the peer or its enabled variant is missing, or NULL */
 	bool on;
 } peers[] = {
 	{ "peer-lttng-ust", "liblttng-ust-dev" },
@@ -69,8 +69,8 @@ static struct {
 
 static struct bench_variant rows[MAX_ROWS];
 
-static void read_arguments(void *probe_private, void *call_private, const char *fmt,
-			   va_list *args)
+static void read_probe_arguments(void *probe_private, void *call_private, const char *fmt,
+				 va_list *args)
 {
 	(void)va_arg(*args, int);
 	(void)va_arg(*args, void *);
@@ -116,7 +116,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	return peer;
 }
 
-void native_peers_load(void)
+void native_load_peers(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
 
@@ -134,7 +134,7 @@ void native_peers_load(void)
 }
 
 /* Count the distinct code addresses among the layouts of a variant. */
-static unsigned int count_codes(const struct bench_variant *variant)
+static unsigned int count_distinct_layouts(const struct bench_variant *variant)
 {
 	unsigned int i, nr = 1;
 
@@ -143,12 +143,12 @@ static unsigned int count_codes(const struct bench_variant *variant)
 	return nr;
 }
 
-void native_peers_show(FILE *file)
+void native_show_peer_rows(FILE *file)
 {
 	unsigned int i, nr;
 
 	for (i = 0; i < bench_empty_loop_peers.nr_variants; i++) {
-		nr = count_codes(&rows[i]);
+		nr = count_distinct_layouts(&rows[i]);
 		if (nr < rows[i].nr_layouts)
 			fprintf(file, "layouts:%s:%s=%u\n", bench_empty_loop_peers.name,
 				rows[i].name, nr);
@@ -164,7 +164,7 @@ void native_peers_show(FILE *file)
 	}
 }
 
-/* Enable the peers.  Set rows[] to the disabled row of each, and to the row of each enabled one. */
+/* Enable each peer's probe.  Fill rows[] with its variants, the enabled one only on success. */
 static int setup_peer_rows(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
@@ -185,7 +185,7 @@ static int setup_peer_rows(void)
 			rows[nr++] = peers[i].peer->on;
 	}
 	bench_empty_loop_peers.nr_variants = nr;
-	return marker_probe_register("bench_peers_on", "%d %p", read_arguments, NULL);
+	return marker_probe_register("bench_peers_on", "%d %p", read_probe_arguments, NULL);
 }
 
 static void teardown_peer_rows(void)
@@ -197,7 +197,7 @@ static void teardown_peer_rows(void)
 			peers[i].peer->switch_off();
 		peers[i].on = false;
 	}
-	marker_probe_unregister("bench_peers_on", read_arguments, NULL);
+	marker_probe_unregister("bench_peers_on", read_probe_arguments, NULL);
 	marker_synchronize_unregister();
 }
 

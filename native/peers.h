@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-/* Load the existing peers and report missing ones.  Call this before empty-loop-peers is used. */
-void native_peers_load(void);
+/* Load the peers (probes of other tracers) and report missing ones, before they are measured. */
+void native_load_peers(void);
 
-/* Print lines of the file env: rows with fewer layouts, and missing rows with the reason. */
-void native_peers_show(FILE *file);
+/* Print lines of the file env: variants with fewer code addresses, and missing variants. */
+void native_show_peer_rows(FILE *file);
 
 #endif /* NATIVE_PEERS_H */

@@ -12,7 +12,7 @@
 /*
  * Return the offset of the stack for a seed, in bytes: a multiple of 16 that is less than a page.
  */
-unsigned int native_stack_offset(unsigned long long seed);
+unsigned int native_compute_stack_offset(unsigned long long seed);
 
 /*
  * Move the heap.  If there is no memory the heap is not moved, and the benchmarks fail later, too.
@@ -20,13 +20,13 @@ unsigned int native_stack_offset(unsigned long long seed);
 void native_move_heap(unsigned long long seed);
 
 /* Print both offsets as lines of the file env. */
-void native_place_show(FILE *file, unsigned long long seed);
+void native_show_offsets(FILE *file, unsigned long long seed);
 
 /*
  * Move the stack until the calling function returns.  The asm keeps the compiler from removing the
  * allocation.
  */
 #define NATIVE_MOVE_STACK(seed)						\
-	asm volatile("" : : "r" (alloca(native_stack_offset(seed) + 1)) : "memory")
+	asm volatile("" : : "r" (alloca(native_compute_stack_offset(seed) + 1)) : "memory")
 
 #endif /* NATIVE_PLACE_H */

@@ -15,13 +15,13 @@
 #include "program.h"
 
 /* Callback of dl_iterate_phdr(): store the first entry, which is the program. */
-static int store_first_entry(struct dl_phdr_info *info, size_t size, void *first)
+static int store_first_phdr_entry(struct dl_phdr_info *info, size_t size, void *first)
 {
 	*(struct dl_phdr_info *)first = *info;
 	return 1;
 }
 
-bool native_mapping_name(unsigned long addr, char *name, size_t size)
+bool native_find_mapping_name(unsigned long addr, char *name, size_t size)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[PATH_MAX + 128];
@@ -44,8 +44,8 @@ bool native_mapping_name(unsigned long addr, char *name, size_t size)
 }
 
 /* Return true if a part of the file is within its bounds and equal to @memory. */
-static bool matches_file(const struct native_program *program, unsigned long offset,
-			 const void *memory, size_t size)
+static bool is_equal_to_file(const struct native_program *program, unsigned long offset,
+			     const void *memory, size_t size)
 {
 	return offset <= program->size && size <= program->size - offset &&
 	       !memcmp(program->file + offset, memory, size);
@@ -55,7 +55,7 @@ static bool matches_file(const struct native_program *program, unsigned long off
  * Return true if the program was mapped from this file.  Then the program headers and the notes of
  * the file equal those in memory; one of the notes is the build ID.
  */
-static bool is_program(const struct native_program *program)
+static bool is_program_file(const struct native_program *program)
 {
 	const ElfW(Ehdr) *header = (const void *)program->file;
 	const struct dl_phdr_info *info = &program->info;
@@ -63,15 +63,15 @@ static bool is_program(const struct native_program *program)
 
 	if (program->size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
 	    header->e_phnum != info->dlpi_phnum ||
-	    !matches_file(program, header->e_phoff, info->dlpi_phdr,
-			  info->dlpi_phnum * sizeof(*info->dlpi_phdr)))
+	    !is_equal_to_file(program, header->e_phoff, info->dlpi_phdr,
+			      info->dlpi_phnum * sizeof(*info->dlpi_phdr)))
 		return false;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 
 		if (phdr->p_type == PT_NOTE &&
-		    !matches_file(program, phdr->p_offset,
-				  (void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_filesz))
+		    !is_equal_to_file(program, phdr->p_offset,
+				      (void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_filesz))
 			return false;
 	}
 	return true;
@@ -81,7 +81,7 @@ static bool is_program(const struct native_program *program)
  * Map a file, and keep the mapping if it is the program's file.  It is a shared mapping, because
  * the kernel stores the breakpoints of uprobes into private mappings.
  */
-static bool map_file(struct native_program *program, const char *path)
+static bool map_program_file(struct native_program *program, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat stat;
@@ -96,23 +96,23 @@ static bool map_file(struct native_program *program, const char *path)
 		return false;
 	program->file = file;
 	program->size = stat.st_size;
-	if (is_program(program))
+	if (is_program_file(program))
 		return true;
 	munmap(file, stat.st_size);
 	program->file = NULL;
 	return false;
 }
 
-const struct native_program *native_program(void)
+const struct native_program *native_get_program(void)
 {
 	static struct native_program program;
 	char path[PATH_MAX];
 
 	if (program.file)
 		return &program;
-	dl_iterate_phdr(store_first_entry, &program.info);
-	if (!map_file(&program, "/proc/self/exe") &&
-	    native_mapping_name((unsigned long)program.info.dlpi_phdr, path, sizeof(path)))
-		map_file(&program, path);
+	dl_iterate_phdr(store_first_phdr_entry, &program.info);
+	if (!map_program_file(&program, "/proc/self/exe") &&
+	    native_find_mapping_name((unsigned long)program.info.dlpi_phdr, path, sizeof(path)))
+		map_program_file(&program, path);
 	return &program;
 }

@@ -23,11 +23,11 @@ struct native_program {
  * Return the program.  kmarkers_start() makes the first call before it moves the text, while the
  * mapping of the text still has the name of the file.
  */
-const struct native_program *native_program(void);
+const struct native_program *native_get_program(void);
 
 /*
  * Copy the name of the mapping that contains an address to @name.  Return false if there is none.
  */
-bool native_mapping_name(unsigned long addr, char *name, size_t size);
+bool native_find_mapping_name(unsigned long addr, char *name, size_t size);
 
 #endif /* NATIVE_PROGRAM_H */

@@ -22,7 +22,7 @@ static struct {
 	bool terminal;
 } progress;
 
-static long now_ms(void)
+static long read_clock_ms(void)
 {
 	struct timespec now;
 
@@ -30,19 +30,19 @@ static long now_ms(void)
 	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
 }
 
-void native_progress_plan(unsigned int groups)
+void native_progress_set_total(unsigned int groups)
 {
 	progress.groups = groups;
 	progress.terminal = isatty(STDERR_FILENO);
 }
 
-static void show_head(void)
+static void show_progress_head(void)
 {
 	fprintf(stderr, "%skmbench: [%u/%u] %s: ", progress.terminal ? "\r" : "",
 		progress.number, progress.groups, progress.group->name);
 }
 
-static void show_share(void)
+static void show_window_counts(void)
 {
 	const struct bench_result *result = progress.result;
 
@@ -54,33 +54,33 @@ void native_progress_start(const struct bench_group *group, const struct bench_r
 	progress.number++;
 	progress.group = group;
 	progress.result = result;
-	progress.started = progress.shown = now_ms();
+	progress.started = progress.shown = read_clock_ms();
 	if (progress.terminal) {
-		show_head();
-		show_share();
+		show_progress_head();
+		show_window_counts();
 	}
 }
 
 void native_progress_show(void)
 {
-	long now = progress.terminal ? now_ms() : 0;
+	long now = progress.terminal ? read_clock_ms() : 0;
 
 	if (!progress.terminal || now - progress.shown < INTERVAL_MS)
 		return;
 	progress.shown = now;
-	show_head();
-	show_share();
+	show_progress_head();
+	show_window_counts();
 }
 
 void native_progress_end(int err)
 {
-	show_head();
+	show_progress_head();
 	if (err == -ENODEV && progress.group->lacks) {
 		fprintf(stderr, "SKIP, %s\n", progress.group->lacks);
 		return;
 	}
-	show_share();
-	fprintf(stderr, " in %.1f s", (now_ms() - progress.started) / 1e3);
+	show_window_counts();
+	fprintf(stderr, " in %.1f s", (read_clock_ms() - progress.started) / 1e3);
 	if (err)
 		fprintf(stderr, ", %s", err == -EINTR ? "interrupted" : strerror(-err));
 	fprintf(stderr, "\n");

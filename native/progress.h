@@ -7,7 +7,7 @@ struct bench_group;
 struct bench_result;
 
 /* Set the number of benchmarks that will be measured. */
-void native_progress_plan(unsigned int groups);
+void native_progress_set_total(unsigned int groups);
 
 void native_progress_start(const struct bench_group *group, const struct bench_result *result);
 

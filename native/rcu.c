@@ -2,9 +2,9 @@
 /*
  * RCU for the threads of a program.
  *
- * A thread holds no lock of kmarkers while it waits for readers, and a reader takes none.  The
- * reason: a reader may be a probe that waits for a lock of the program, and the program may hold
- * that lock while it forks.
+ * A thread holds no lock of kmarkers while it waits for readers, and readers take no such lock.
+ * The reason: a reader may be a probe that waits for a lock of the program, and the program may
+ * hold that lock while it forks.
  *
  * At the beginning of its outermost read-side section, a reader stores the number of the current
  * period.  Outside of sections its nesting depth is 0.  A writer first unpublishes an object, then
@@ -67,7 +67,7 @@ unsigned long native_rcu_order;
 #define ACQUIRE_ORDER()	((void)0)
 #endif
 
-static bool take_reader(struct reader *reader)
+static bool try_take_reader(struct reader *reader)
 {
 	bool taken = false;
 
@@ -77,7 +77,7 @@ static bool take_reader(struct reader *reader)
 }
 
 /* Release a reader.  Its state is stored before the flag, so that the next owner finds depth 0. */
-static void drop_reader(struct reader *reader)
+static void mark_reader_free(struct reader *reader)
 {
 	NATIVE_RCU_RELEASE();
 	smp_store_release(&reader->inside, 0);
@@ -104,13 +104,13 @@ static struct reader *take_new_reader(void)
 	return &chunk->readers[0];
 }
 
-static struct reader *find_reader(void)
+static struct reader *take_free_reader(void)
 {
 	struct reader *reader;
 	struct chunk *chunk;
 
 	FOR_EACH_READER(reader, chunk)
-		if (take_reader(reader))
+		if (try_take_reader(reader))
 			return reader;
 	return take_new_reader();
 }
@@ -122,45 +122,45 @@ static struct reader *find_reader(void)
 unsigned long *kmarkers_rcu_join(void)
 {
 	int before = errno;
-	struct reader *reader = find_reader();
+	struct reader *reader = take_free_reader();
 	unsigned long *none = NULL;
 
 	if (__atomic_compare_exchange_n(&kmarkers_rcu_reader, &none, &reader->inside, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		pthread_setspecific(at_exit, reader);
 	else
-		drop_reader(reader);
+		mark_reader_free(reader);
 	errno = before;
 	return kmarkers_rcu_reader;
 }
 
 /* Release the reader of an ending thread.  If it enters a section later, it gets a new reader. */
-static void release_reader(void *reader)
+static void release_thread_reader(void *reader)
 {
 	kmarkers_rcu_reader = NULL;
-	drop_reader(reader);
+	mark_reader_free(reader);
 }
 
-int native_rcu_start(void)
+int native_rcu_register_thread_exit(void)
 {
-	return pthread_key_create(&at_exit, release_reader);
+	return pthread_key_create(&at_exit, release_thread_reader);
 }
 
-void native_rcu_after_fork_child(void)
+void native_rcu_drop_parent_readers(void)
 {
 	struct reader *reader;
 	struct chunk *chunk;
 
 	FOR_EACH_READER(reader, chunk)
 		if (&reader->inside != kmarkers_rcu_reader)
-			drop_reader(reader);
+			mark_reader_free(reader);
 }
 
 /*
  * Make every running thread execute a barrier by membarrier(2).  Return false if membarrier(2) is
  * denied or does not exist.
  */
-static bool order_readers(void)
+static bool run_reader_barriers(void)
 {
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		return true;
@@ -177,8 +177,8 @@ unsigned long native_rcu_begin_period(void)
 	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Return the oldest period of any reader; ~0UL if there is none.  Call order_readers() first. */
-static unsigned long oldest_period(void)
+/* Return the oldest period of any reader, or ~0UL.  Call after run_reader_barriers(). */
+static unsigned long find_oldest_period(void)
 {
 	unsigned long inside, oldest = ~0UL;
 	struct reader *reader;
@@ -194,19 +194,19 @@ static unsigned long oldest_period(void)
 }
 
 /* Sleep for @ms milliseconds.  Unlike nanosleep(), this is no cancellation point. */
-static void sleep_briefly(unsigned int ms)
+static void sleep_ms(unsigned int ms)
 {
 	const struct timespec time = { .tv_nsec = ms * 1000000L };
 
 	syscall(SYS_nanosleep, &time, NULL);
 }
 
-static bool spin_until(unsigned long state)
+static bool spin_until_period(unsigned long state)
 {
 	unsigned int spins;
 
 	for (spins = 0; spins < SPINS; spins++) {
-		if (oldest_period() >= state)
+		if (find_oldest_period() >= state)
 			return true;
 		cpu_relax();
 	}
@@ -216,7 +216,7 @@ static bool spin_until(unsigned long state)
 /* Spin for a limited time.  Return true if all readers of periods before @state have ended. */
 bool native_rcu_wait_briefly(unsigned long state)
 {
-	return order_readers() && spin_until(state);
+	return run_reader_barriers() && spin_until_period(state);
 }
 
 /*
@@ -227,10 +227,10 @@ void native_rcu_synchronize(void)
 {
 	unsigned long state = native_rcu_begin_period();
 
-	if (!order_readers())
-		sleep_briefly(20);
-	while (!spin_until(state))
-		sleep_briefly(1);
+	if (!run_reader_barriers())
+		sleep_ms(20);
+	while (!spin_until_period(state))
+		sleep_ms(1);
 }
 
 /* Queue of objects that are to be freed, the oldest first. */
@@ -250,7 +250,7 @@ void native_rcu_free(struct rcu_head *head, void *object)
 	*head = (struct rcu_head){ .object = object, .state = native_rcu_begin_period() };
 	*freed.end = head;
 	freed.end = &head->next;
-	oldest = order_readers() ? oldest_period() : 0;
+	oldest = run_reader_barriers() ? find_oldest_period() : 0;
 	while (freed.first && freed.first->state <= oldest) {
 		head = freed.first;
 		freed.first = head->next;

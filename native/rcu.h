@@ -6,9 +6,9 @@
 /*
  * Make threads release their readers when they end.  Return 0 or an error of pthread_key_create().
  */
-int native_rcu_start(void);
+int native_rcu_register_thread_exit(void);
 
 /* In the child of fork(), release the readers of threads that exist only in the parent. */
-void native_rcu_after_fork_child(void);
+void native_rcu_drop_parent_readers(void);
 
 #endif /* NATIVE_RCU_H */

@@ -24,11 +24,11 @@ void bench_register(const struct bench_group *group)
 	bench_nr_groups++;
 }
 
-void native_peers_load(void)
+void native_load_peers(void)
 {
 }
 
-void native_peers_show(FILE *file)
+void native_show_peer_rows(FILE *file)
 {
 }
 

@@ -22,7 +22,7 @@ bool native_has_shadow_stack(void)
 	return !syscall(SYS_arch_prctl, ARCH_SHSTK_STATUS, &features) && features & SHADOW_STACK;
 }
 
-static bool is_call(const u8 *bytes, unsigned int len)
+static bool is_call_insn(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
@@ -34,7 +34,8 @@ bool native_batch_has_call(const struct patcher_poke *pokes, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (is_call(pokes[i].old, pokes[i].len) || is_call(pokes[i].new, pokes[i].len))
+		if (is_call_insn(pokes[i].old, pokes[i].len) ||
+		    is_call_insn(pokes[i].new, pokes[i].len))
 			return true;
 	}
 	return false;

@@ -18,7 +18,7 @@
 static unsigned char *region;
 
 /* Map the first @bytes of the region a second time, writable, as patcher_text_map() does. */
-static unsigned char *map_view(size_t bytes)
+static unsigned char *map_writable_view(size_t bytes)
 {
 	unsigned char *view;
 
@@ -37,25 +37,25 @@ static unsigned char *map_view(size_t bytes)
 	return view;
 }
 
-int bench_peers_store_batch(struct sites_stores *stores)
+int bench_store_batch_to_mapping(struct sites_stores *stores)
 {
 	size_t bytes = ((size_t)stores->nr * INSN + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 	struct patcher_poke *pokes = stores->pokes;
-	unsigned char *view = map_view(bytes);
+	unsigned char *view = map_writable_view(bytes);
 	u32 i;
 
 	if (!view)
 		return -ENOMEM;
 	for (i = 0; i < stores->nr; i++)
 		pokes[i].alias = view + i * INSN;
-	sites_store_all(stores);
+	store_batch_rounds(stores);
 	munmap(view, bytes);
 	return 0;
 }
 
-static int run_rounds_by_hand(void)
+static int run_sync_rounds_by_hand(void)
 {
-	unsigned char *view = map_view(PAGE_BYTES);
+	unsigned char *view = map_writable_view(PAGE_BYTES);
 	int i, err = view ? 0 : -ENOMEM;
 
 	for (i = 0; i < ROUNDS && !err; i++) {
@@ -67,16 +67,16 @@ static int run_rounds_by_hand(void)
 	return err;
 }
 
-int bench_peers_set_sites(enum sites_way way, u32 nr, bool on)
+int bench_set_sites_without_patcher(enum sites_way way, u32 nr, bool on)
 {
-	return way == SITES_BY_HAND ? run_rounds_by_hand() : -EINVAL;
+	return way == SITES_BY_HAND ? run_sync_rounds_by_hand() : -EINVAL;
 }
 
-void bench_peers_switch_off(void)
+void bench_switch_off_static_keys(void)
 {
 }
 
-int bench_peers_stop_and_write(struct sites_stores *stores)
+int bench_store_under_stop_machine(struct sites_stores *stores)
 {
 	return -EINVAL;
 }

@@ -51,7 +51,7 @@ static const struct {
 };
 
 /* Join the chunks of a table, one from each translation unit. */
-static int join_chunks(struct kmarkers_span *span, unsigned int table)
+static int join_table_chunks(struct kmarkers_span *span, unsigned int table)
 {
 	const struct kmarkers_chunk *chunk;
 	int err = 0;
@@ -65,7 +65,7 @@ static int join_chunks(struct kmarkers_span *span, unsigned int table)
 static int register_program_table(unsigned int table)
 {
 	struct kmarkers_span span, targets;
-	int err = join_chunks(&span, table);
+	int err = join_table_chunks(&span, table);
 
 	if (err)
 		return err;
@@ -75,11 +75,11 @@ static int register_program_table(unsigned int table)
 		return marker_tables_add(NULL, &span);
 	if (table == IMV)
 		return imv_add_table(NULL, &span);
-	return join_chunks(&targets, TARGETS) ?: sdt_add_table(NULL, &span, &targets);
+	return join_table_chunks(&targets, TARGETS) ?: sdt_register_sites(NULL, &span, &targets);
 }
 
 /* Register all tables, even if some of them are refused.  Return the first error, or 0. */
-static int register_tables(void)
+static int register_program_tables(void)
 {
 	static bool taken[TABLES];
 	unsigned int table;
@@ -98,15 +98,15 @@ static int register_tables(void)
 }
 
 /* If a start failed, it can be repeated: each step does nothing if an earlier call has done it. */
-static int start_once(void)
+static int start_kmarkers_once(void)
 {
 	static bool started;
 	int err;
 
 	if (started)
 		return -EBUSY;
-	err = native_text_start() ?: native_trap_start(patcher_handle_int3) ?:
-	      native_fork_start() ?: register_tables();
+	err = native_move_text() ?: native_install_sigtrap(patcher_handle_int3) ?:
+	      native_check_fork_handlers() ?: register_program_tables();
 	started = !err;
 	return err;
 }
@@ -118,13 +118,13 @@ int kmarkers_start(void)
 	int err;
 
 	mutex_lock(&starting);
-	err = start_once();
+	err = start_kmarkers_once();
 	mutex_unlock(&starting);
 	return err;
 }
 
 /* Print the address of a variable instead of its name: a program has no kallsyms. */
-void imv_show_symbol(struct seq_file *m, unsigned long addr)
+void imv_show_variable_name(struct seq_file *m, unsigned long addr)
 {
 	seq_printf(m, "0x%lx", addr);
 }

@@ -26,7 +26,8 @@ static const Elf64_Shdr *find_symbol_table(const struct native_program *program)
 	return NULL;
 }
 
-static const Elf64_Sym *find_symbol(const char *file, const Elf64_Shdr *symbols, unsigned long addr)
+static const Elf64_Sym *find_function_symbol(const char *file, const Elf64_Shdr *symbols,
+					     unsigned long addr)
 {
 	const Elf64_Sym *symbol = (const void *)(file + symbols->sh_offset);
 	unsigned long i;
@@ -38,9 +39,9 @@ static const Elf64_Sym *find_symbol(const char *file, const Elf64_Shdr *symbols,
 	return NULL;
 }
 
-int sdt_require_functions(void)
+int sdt_require_symbols(void)
 {
-	const struct native_program *program = native_program();
+	const struct native_program *program = native_get_program();
 
 	if (!program->file)
 		return native_report_failure("cannot find sites by function: file not readable",
@@ -50,15 +51,15 @@ int sdt_require_functions(void)
 				     -EOPNOTSUPP);
 }
 
-unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
+unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size)
 {
-	const struct native_program *program = native_program();
+	const struct native_program *program = native_get_program();
 	const Elf64_Shdr *symbols = find_symbol_table(program), *names;
 	const Elf64_Sym *symbol = NULL;
 
 	addr -= program->info.dlpi_addr;
 	if (symbols)
-		symbol = find_symbol(program->file, symbols, addr);
+		symbol = find_function_symbol(program->file, symbols, addr);
 	if (!symbol) {
 		snprintf(name, size, "?");
 		return addr + program->info.dlpi_addr;

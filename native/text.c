@@ -33,13 +33,13 @@ static struct {
 	pid_t owner;	/* the process that the shared memory belongs to */
 } text;
 
-bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len)
+bool patcher_is_module_text(struct module *module, unsigned long addr, unsigned int len)
 {
 	return addr >= text.start && addr < text.end && len <= text.end - addr;
 }
 
 /* Always false: code of a program may have run before its tables are registered. */
-bool patcher_text_is_new(const struct module *module)
+bool patcher_is_text_unexecuted(const struct module *module)
 {
 	return false;
 }
@@ -49,7 +49,7 @@ bool patcher_text_is_new(const struct module *module)
  * the program may close all descriptors.  mremap(2) with an old size of 0 maps shared pages
  * a second time.  This mapping is executable, too, until mprotect() makes it writable.
  */
-static void *map_writable(void *pages, size_t size)
+static void *map_writable_alias(void *pages, size_t size)
 {
 	void *view = mremap(pages, 0, size, MREMAP_MAYMOVE);
 
@@ -67,11 +67,11 @@ static void *map_writable(void *pages, size_t size)
  * and vfork(2) do not run the handlers of pthread_atfork(): their child executes its
  * parent's text and must not write it.
  */
-static int check_prerequisites(void)
+static int check_patching_prerequisites(void)
 {
 	if (getpid() != text.owner)
 		return -EPERM;
-	if (!native_trap_is_ours())
+	if (!native_is_trap_handler_installed())
 		return -ENOLINK;
 	return native_sync_threads() ? -EOPNOTSUPP : 0;
 }
@@ -80,7 +80,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 {
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
-	int err = check_prerequisites();
+	int err = check_patching_prerequisites();
 	unsigned int i;
 
 	if (!err && native_has_shadow_stack() && native_batch_has_call(pokes, nr))
@@ -89,7 +89,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	if (err)
 		return err;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;
-	alias->base = map_writable((void *)first, alias->nr_pages * PAGE_BYTES);
+	alias->base = map_writable_alias((void *)first, alias->nr_pages * PAGE_BYTES);
 	if (!alias->base)
 		return -ENOMEM;
 	/* With at least as many pokes as pages, populate all pages by one call, not by faults. */
@@ -105,7 +105,7 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	munmap(alias->base, alias->nr_pages * PAGE_BYTES);
 }
 
-/* Nothing to lock: the kernel serialises a thread that starts during a batch. */
+/* Takes no lock: a thread that starts during a batch is serialised by the kernel. */
 void patcher_text_lock(bool core)
 {
 }
@@ -114,7 +114,7 @@ void patcher_text_unlock(bool core)
 {
 }
 
-int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
+int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 {
 	return 0;
 }
@@ -124,12 +124,12 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 {
 }
 
-void patcher_text_release(void)
+void patcher_text_drop_guards(void)
 {
 }
 
 /* Always -EPERM: a program has no core kernel text. */
-int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr)
 {
 	return -EPERM;
 }
@@ -140,17 +140,17 @@ bool patcher_text_can_wait(void)
 	return false;
 }
 
-void patcher_text_wait_tasks(void)
+void patcher_text_wait_for_tasks(void)
 {
 }
 
 /* Always false: other threads may run at any time. */
-bool patcher_text_alone(void)
+bool patcher_is_one_cpu_online(void)
 {
 	return false;
 }
 
-void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
@@ -158,9 +158,9 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
  * Find the executable segment of the program and set text.start and .end.  Return NULL if it has
  * none.
  */
-static const ElfW(Phdr) *find_text(void)
+static const ElfW(Phdr) *find_text_segment(void)
 {
-	const struct dl_phdr_info *info = &native_program()->info;
+	const struct dl_phdr_info *info = &native_get_program()->info;
 	int i;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
@@ -183,7 +183,7 @@ static const ElfW(Phdr) *find_text(void)
  * @segment: program header of the text, if it is still mapped from the file: then the breakpoints
  * of tracers are removed from the copy; NULL if the text was moved before
  */
-static void *copy_text(const ElfW(Phdr) *segment)
+static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 {
 	size_t size = text.end - text.start;
 	void *copy, *view;
@@ -191,7 +191,7 @@ static void *copy_text(const ElfW(Phdr) *segment)
 	copy = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (copy == MAP_FAILED)
 		return NULL;
-	view = map_writable(copy, size);
+	view = map_writable_alias(copy, size);
 	if (!view) {
 		munmap(copy, size);
 		return NULL;
@@ -199,7 +199,7 @@ static void *copy_text(const ElfW(Phdr) *segment)
 	madvise(view, size, MADV_POPULATE_WRITE);
 	memcpy(view, (void *)text.start, size);
 	if (segment)
-		native_drop_foreign(view, size, segment);
+		native_remove_breakpoints(view, size, segment);
 	munmap(view, size);
 	return copy;
 }
@@ -208,7 +208,7 @@ static void *copy_text(const ElfW(Phdr) *segment)
  * Replace the mapping of the text by a copy.  A thread that executes the text meanwhile waits for
  * the kernel, and then finds the same bytes.
  */
-static int move_text(void *copy)
+static int replace_text_mapping(void *copy)
 {
 	size_t size = text.end - text.start;
 
@@ -219,7 +219,7 @@ static int move_text(void *copy)
 }
 
 /* Move the text into shared memory.  This is done once: later calls of kmarkers_start() skip it. */
-int native_text_start(void)
+int native_move_text(void)
 {
 	const ElfW(Phdr) *segment;
 	void *copy;
@@ -230,13 +230,13 @@ int native_text_start(void)
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return native_report_failure("this kernel has no membarrier(2) with sync-core",
 					     -errno);
-	segment = find_text();
+	segment = find_text_segment();
 	if (!segment)
 		return native_report_failure("the program has no executable segment", -ENOENT);
-	copy = copy_text(segment);
+	copy = copy_text_to_shared_memory(segment);
 	if (!copy)
 		return native_report_failure("cannot copy the text into shared memory", -errno);
-	err = move_text(copy);
+	err = replace_text_mapping(copy);
 	if (!err)
 		return 0;
 	munmap(copy, text.end - text.start);
@@ -244,12 +244,12 @@ int native_text_start(void)
 }
 
 /* Copy the text for the child now: no batch runs, but after the fork the parent may begin one. */
-void native_text_before_fork(void)
+void native_text_copy_for_fork(void)
 {
-	text.copy = text.owner ? copy_text(NULL) : NULL;
+	text.copy = text.owner ? copy_text_to_shared_memory(NULL) : NULL;
 }
 
-void native_text_after_fork_parent(void)
+void native_text_drop_fork_copy(void)
 {
 	if (text.copy)
 		munmap(text.copy, text.end - text.start);
@@ -260,12 +260,12 @@ void native_text_after_fork_parent(void)
  * text, the child would execute breakpoints and code that the parent patches, without being
  * synchronised.  The child inherits the registration for membarrier(2).
  */
-void native_text_after_fork_child(void)
+void native_text_map_fork_copy(void)
 {
 	static const char no_copy[] =
 		"kmarkers: no memory for a copy of the text: the child of fork() ends\n";
 
-	if (!text.owner || (text.copy && !move_text(text.copy)))
+	if (!text.owner || (text.copy && !replace_text_mapping(text.copy)))
 		return;
 	if (write(STDERR_FILENO, no_copy, sizeof(no_copy) - 1) < 0)
 		_exit(126);

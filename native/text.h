@@ -4,11 +4,11 @@
 #define NATIVE_TEXT_H
 
 /* Move the text into shared memory of this process.  Return 0 or an error. */
-int native_text_start(void);
+int native_move_text(void);
 
 /* Handlers of fork(), which give the child its own copy of the text. */
-void native_text_before_fork(void);
-void native_text_after_fork_parent(void);
-void native_text_after_fork_child(void);
+void native_text_copy_for_fork(void);
+void native_text_drop_fork_copy(void);
+void native_text_map_fork_copy(void);
 
 #endif /* NATIVE_TEXT_H */

@@ -20,7 +20,7 @@
 static struct sigaction previous;
 static bool (*handle_int3)(struct pt_regs *regs);
 
-static bool handle_registers(greg_t *gregs)
+static bool handle_breakpoint(greg_t *gregs)
 {
 	struct pt_regs regs;
 	bool ours;
@@ -38,14 +38,14 @@ static bool handle_registers(greg_t *gregs)
 	return true;
 }
 
-static void on_sigtrap(int sig, siginfo_t *info, void *context)
+static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
 	int before = errno;
 	bool ours;
 
 	/* SI_KERNEL means int3; single steps, debug registers and kill(2) have other codes. */
-	ours = info->si_code == SI_KERNEL && handle_registers(interrupted->uc_mcontext.gregs);
+	ours = info->si_code == SI_KERNEL && handle_breakpoint(interrupted->uc_mcontext.gregs);
 	/* Restore errno: the interrupted code may use it, and does not expect a handler. */
 	errno = before;
 	if (ours)
@@ -61,12 +61,12 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 	}
 }
 
-bool native_trap_is_ours(void)
+bool native_is_trap_handler_installed(void)
 {
 	struct sigaction now;
 
 	return !sigaction(SIGTRAP, NULL, &now) && now.sa_flags & SA_SIGINFO &&
-	       now.sa_sigaction == on_sigtrap;
+	       now.sa_sigaction == handle_sigtrap;
 }
 
 /*
@@ -75,10 +75,10 @@ bool native_trap_is_ours(void)
  * previous handler, which is called from this one, may contain patch sites.  SA_ONSTACK: a thread
  * with a small stack should set up an alternate signal stack.
  */
-int native_trap_start(bool (*handle)(struct pt_regs *regs))
+int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 {
 	struct sigaction action = {
-		.sa_sigaction = on_sigtrap,
+		.sa_sigaction = handle_sigtrap,
 		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_NODEFER,
 	};
 	sigset_t blocked;
@@ -89,7 +89,7 @@ int native_trap_start(bool (*handle)(struct pt_regs *regs))
 	if (sigismember(&blocked, SIGTRAP))
 		return native_report_failure("SIGTRAP is blocked", -EPERM);
 	/* On a second call, do not store this handler as the previous one. */
-	if (native_trap_is_ours())
+	if (native_is_trap_handler_installed())
 		return 0;
 	handle_int3 = handle;
 	if (sigaction(SIGTRAP, &action, &previous))

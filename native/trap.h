@@ -10,9 +10,9 @@ struct pt_regs;
  * Install a SIGTRAP handler, which passes each breakpoint to @handle.  @handle returns true for a
  * breakpoint of kmarkers.  Return 0 or an error.
  */
-int native_trap_start(bool (*handle)(struct pt_regs *regs));
+int native_install_sigtrap(bool (*handle)(struct pt_regs *regs));
 
-/* Return true if that SIGTRAP handler is still installed. */
-bool native_trap_is_ours(void);
+/* Return true if the SIGTRAP handler of kmarkers is still installed. */
+bool native_is_trap_handler_installed(void);
 
 #endif /* NATIVE_TRAP_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Check a batch of replacements as a whole, then write it to text as a whole. */
+/* Check all replacements of a batch, then write all of them to text. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -23,7 +23,7 @@ static int compare_pokes(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static bool are_sorted(const struct patcher_poke *pokes, unsigned int nr)
+static bool are_pokes_sorted(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
@@ -40,22 +40,23 @@ static bool are_sorted(const struct patcher_poke *pokes, unsigned int nr)
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
-	if (are_sorted(pokes, nr))
+	if (are_pokes_sorted(pokes, nr))
 		return false;
 	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
 	return true;
 }
 
-/* Type of the functions that check one poke: check_change(); check_trap() for permanent int3s. */
+/* Type of the two functions that check a poke: check_new_insn() and check_trap_poke(). */
 typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
-static __always_inline int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
+static __always_inline int check_new_insn(const struct patcher_table *table,
+					  const struct patcher_poke *poke)
 {
 	struct patcher_insn insn;
 
-	if (patcher_insn_is_usual(poke->new, poke->len))
+	if (patcher_is_common_insn(poke->new, poke->len))
 		return 0;
-	return patcher_choose_emulation(poke, &insn);
+	return patcher_choose_emulated_insn(poke, &insn);
 }
 
 static __always_inline int check_poke(const char *owner, struct patcher_poke *poke,
@@ -66,7 +67,7 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 
 	if (!poke->len || poke->len > PATCHER_INSN_MAX)
 		return -EINVAL;
-	site = patcher_sites_walk(cursor, (unsigned long)poke->addr);
+	site = patcher_sites_find_next(cursor, (unsigned long)poke->addr);
 	if (!site)
 		return -ENOENT;
 	if (cursor->table->owner != owner)
@@ -80,12 +81,12 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 
 /*
  * Count the pokes at the start of @pokes that need no further check, and move @cursor behind
- * their sites.  Nearly all pokes are of this kind: the poke replaces the next site of the table,
- * the site has no flags, and patcher_insn_is_usual() accepts the new instruction.  The caller
+ * their sites.  Nearly all pokes are of this kind: each replaces the next site of the table, the
+ * site has no flags, and patcher_is_common_insn() accepts the new instruction.  The caller
  * has checked the owner of cursor->table.
  */
-static unsigned int count_usual_pokes(struct patcher_cursor *cursor,
-				      const struct patcher_poke *pokes, unsigned int nr)
+static unsigned int count_common_pokes(struct patcher_cursor *cursor,
+				       const struct patcher_poke *pokes, unsigned int nr)
 {
 	const struct patcher_table *table = cursor->table;
 	const struct patcher_site *site;
@@ -97,9 +98,9 @@ static unsigned int count_usual_pokes(struct patcher_cursor *cursor,
 	if (nr > table->nr - cursor->next)
 		nr = table->nr - cursor->next;
 	for (i = 0; i < nr; i++, site++)
-		if (site->flags || site->len != PATCHER_INSN_USUAL || pokes[i].flags ||
+		if (site->flags || site->len != PATCHER_COMMON_LEN || pokes[i].flags ||
 		    (unsigned long)pokes[i].addr != patcher_site_addr(site) ||
-		    !patcher_insn_is_usual(pokes[i].new, pokes[i].len))
+		    !patcher_is_common_insn(pokes[i].new, pokes[i].len))
 			break;
 	cursor->next += i;
 	return i;
@@ -120,8 +121,8 @@ static __always_inline int check_pokes(const char *owner, struct patcher_poke *p
 		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
 			return -EINVAL;
 		err = check_poke(owner, &pokes[i++], &cursor, core, check);
-		if (!err && check == check_change)
-			i += count_usual_pokes(&cursor, &pokes[i], nr - i);
+		if (!err && check == check_new_insn)
+			i += count_common_pokes(&cursor, &pokes[i], nr - i);
 	}
 	return err;
 }
@@ -129,14 +130,15 @@ static __always_inline int check_pokes(const char *owner, struct patcher_poke *p
 typedef int check_batch_function(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				 bool *core);
 
-static int check_changes(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
+static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+			       bool *core)
 {
-	return check_pokes(owner, pokes, nr, core, check_change);
+	return check_pokes(owner, pokes, nr, core, check_new_insn);
 }
 
 /* Check a batch.  If the check fails and the pokes are not sorted, sort them and check again. */
-static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-			  bool *core, check_batch_function *check)
+static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+				bool *core, check_batch_function *check)
 {
 	int err = check(owner, pokes, nr, core);
 
@@ -147,9 +149,9 @@ static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigne
  * Return true if two instructions are equal.  Nearly all have 5 bytes; with this constant as the
  * length, the compiler inlines memcmp().
  */
-static bool same_bytes(const u8 *a, const u8 *b, unsigned int len)
+static bool are_bytes_equal(const u8 *a, const u8 *b, unsigned int len)
 {
-	return len == PATCHER_INSN_USUAL ? !memcmp(a, b, PATCHER_INSN_USUAL) : !memcmp(a, b, len);
+	return len == PATCHER_COMMON_LEN ? !memcmp(a, b, PATCHER_COMMON_LEN) : !memcmp(a, b, len);
 }
 
 /*
@@ -157,22 +159,22 @@ static bool same_bytes(const u8 *a, const u8 *b, unsigned int len)
  * mapping, then in its writable alias.  The second comparison detects an alias of a wrong page
  * before the first store.
  */
-static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
+static int check_old_bytes(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (!same_bytes(pokes[i].addr, pokes[i].old, pokes[i].len) ||
-		    !same_bytes(pokes[i].alias, pokes[i].old, pokes[i].len))
+		if (!are_bytes_equal(pokes[i].addr, pokes[i].old, pokes[i].len) ||
+		    !are_bytes_equal(pokes[i].alias, pokes[i].old, pokes[i].len))
 			return -EILSEQ;
 	return 0;
 }
 
-static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk,
-			 patcher_write_function *write)
+static int map_and_write_pokes(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk,
+			       patcher_write_function *write)
 {
 	u64 start = ktime_get_ns(), mapped, checked, applied;
-	struct patcher_stats *stats = patcher_stats_locked();
+	struct patcher_stats *stats = patcher_get_stats_locked();
 	struct patcher_text_alias alias;
 	int err;
 
@@ -180,7 +182,7 @@ static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned i
 	if (err)
 		return err;
 	mapped = ktime_get_ns();
-	err = check_bytes(pokes, nr);
+	err = check_old_bytes(pokes, nr);
 	checked = ktime_get_ns();
 	if (!err)
 		write(pokes, nr, chunk);
@@ -194,7 +196,8 @@ static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned i
 
 /* Check a batch, then write it with @write, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-		       unsigned int chunk, check_batch_function *check, patcher_write_function *write)
+		       unsigned int chunk, check_batch_function *check,
+		       patcher_write_function *write)
 {
 	u64 start;
 	bool core = false;
@@ -202,22 +205,23 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 
 	patcher_lock();
 	start = ktime_get_ns();
-	err = nr ? sort_and_check(owner, pokes, nr, &core, check) : -EINVAL;
+	err = nr ? sort_and_check_pokes(owner, pokes, nr, &core, check) : -EINVAL;
 	if (!chunk)
 		err = -EINVAL;
 	/* If a kprobe's int3 in the old bytes caused -EINVAL, log the kprobe and return -EBUSY. */
 	if (!err || err == -EINVAL)
-		err = patcher_text_vet(pokes, nr, false) ?: err;
+		err = patcher_text_check_kprobes(pokes, nr, false) ?: err;
 	if (!err && core)
-		err = patcher_text_vet_core(pokes, nr);
-	patcher_stats_locked()->check_ns += ktime_get_ns() - start;
+		err = patcher_text_check_core(pokes, nr);
+	patcher_get_stats_locked()->check_ns += ktime_get_ns() - start;
 	if (!err) {
 		patcher_text_lock(core);
-		patcher_record_longest(&patcher_stats_locked()->longest_wait_ns, start);
-		err = patcher_text_vet(pokes, nr, true) ?: map_and_write(pokes, nr, chunk, write);
+		patcher_record_longest_ns(&patcher_get_stats_locked()->longest_wait_ns, start);
+		err = patcher_text_check_kprobes(pokes, nr, true) ?:
+		      map_and_write_pokes(pokes, nr, chunk, write);
 		patcher_text_unlock(core);
 	}
-	patcher_text_release();
+	patcher_text_drop_guards();
 	patcher_count_batch(err, nr, ktime_get_ns() - start);
 	patcher_unlock();
 	return err;
@@ -240,7 +244,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk)
 {
-	return apply_batch(owner, pokes, nr, chunk, check_changes, patcher_write_chunks);
+	return apply_batch(owner, pokes, nr, chunk, check_all_new_insns, patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_chunked);
 
@@ -258,7 +262,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  * registered site; -EPERM if a site belongs to another owner; -EBUSY if a kprobe, armed
  * or not, is registered on a site or up to 4 bytes before it, or if a new jump leads into
  * a kprobe that was registered while the batch was being checked; -EILSEQ if the bytes in
- * memory are not @old; -ENOMEM; for core text also the errors of patcher_vet_core_insn().
+ * memory are not @old; -ENOMEM; for core text also the errors of patcher_check_core_insn().
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -267,12 +271,12 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 EXPORT_SYMBOL_GPL(patcher_apply);
 
 /* Return true if @table's module is being loaded and all pokes are in @table's address range. */
-static bool is_unexecuted(const struct patcher_table *table, const struct patcher_poke *pokes,
-			  unsigned int nr)
+static bool are_pokes_unexecuted(const struct patcher_table *table,
+				 const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
-	if (!patcher_text_is_new(table->module))
+	if (!patcher_is_text_unexecuted(table->module))
 		return false;
 	for (i = 0; i < nr; i++)
 		if ((unsigned long)pokes[i].addr < table->start ||
@@ -297,8 +301,8 @@ static bool is_unexecuted(const struct patcher_table *table, const struct patche
 int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
 		      unsigned int nr)
 {
-	return apply_batch(table->owner, pokes, nr, nr, check_changes,
-			   is_unexecuted(table, pokes, nr) ? patcher_write_new :
+	return apply_batch(table->owner, pokes, nr, nr, check_all_new_insns,
+			   are_pokes_unexecuted(table, pokes, nr) ? patcher_write_unexecuted :
 							     patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_new);
@@ -307,7 +311,8 @@ EXPORT_SYMBOL_GPL(patcher_apply_new);
  * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
  * from or to int3.  Without the int3, the bytes must be exactly one instruction.
  */
-static __always_inline int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
+static __always_inline int check_trap_poke(const struct patcher_table *table,
+					   const struct patcher_poke *poke)
 {
 	bool was_set = poke->old[0] == KMARKERS_INT3, is_set = poke->new[0] == KMARKERS_INT3;
 
@@ -315,12 +320,13 @@ static __always_inline int check_trap(const struct patcher_table *table, const s
 		return -EPERM;
 	if (poke->flags || was_set == is_set || memcmp(poke->old + 1, poke->new + 1, poke->len - 1))
 		return -EINVAL;
-	return patcher_insn_is_single(is_set ? poke->old : poke->new, poke->len) ? 0 : -EINVAL;
+	return patcher_is_single_insn(is_set ? poke->old : poke->new, poke->len) ? 0 : -EINVAL;
 }
 
-static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
+static int check_all_trap_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+				bool *core)
 {
-	return check_pokes(owner, pokes, nr, core, check_trap);
+	return check_pokes(owner, pokes, nr, core, check_trap_poke);
 }
 
 /**
@@ -339,22 +345,22 @@ static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned i
  */
 int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
-	return apply_batch(owner, pokes, nr, nr, check_traps, patcher_write_traps);
+	return apply_batch(owner, pokes, nr, nr, check_all_trap_pokes, patcher_write_traps);
 }
 EXPORT_SYMBOL_GPL(patcher_store_traps);
 
 /*
- * Sort pokes by address.  Return an array with the index that each had before, or NULL if there is
- * no memory.
+ * Sort pokes by address.  Return an array that holds, for each sorted poke, its index before the
+ * sort; NULL if there is no memory.
  */
-static unsigned int *sort_and_index(struct patcher_poke *pokes, unsigned int nr)
+static unsigned int *sort_and_index_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int *order = kvcalloc(nr, sizeof(*order), GFP_KERNEL);
 	unsigned int i;
 
 	if (!order)
 		return NULL;
-	/* The field is free until the text is mapped. */
+	/* Keep the index in the field alias, which is unused until the text is mapped. */
 	for (i = 0; i < nr; i++)
 		pokes[i].alias = (u8 *)(unsigned long)i;
 	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
@@ -364,11 +370,11 @@ static unsigned int *sort_and_index(struct patcher_poke *pokes, unsigned int nr)
 }
 
 /**
- * struct partial - replacements of which as many as possible are made
- * @apply: function that makes some of them
+ * struct partial - arguments of patcher_apply_most(), for the functions that divide its batch
+ * @apply: function that makes a number of replacements as one batch
  * @owner: the owner in the tables of all sites
  * @pokes: the replacements
- * @order: the index in @stuck of each replacement; NULL if it is the index in @pokes
+ * @order: for each element of @pokes, its index in @stuck; NULL if both indices are equal
  * @stuck: set to true for each replacement that cannot be made
  */
 struct partial {
@@ -379,10 +385,14 @@ struct partial {
 	bool *stuck;
 };
 
-static int apply_part(const struct partial *partial, unsigned int first, unsigned int nr);
+static int apply_poke_range(const struct partial *partial, unsigned int first, unsigned int nr);
 
-/* Apply each half of a part by itself.  A part of one replacement is marked as stuck. */
-static int bisect_part(const struct partial *partial, unsigned int first, unsigned int nr, int err)
+/*
+ * Apply each half of a range of pokes that failed with @err.  A range of a single poke is marked as
+ * stuck instead.
+ */
+static int bisect_poke_range(const struct partial *partial, unsigned int first, unsigned int nr,
+			     int err)
 {
 	unsigned int half = nr / 2;
 	int other;
@@ -391,16 +401,16 @@ static int bisect_part(const struct partial *partial, unsigned int first, unsign
 		partial->stuck[partial->order ? partial->order[first] : first] = true;
 		return err == -ENOMEM ? -EBUSY : err;
 	}
-	err = apply_part(partial, first, half);
-	other = apply_part(partial, first + half, nr - half);
+	err = apply_poke_range(partial, first, half);
+	other = apply_poke_range(partial, first + half, nr - half);
 	return err ?: other;
 }
 
-static int apply_part(const struct partial *partial, unsigned int first, unsigned int nr)
+static int apply_poke_range(const struct partial *partial, unsigned int first, unsigned int nr)
 {
 	int err = partial->apply(partial->owner, partial->pokes + first, nr);
 
-	return err ? bisect_part(partial, first, nr, err) : 0;
+	return err ? bisect_poke_range(partial, first, nr, err) : 0;
 }
 
 /**
@@ -412,12 +422,13 @@ static int apply_part(const struct partial *partial, unsigned int first, unsigne
  * @stuck: array of @nr elements, all false; set to true for each replacement that was not made, by
  *	its index in @pokes before they were sorted
  *
- * The replacements are made as one batch.  If it fails, each half is tried, and so on: nearly all
- * succeed, so one bad site costs few further batches and keeps no other site from being changed.
+ * The replacements are first tried as one batch.  If the batch fails, each half of it is applied by
+ * itself, and so on.  So a single bad site costs few further batches, and all other sites are
+ * changed.
  *
  * Context: may sleep.
- * Return: 0 if all were made; -ENOMEM with nothing changed and nothing marked; else the error of
- * the first one that was not made, -EBUSY if memory ran out for it.
+ * Return: 0 if all replacements were made; -ENOMEM with nothing changed and nothing marked; else
+ * the error of the first replacement that was not made, or -EBUSY if memory ran out for it.
  */
 int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
 		       unsigned int nr, bool *stuck)
@@ -426,21 +437,21 @@ int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct 
 	unsigned int *order = NULL;
 	int err;
 
-	if (!are_sorted(pokes, nr)) {
-		order = sort_and_index(pokes, nr);
+	if (!are_pokes_sorted(pokes, nr)) {
+		order = sort_and_index_pokes(pokes, nr);
 		if (!order)
 			return -ENOMEM;
 	}
 	partial.order = order;
 	err = nr ? apply(owner, pokes, nr) : -EINVAL;
 	if (err && err != -ENOMEM && nr)
-		err = bisect_part(&partial, 0, nr, err);
+		err = bisect_poke_range(&partial, 0, nr, err);
 	kvfree(order);
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_apply_most);
 
-static int check_prefixes(const char *owner, const struct patcher_poke *pokes, unsigned int nr)
+static int check_prefix_pokes(const char *owner, const struct patcher_poke *pokes, unsigned int nr)
 {
 	const struct patcher_table *table;
 	const struct patcher_site *site;
@@ -453,7 +464,7 @@ static int check_prefixes(const char *owner, const struct patcher_poke *pokes, u
 		if (table->owner != owner)
 			return -EPERM;
 		if (!(site->flags & PATCHER_SITE_PREFIX) || pokes[i].len != 1 ||
-		    !patcher_is_prefix(pokes[i].new[0]) ||
+		    !patcher_is_lock_or_ds_prefix(pokes[i].new[0]) ||
 		    (i && pokes[i - 1].addr == pokes[i].addr))
 			return -EINVAL;
 	}
@@ -496,14 +507,14 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	patcher_lock();
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
-	err = nr ? check_prefixes(owner, pokes, nr) : -EINVAL;
+	err = nr ? check_prefix_pokes(owner, pokes, nr) : -EINVAL;
 	if (!err) {
 		patcher_text_lock(false);
-		patcher_record_longest(&patcher_stats_locked()->longest_wait_ns, start);
-		err = removes_lock_prefix(pokes, nr) && !patcher_text_alone() ? -EBUSY :
-		      patcher_text_vet(pokes, nr, true);
+		patcher_record_longest_ns(&patcher_get_stats_locked()->longest_wait_ns, start);
+		err = removes_lock_prefix(pokes, nr) && !patcher_is_one_cpu_online() ? -EBUSY :
+		      patcher_text_check_kprobes(pokes, nr, true);
 		if (!err)
-			err = map_and_write(pokes, nr, nr, patcher_write_prefixes);
+			err = map_and_write_pokes(pokes, nr, nr, patcher_write_prefixes);
 		patcher_text_unlock(false);
 	}
 	patcher_count_batch(err, nr, ktime_get_ns() - start);

@@ -39,7 +39,7 @@ struct claim_check {
 	unsigned int nr;
 };
 
-static int register_claim_probe(struct kprobe *probe, unsigned long addr)
+static int register_disabled_kprobe(struct kprobe *probe, unsigned long addr)
 {
 	int err;
 
@@ -48,22 +48,23 @@ static int register_claim_probe(struct kprobe *probe, unsigned long addr)
 	err = register_kprobe(probe);
 	if (err || (unsigned long)probe->addr == addr)
 		return err;
-	/* The kernel moved the probe behind an ENDBR, so it does not tell whether @addr can be probed. */
+	/* The kernel moved the kprobe behind an ENDBR, so @addr itself was not checked. */
 	unregister_kprobe(probe);
 	return -EINVAL;
 }
 
-static void register_claim_probes(struct claim_check *check, unsigned long addr, unsigned int nr)
+static void register_disabled_kprobes(struct claim_check *check, unsigned long addr,
+				      unsigned int nr)
 {
 	unsigned int i;
 
 	check->nr = nr;
 	for (i = 0; i < nr; i++)
-		check->errors[i] = register_claim_probe(&check->probes[i], addr + i);
+		check->errors[i] = register_disabled_kprobe(&check->probes[i], addr + i);
 }
 
 /* Unregister all probes in one call, because each call waits for a grace period. */
-static void unregister_claim_probes(struct claim_check *check)
+static void unregister_disabled_kprobes(struct claim_check *check)
 {
 	struct kprobe *registered[MAX_PROBES];
 	unsigned int i, count = 0;
@@ -81,7 +82,7 @@ static void unregister_claim_probes(struct claim_check *check)
  * for a single probe that it may optimise.  So a list of two nodes is this probe and its
  * aggregate, and a third node is a kprobe of other code.
  */
-static bool shares_address(const struct claim_check *check, unsigned int i)
+static bool has_other_kprobe(const struct claim_check *check, unsigned int i)
 {
 	const struct list_head *list = &check->probes[i].list;
 
@@ -89,10 +90,11 @@ static bool shares_address(const struct claim_check *check, unsigned int i)
 }
 
 /*
- * Evaluate the results for the REACH addresses before a site, the site's @len bytes and the
- * address behind it.  Return 0, or an error with @reason set for the log.
+ * Evaluate the results of register_kprobe() for the REACH addresses before a site, the site's @len
+ * bytes and the address behind them.  Return 0, or an error with @reason set for the log.
  */
-static int judge_claims(const struct claim_check *check, unsigned int len, const char **reason)
+static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int len,
+				  const char **reason)
 {
 	unsigned int i;
 
@@ -103,7 +105,7 @@ static int judge_claims(const struct claim_check *check, unsigned int len, const
 		}
 	}
 	for (i = 0; i < REACH + len; i++) {
-		if (shares_address(check, i)) {
+		if (has_other_kprobe(check, i)) {
 			*reason = "a kprobe is registered there";
 			return -EBUSY;
 		}
@@ -134,14 +136,14 @@ static int judge_claims(const struct claim_check *check, unsigned int len, const
 }
 
 /**
- * patcher_vet_core_insn() - check that one instruction of core text may be written now
+ * patcher_check_core_insn() - check that one instruction of core text may be written now
  * @addr: address of its first byte
  * @len: its length in bytes
  *
- * Context: as patcher_vet_core_pokes().
- * Return: as patcher_vet_core_pokes().
+ * Context: as patcher_check_core_pokes().
+ * Return: as patcher_check_core_pokes().
  */
-int patcher_vet_core_insn(unsigned long addr, unsigned int len)
+int patcher_check_core_insn(unsigned long addr, unsigned int len)
 {
 	struct claim_check *check;
 	const char *reason = "";
@@ -153,9 +155,9 @@ int patcher_vet_core_insn(unsigned long addr, unsigned int len)
 	check = kzalloc(sizeof(*check), GFP_KERNEL);
 	if (!check)
 		return -ENOMEM;
-	register_claim_probes(check, addr - REACH, REACH + len + 1);
-	err = judge_claims(check, len, &reason);
-	unregister_claim_probes(check);
+	register_disabled_kprobes(check, addr - REACH, REACH + len + 1);
+	err = evaluate_kprobe_errors(check, len, &reason);
+	unregister_disabled_kprobes(check);
 	kfree(check);
 	if (err)
 		pr_info("change of %pS refused: %s\n", (void *)addr, reason);
@@ -163,7 +165,7 @@ int patcher_vet_core_insn(unsigned long addr, unsigned int len)
 }
 
 /**
- * patcher_vet_core_pokes() - check that the sites of a batch in core text may be written now
+ * patcher_check_core_pokes() - check that the sites of a batch in core text may be written now
  * @pokes: the batch; pokes in module text are skipped
  * @nr: number of pokes
  *
@@ -171,13 +173,13 @@ int patcher_vet_core_insn(unsigned long addr, unsigned int len)
  * not held.
  * Return: 0, -EBUSY, -EPERM, -EINVAL or -ENOMEM.
  */
-int patcher_vet_core_pokes(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_check_core_pokes(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
 		if (patcher_is_core_text((unsigned long)pokes[i].addr))
-			err = patcher_vet_core_insn((unsigned long)pokes[i].addr, pokes[i].len);
+			err = patcher_check_core_insn((unsigned long)pokes[i].addr, pokes[i].len);
 	return err;
 }

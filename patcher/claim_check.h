@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Check with the kernel's own functions that bytes of core text may be written now. */
+/* Check by disabled kprobes that core text (text of the kernel itself) may be written now. */
 #ifndef PATCHER_CLAIM_CHECK_H
 #define PATCHER_CLAIM_CHECK_H
 
 #include <kmarkers/patcher.h>
 
-int patcher_vet_core_insn(unsigned long addr, unsigned int len);
-int patcher_vet_core_pokes(const struct patcher_poke *pokes, unsigned int nr);
+int patcher_check_core_insn(unsigned long addr, unsigned int len);
+int patcher_check_core_pokes(const struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* PATCHER_CLAIM_CHECK_H */

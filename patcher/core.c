@@ -17,13 +17,13 @@
 #include "register.h"
 #include "sites.h"
 
-static int register_site(struct patcher_core_site *core)
+static int register_core_site(struct patcher_core_site *core)
 {
 	struct kmarkers_extent extent;
 	unsigned long addr;
 	int err;
 
-	if (patcher_sites_has(&core->table))
+	if (patcher_sites_has_table(&core->table))
 		return -EBUSY;
 	err = patcher_find_function(core->function, &extent);
 	if (err)
@@ -31,7 +31,7 @@ static int register_site(struct patcher_core_site *core)
 	if (core->offset >= extent.size || core->len > extent.size - core->offset)
 		return -EINVAL;
 	addr = extent.start + core->offset;
-	err = patcher_vet_core_insn(addr, core->len);
+	err = patcher_check_core_insn(addr, core->len);
 	if (err)
 		return err;
 	core->addr = (u8 *)addr;
@@ -43,11 +43,11 @@ static int register_site(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
-	/* After the check above, a kprobe may be armed: before this copy or after it. */
+	/* A kprobe may have been armed since the check above, or may be armed after this copy. */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)
 		return -EBUSY;
-	err = patcher_register_core(&core->table);
+	err = patcher_register_core_table(&core->table);
 	return err == -EINVAL && READ_ONCE(*core->addr) == KMARKERS_INT3 ? -EBUSY : err;
 }
 
@@ -68,7 +68,7 @@ int patcher_core_register(struct patcher_core_site *core)
 	if (!core->function || !core->len || core->len > PATCHER_INSN_MAX || !core->owner)
 		return -EINVAL;
 	patcher_lock();
-	err = register_site(core);
+	err = register_core_site(core);
 	patcher_unlock();
 	return err;
 }
@@ -78,9 +78,9 @@ EXPORT_SYMBOL_GPL(patcher_core_register);
  * Return 0 if a site holds its original bytes, -EBUSY if other code has set a breakpoint there,
  * -EILSEQ if it holds other bytes, and -EINVAL if it is not registered.
  */
-static int check_original(const struct patcher_core_site *core)
+static int check_original_bytes(const struct patcher_core_site *core)
 {
-	if (!patcher_sites_has(&core->table))
+	if (!patcher_sites_has_table(&core->table))
 		return -EINVAL;
 	if (!memcmp(core->addr, core->original, core->len))
 		return 0;
@@ -104,9 +104,9 @@ int patcher_core_unregister(struct patcher_core_site *core)
 	int err;
 
 	patcher_lock();
-	err = check_original(core);
+	err = check_original_bytes(core);
 	if (!err)
-		patcher_unregister_locked(&core->table);
+		patcher_unregister_table_locked(&core->table);
 	patcher_unlock();
 	if (!err)
 		synchronize_rcu();
@@ -119,12 +119,12 @@ int patcher_core_unregister(struct patcher_core_site *core)
 EXPORT_SYMBOL_GPL(patcher_core_unregister);
 
 /* Check that a registered site of core text may be written now.  Return 0 or an error. */
-int patcher_core_vet(const struct patcher_core_site *core)
+int patcher_check_core_site(const struct patcher_core_site *core)
 {
 	int err;
 
 	patcher_lock();
-	err = patcher_vet_core_insn((unsigned long)core->addr, core->len);
+	err = patcher_check_core_insn((unsigned long)core->addr, core->len);
 	patcher_unlock();
 	return err;
 }

@@ -6,6 +6,6 @@
 struct patcher_core_site;
 
 /* Check that a registered site of core text may be written now.  Return 0 or an error. */
-int patcher_core_vet(const struct patcher_core_site *core);
+int patcher_check_core_site(const struct patcher_core_site *core);
 
 #endif /* PATCHER_CORE_H */

@@ -37,7 +37,7 @@ static const char *const handler_path[] = {
 	"is_module_", "__module_", "mod_find",
 };
 
-static bool on_handler_path(const char *function)
+static bool is_on_handler_path(const char *function)
 {
 	unsigned int i;
 
@@ -48,7 +48,7 @@ static bool on_handler_path(const char *function)
 }
 
 /* Find a function of the kernel itself; functions of modules are refused. */
-static int resolve_function(const char *name, struct kmarkers_extent *extent)
+static int resolve_core_function(const char *name, struct kmarkers_extent *extent)
 {
 	unsigned long addr = kmarkers_resolve_symbol(name);
 
@@ -59,13 +59,13 @@ static int resolve_function(const char *name, struct kmarkers_extent *extent)
 }
 
 /**
- * patcher_add_to_filter() - add the function at an address to the filter of ftrace operations
+ * patcher_add_to_ftrace_filter() - add the function at an address to a filter of ftrace
  * @ops: the operations
  * @addr: the function's first byte, or the address that kmarkers_resolve_symbol() returns
  *
  * Return: 0, -EPERM if ftrace has no function there, or -ENOMEM.
  */
-int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr)
+int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 {
 	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
 
@@ -75,7 +75,7 @@ int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr)
 }
 
 /* Check that ftrace can trace a function.  It cannot trace entry, noinstr and assembly code. */
-static int vet_ftrace_entry(const struct kmarkers_extent *extent)
+static int check_ftrace_entry(const struct kmarkers_extent *extent)
 {
 	struct ftrace_ops *ops;
 	int err;
@@ -83,29 +83,29 @@ static int vet_ftrace_entry(const struct kmarkers_extent *extent)
 	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
 	if (!ops)
 		return -ENOMEM;
-	err = patcher_add_to_filter(ops, extent->start);
+	err = patcher_add_to_ftrace_filter(ops, extent->start);
 	compat_ftrace_free_filter(ops);
 	kfree(ops);
 	return err;
 }
 
-bool patcher_handles_breakpoints(const char *name, unsigned long addr)
+bool patcher_may_run_in_int3(const char *name, unsigned long addr)
 {
 	struct kmarkers_extent extent;
 
-	return on_handler_path(name) ||
-	       (!kmarkers_find_extent(addr, &extent) && on_handler_path(extent.name));
+	return is_on_handler_path(name) ||
+	       (!kmarkers_find_extent(addr, &extent) && is_on_handler_path(extent.name));
 }
 
 /* Find a function that may be changed.  If it exists but must not be changed, log that. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
-	int err = resolve_function(name, extent);
+	int err = resolve_core_function(name, extent);
 
 	if (err)
 		return err;
-	err = patcher_handles_breakpoints(name, extent->start) ? -EPERM :
-	      vet_ftrace_entry(extent);
+	err = patcher_may_run_in_int3(name, extent->start) ? -EPERM :
+	      check_ftrace_entry(extent);
 	if (err == -EPERM)
 		pr_info("%s refused: the breakpoint handler uses it, or ftrace cannot trace it\n",
 			name);
@@ -113,7 +113,7 @@ int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 }
 
 /* Return the target of the call instruction at @addr. */
-static unsigned long call_target(unsigned long addr)
+static unsigned long read_call_target(unsigned long addr)
 {
 	s32 displacement;
 
@@ -128,7 +128,7 @@ static unsigned long call_target(unsigned long addr)
 static noinline int find_function_start(const char *name, unsigned long *start)
 {
 	struct kmarkers_extent extent;
-	int err = resolve_function(name, &extent);
+	int err = resolve_core_function(name, &extent);
 
 	*start = err ? 0 : extent.start;
 	return err;
@@ -138,14 +138,14 @@ static noinline int find_function_start(const char *name, unsigned long *start)
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
  * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls
  * lead to tracking code in the padding before the function.  If the first byte is int3, the
- * result may be true, too: patcher_vet_core_insn() refuses such a call later, and logs why.
+ * result may be true, too: patcher_check_core_insn() refuses such a call later, and logs why.
  */
-static bool is_call_to(unsigned long addr, unsigned long callee)
+static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {
 	u8 opcode = READ_ONCE(*(u8 *)addr);
 
 	return (opcode == KMARKERS_CALL || opcode == KMARKERS_INT3) &&
-	       call_target(addr) - (callee - PADDING) <= PADDING + KMARKERS_ENDBR_LEN;
+	       read_call_target(addr) - (callee - PADDING) <= PADDING + KMARKERS_ENDBR_LEN;
 }
 
 /**
@@ -169,7 +169,7 @@ int patcher_find_call(const char *function, const char *callee, unsigned long *o
 	if (err)
 		return err;
 	for (at = 0; at + KMARKERS_CALL_LEN <= extent.size; at++) {
-		if (is_call_to(extent.start + at, target)) {
+		if (is_call_to_function(extent.start + at, target)) {
 			*offset = at;
 			return 0;
 		}

@@ -11,12 +11,12 @@ struct kmarkers_extent;
 /* Find a function that may be changed.  Return 0, -ENOENT, -EPERM or -ENOMEM. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent);
 int patcher_find_call(const char *function, const char *callee, unsigned long *offset);
-int patcher_add_to_filter(struct ftrace_ops *ops, unsigned long addr);
+int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr);
 
 /*
  * Return true if the function at @addr may run between a breakpoint and patcher_handle_int3().
- * @name is one of its names, of which it may have several.
+ * @name is one of the function's symbols.
  */
-bool patcher_handles_breakpoints(const char *name, unsigned long addr);
+bool patcher_may_run_in_int3(const char *name, unsigned long addr);
 
 #endif /* PATCHER_FUNCTIONS_H */

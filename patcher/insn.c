@@ -16,22 +16,22 @@
 #include "insn.h"
 
 /* Fill in a decoded instruction that ends with an immediate of @size bytes at offset @at. */
-static int set_insn(struct patcher_insn *insn, enum patcher_insn_kind kind, const u8 *bytes,
-		    unsigned int max, unsigned int at, unsigned int size)
+static int fill_insn(struct patcher_insn *insn, enum patcher_insn_kind kind, const u8 *bytes,
+		     unsigned int max, unsigned int at, unsigned int size)
 {
 	if (at + size > max)
 		return -EINVAL;
 	insn->kind = kind;
 	insn->len = at + size;
 	insn->size = size;
-	insn->imm = size ? kmarkers_read_signed(bytes + at, size) : 0;
+	insn->imm = size ? kmarkers_read_signed_number(bytes + at, size) : 0;
 	return 0;
 }
-NOKPROBE_SYMBOL(set_insn);
+NOKPROBE_SYMBOL(fill_insn);
 
 /* Decode a two-byte opcode whose byte 0f is at offset @at: jcc rel32 or a long nop. */
-static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
-		     bool opsize, struct patcher_insn *insn)
+static int decode_two_byte_opcode(const u8 *bytes, unsigned int max, unsigned int at,
+				  bool opsize, struct patcher_insn *insn)
 {
 	struct kmarkers_memory memory;
 	unsigned int len;
@@ -40,16 +40,16 @@ static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 		return -EINVAL;
 	if (!opsize && (bytes[at + 1] & 0xf0) == 0x80) {
 		insn->cond = bytes[at + 1] & 0x0f;
-		return set_insn(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
+		return fill_insn(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
 	}
 	if (bytes[at + 1] != 0x1f || at + 3 > max)
 		return -EINVAL;
-	len = kmarkers_decode_memory(bytes + at + 2, max - at - 2, 0, &memory);
+	len = kmarkers_decode_memory_operand(bytes + at + 2, max - at - 2, 0, &memory);
 	if (!len)
 		return -EINVAL;
-	return set_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 2 + len, 0);
+	return fill_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 2 + len, 0);
 }
-NOKPROBE_SYMBOL(decode_0f);
+NOKPROBE_SYMBOL(decode_two_byte_opcode);
 
 static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 		      u8 rex, bool opsize, struct patcher_insn *insn)
@@ -70,7 +70,7 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	} else {
 		size = opsize ? 2 : 4;
 	}
-	return set_insn(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
+	return fill_insn(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
 }
 NOKPROBE_SYMBOL(decode_mov);
 
@@ -80,14 +80,14 @@ static int decode_branch(const u8 *bytes, unsigned int max, unsigned int at,
 	u8 op = bytes[at];
 
 	if (op == 0xeb)
-		return set_insn(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 1);
+		return fill_insn(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 1);
 	if (op == 0xe9)
-		return set_insn(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 4);
+		return fill_insn(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 4);
 	if (op == 0xe8)
-		return set_insn(insn, PATCHER_INSN_CALL, bytes, max, at + 1, 4);
+		return fill_insn(insn, PATCHER_INSN_CALL, bytes, max, at + 1, 4);
 	if ((op & 0xf0) == 0x70) {
 		insn->cond = op & 0x0f;
-		return set_insn(insn, PATCHER_INSN_JCC, bytes, max, at + 1, 1);
+		return fill_insn(insn, PATCHER_INSN_JCC, bytes, max, at + 1, 1);
 	}
 	return -EINVAL;
 }
@@ -128,9 +128,9 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 
 	op = bytes[at];
 	if (op == 0x90 && !rex)
-		return set_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 1, 0);
+		return fill_insn(insn, PATCHER_INSN_NOP, bytes, max, at + 1, 0);
 	if (op == 0x0f && !rex)
-		return decode_0f(bytes, max, at, opsize, insn);
+		return decode_two_byte_opcode(bytes, max, at, opsize, insn);
 	if (op >= 0xb0 && op <= 0xbf && !segment)
 		return decode_mov(bytes, max, at, rex, opsize, insn);
 	/* Segment prefixes before a direct branch are ignored; other prefixes are refused. */
@@ -144,7 +144,7 @@ NOKPROBE_SYMBOL(patcher_insn_decode);
  * Return true if the condition with this code holds.  An odd code is the negation of the code
  * before it.  Source: Intel SDM vol. 1, app. B.
  */
-static bool condition_holds(u8 cond, unsigned long flags)
+static bool is_condition_true(u8 cond, unsigned long flags)
 {
 	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
 	bool sf = flags & X86_EFLAGS_SF, of = flags & X86_EFLAGS_OF;
@@ -178,11 +178,11 @@ static bool condition_holds(u8 cond, unsigned long flags)
 	}
 	return holds != (cond & 1);
 }
-NOKPROBE_SYMBOL(condition_holds);
+NOKPROBE_SYMBOL(is_condition_true);
 
 static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
 {
-	unsigned long *reg = kmarkers_find_register(regs, insn->reg);
+	unsigned long *reg = kmarkers_find_saved_register(regs, insn->reg);
 	unsigned int shift = insn->high ? 8 : 0;
 	unsigned long mask;
 
@@ -232,7 +232,7 @@ void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, s
 		next += insn->imm;
 	else if (insn->kind == PATCHER_INSN_CALL)
 		next = emulate_call(next, insn->imm, regs);
-	else if (insn->kind == PATCHER_INSN_JCC && condition_holds(insn->cond, regs->flags))
+	else if (insn->kind == PATCHER_INSN_JCC && is_condition_true(insn->cond, regs->flags))
 		next += insn->imm;
 	regs->ip = next;
 }

@@ -10,8 +10,8 @@
 
 struct pt_regs;
 
-/* Length in bytes of the instructions that patcher_insn_is_usual() accepts. */
-#define PATCHER_INSN_USUAL	5
+/* Length in bytes of the instructions that patcher_is_common_insn() accepts. */
+#define PATCHER_COMMON_LEN	5
 
 enum patcher_insn_kind {
 	PATCHER_INSN_NOP,
@@ -42,18 +42,19 @@ struct patcher_insn {
 };
 
 int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn);
-void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, struct pt_regs *regs);
+void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+			  struct pt_regs *regs);
 
 /*
  * Return true if @len bytes are one of the 5-byte instructions that nearly all sites hold: the
  * nop, call rel32, jmp rel32, or mov $imm32 to a register without a prefix.  Comparing opcodes
  * is much faster than patcher_insn_decode(), which would take most of the time of a batch's checks.
  */
-static inline bool patcher_insn_is_usual(const u8 *bytes, unsigned int len)
+static inline bool patcher_is_common_insn(const u8 *bytes, unsigned int len)
 {
-	static const u8 nop[PATCHER_INSN_USUAL] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const u8 nop[PATCHER_COMMON_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
-	if (len != PATCHER_INSN_USUAL)
+	if (len != PATCHER_COMMON_LEN)
 		return false;
 	if (bytes[0] == KMARKERS_CALL || bytes[0] == KMARKERS_JMP || (bytes[0] & 0xf8) == 0xb8)
 		return true;
@@ -61,11 +62,11 @@ static inline bool patcher_insn_is_usual(const u8 *bytes, unsigned int len)
 }
 
 /* Return true if @len bytes are exactly one instruction that can be decoded. */
-static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
+static inline bool patcher_is_single_insn(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
-	if (patcher_insn_is_usual(bytes, len))
+	if (patcher_is_common_insn(bytes, len))
 		return true;
 	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
 }
@@ -74,7 +75,7 @@ static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
 #define PATCHER_PREFIX_LOCK	0xf0
 #define PATCHER_PREFIX_DS	0x3e
 
-static inline bool patcher_is_prefix(u8 byte)
+static inline bool patcher_is_lock_or_ds_prefix(u8 byte)
 {
 	return byte == PATCHER_PREFIX_LOCK || byte == PATCHER_PREFIX_DS;
 }

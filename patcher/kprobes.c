@@ -91,17 +91,18 @@ void patcher_kprobes_unlock(void)
 	mutex_unlock(kprobes.mutex);
 }
 
-static __always_inline unsigned long end_of_poke(const void *pokes, unsigned int i)
+static __always_inline unsigned long get_poke_end(const void *pokes, unsigned int i)
 {
 	const struct patcher_poke *poke = (const struct patcher_poke *)pokes + i;
 
 	return (unsigned long)poke->addr + poke->len;
 }
 
-static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, unsigned int nr)
+static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *pokes,
+				 unsigned int nr)
 {
 	/* Index of the first poke that ends after @addr, the address of a kprobe. */
-	unsigned int i = kmarkers_lower_bound(pokes, nr, addr + 1, end_of_poke);
+	unsigned int i = kmarkers_lower_bound(pokes, nr, addr + 1, get_poke_end);
 
 	return i < nr && (unsigned long)pokes[i].addr < addr + KMARKERS_JMP_LEN;
 }
@@ -132,8 +133,8 @@ static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool run, unsig
 	return false;
 }
 
-static const struct patcher_poke *find_jump_into(unsigned long probe,
-						 const struct patcher_poke *pokes, unsigned int nr)
+static const struct patcher_poke *
+find_jump_into_kprobe(unsigned long probe, const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
@@ -151,7 +152,7 @@ static const struct patcher_poke *find_jump_into(unsigned long probe,
  * instructions that its jump replaces.  An aggregate has other kprobes in its list, unless
  * these were unregistered while its jump is still in memory.
  */
-static bool may_be_optimised(const struct kprobe *kp)
+static bool can_kprobe_be_optimised(const struct kprobe *kp)
 {
 	if (list_empty(&kp->list) && !(kp->flags & KPROBE_FLAG_OPTIMIZED))
 		return false;
@@ -167,7 +168,7 @@ static bool is_guard_gone(const struct guard_kprobe *guard)
 	return guard->kp.flags & KPROBE_FLAG_GONE;
 }
 
-static bool has_guard(const struct kprobe *kp)
+static bool has_guard_kprobe(const struct kprobe *kp)
 {
 	const struct guard_kprobe *guard;
 
@@ -187,23 +188,23 @@ struct obstacle {
 	const struct patcher_poke *from;
 };
 
-static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *pokes,
-			unsigned int nr, struct obstacle *obstacle)
+static bool is_blocking_kprobe(const struct kprobe *kp, const struct patcher_poke *pokes,
+			       unsigned int nr, struct obstacle *obstacle)
 {
 	/* If the probed module was unloaded, the kernel writes no text for the kprobe any more. */
 	if (kp->flags & KPROBE_FLAG_GONE)
 		return false;
 	obstacle->kp = kp;
 	obstacle->from = NULL;
-	if (overlaps_poke((unsigned long)kp->addr, pokes, nr))
+	if (kprobe_overlaps_poke((unsigned long)kp->addr, pokes, nr))
 		return true;
-	if (may_be_optimised(kp) && !has_guard(kp))
-		obstacle->from = find_jump_into((unsigned long)kp->addr, pokes, nr);
+	if (can_kprobe_be_optimised(kp) && !has_guard_kprobe(kp))
+		obstacle->from = find_jump_into_kprobe((unsigned long)kp->addr, pokes, nr);
 	return obstacle->from;
 }
 
-static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
-			  struct obstacle *obstacle)
+static bool find_blocking_kprobe(const struct patcher_poke *pokes, unsigned int nr,
+				 struct obstacle *obstacle)
 {
 	const struct kprobe *kp;
 	unsigned int i;
@@ -211,42 +212,43 @@ static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
 	lockdep_assert_held(kprobes.mutex);
 	for (i = 0; i < BUCKETS; i++)
 		hlist_for_each_entry(kp, &kprobes.table[i], hlist)
-			if (is_obstacle(kp, pokes, nr, obstacle))
+			if (is_blocking_kprobe(kp, pokes, nr, obstacle))
 				return true;
 	return false;
 }
 
 /**
- * patcher_kprobes_vet() - check that no poke overlaps a kprobe or writes a jump into one
+ * patcher_check_for_kprobes() - check that no poke overlaps a kprobe or writes a jump into one
  * @pokes: the batch, checked and sorted by address
  * @nr: number of pokes
  *
  * Context: patcher_lock() and patcher_kprobes_lock() are held.
  * Return: 0 or -EBUSY.
  */
-int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr)
 {
 	struct obstacle obstacle;
 
 	patcher_assert_locked();
-	if (!find_obstacle(pokes, nr, &obstacle))
+	if (!find_blocking_kprobe(pokes, nr, &obstacle))
 		return 0;
 	if (obstacle.from)
 		pr_info("change of %pS refused: it would jump into a kprobe at %pS\n",
 			obstacle.from->addr, obstacle.kp->addr);
 	else
-		pr_info("change refused: a kprobe is registered at %pS\n", obstacle.kp->addr);
+		pr_info("change refused: a kprobe is registered at %pS: unregister it first\n",
+			obstacle.kp->addr);
 	return -EBUSY;
 }
 
-/* Set @probed for the pokes that overlap a kprobe. */
-static void mark_probed(const struct kprobe *kp, const struct patcher_poke *pokes,
-			unsigned int nr, bool *probed)
+/* For each poke that overlaps the kprobe @kp, set its element of @probed to true. */
+static void mark_probed_pokes(const struct kprobe *kp, const struct patcher_poke *pokes,
+			      unsigned int nr, bool *probed)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (overlaps_poke((unsigned long)kp->addr, &pokes[i], 1))
+		if (kprobe_overlaps_poke((unsigned long)kp->addr, &pokes[i], 1))
 			probed[i] = true;
 }
 
@@ -266,30 +268,33 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 	const struct kprobe *kp;
 	unsigned int i;
 
-	/* patcher_lock() excludes patcher_vet_core_insn(), which registers its own kprobes. */
+	/* patcher_lock() excludes patcher_check_core_insn(), which registers its own kprobes. */
 	patcher_lock();
 	patcher_kprobes_lock();
 	for (i = 0; i < BUCKETS; i++)
 		hlist_for_each_entry(kp, &kprobes.table[i], hlist)
 			if (!(kp->flags & KPROBE_FLAG_GONE))
-				mark_probed(kp, pokes, nr, probed);
+				mark_probed_pokes(kp, pokes, nr, probed);
 	patcher_kprobes_unlock();
 	patcher_unlock();
 }
 EXPORT_SYMBOL_GPL(patcher_find_probed);
 
-/* The post_handler of a guard.  It runs only if the guard is hit before add_guard() disables it. */
-static void ignore_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+/*
+ * The post_handler of a guard.  It runs only if the guard is hit before add_guard_kprobe() disables
+ * it.
+ */
+static void guard_post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
-NOKPROBE_SYMBOL(ignore_step);
+NOKPROBE_SYMBOL(guard_post_handler);
 
 /*
  * Add a guard kprobe at an address: register it enabled, then disable it.  The kernel may reuse
  * an aggregate that is being removed for the new kprobe.  If the kprobe were registered
  * disabled, that aggregate would stay armed.
  */
-static int add_guard(kprobe_opcode_t *addr)
+static int add_guard_kprobe(kprobe_opcode_t *addr)
 {
 	struct guard_kprobe *guard = kzalloc(sizeof(*guard), GFP_KERNEL);
 	int err;
@@ -297,7 +302,7 @@ static int add_guard(kprobe_opcode_t *addr)
 	if (!guard)
 		return -ENOMEM;
 	guard->kp.addr = addr;
-	guard->kp.post_handler = ignore_step;
+	guard->kp.post_handler = guard_post_handler;
 	err = register_kprobe(&guard->kp);
 	if (err) {
 		kfree(guard);
@@ -310,7 +315,7 @@ static int add_guard(kprobe_opcode_t *addr)
 
 /*
  * Return the address of a kprobe that may be optimised and that a new jump leads into.  If there
- * is none, return NULL, and set @err to the result of patcher_kprobes_vet().
+ * is none, return NULL, and set @err to the result of patcher_check_for_kprobes().
  */
 static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes, unsigned int nr,
 						int *err)
@@ -319,12 +324,12 @@ static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes
 	kprobe_opcode_t *addr = NULL;
 
 	patcher_kprobes_lock();
-	if (find_obstacle(pokes, nr, &obstacle) && obstacle.from) {
+	if (find_blocking_kprobe(pokes, nr, &obstacle) && obstacle.from) {
 		addr = obstacle.kp->addr;
 		pr_info("kprobe at %pS is not optimised: %pS jumps into it\n",
 			addr, obstacle.from->addr);
 	}
-	*err = addr ? 0 : patcher_kprobes_vet(pokes, nr);
+	*err = addr ? 0 : patcher_check_for_kprobes(pokes, nr);
 	patcher_kprobes_unlock();
 	return addr;
 }
@@ -336,18 +341,18 @@ static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  * Return: 0, -EBUSY or -ENOMEM.  The result may change until patcher_kprobes_lock() is taken,
- * so the caller then checks the batch again with patcher_kprobes_vet().
+ * so the caller then checks the batch again with patcher_check_for_kprobes().
  */
 int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr)
 {
 	kprobe_opcode_t *addr;
 	int err;
 
-	patcher_kprobes_release_guards();
+	patcher_kprobes_drop_guards();
 	do {
 		addr = find_kprobe_jumped_into(pokes, nr, &err);
 		if (addr)
-			err = add_guard(addr);
+			err = add_guard_kprobe(addr);
 	} while (addr && !err);
 	return err && err != -ENOMEM ? -EBUSY : err;
 }
@@ -366,12 +371,12 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 }
 
 /*
- * Mark a guard as not needed if no other kprobe is at its address, or if the module that
+ * Mark guards as not needed if no other kprobe is at their address, or if the module that
  * contains the address was unloaded.  Kprobes at one address are in a circular list with their
- * aggregate, so a list of at most two nodes is the guard alone.  When the guard is removed, too,
- * the kernel searches for jumps again when the next kprobe is registered there.
+ * aggregate, so a list of at most two nodes is the guard alone.  After the guard is removed, the
+ * kernel searches for jumps again when the next kprobe is registered there.
  */
-static void unmark_unshared_guards(void)
+static void unmark_guards_without_kprobes(void)
 {
 	struct guard_kprobe *guard;
 
@@ -383,13 +388,13 @@ static void unmark_unshared_guards(void)
 }
 
 /**
- * patcher_kprobes_release_guards() - unregister the guards that are no longer needed
+ * patcher_kprobes_drop_guards() - unregister the guards that are no longer needed
  *
  * A guard is needed while its address has other kprobes and a site jumps behind its first byte.
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */
-void patcher_kprobes_release_guards(void)
+void patcher_kprobes_drop_guards(void)
 {
 	struct guard_kprobe *guard, *next;
 
@@ -399,7 +404,7 @@ void patcher_kprobes_release_guards(void)
 	list_for_each_entry(guard, &kprobes.guards, node)
 		guard->needed = false;
 	patcher_sites_for_each(mark_needed_guards, NULL);
-	unmark_unshared_guards();
+	unmark_guards_without_kprobes();
 	list_for_each_entry_safe(guard, next, &kprobes.guards, node) {
 		if (guard->needed)
 			continue;

@@ -13,8 +13,8 @@ int __init patcher_kprobes_init(void);
 void patcher_kprobes_lock(void);
 void patcher_kprobes_unlock(void);
 
-int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
+int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr);
 int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr);
-void patcher_kprobes_release_guards(void);
+void patcher_kprobes_drop_guards(void);
 
 #endif /* PATCHER_KPROBES_H */

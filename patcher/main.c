@@ -70,7 +70,7 @@ DEFINE_SHOW_ATTRIBUTE(sites);
  * Die notifier.  do_int3() calls it with interrupts off, in an NMI-like context, for
  * breakpoints in the kernel and in user space.
  */
-static int on_die(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_die_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
@@ -78,10 +78,10 @@ static int on_die(struct notifier_block *nb, unsigned long event, void *data)
 		return NOTIFY_DONE;
 	return patcher_handle_int3(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
 }
-NOKPROBE_SYMBOL(on_die);
+NOKPROBE_SYMBOL(handle_die_event);
 
 static struct notifier_block die_notifier = {
-	.notifier_call = on_die,
+	.notifier_call = handle_die_event,
 	.priority = INT_MAX,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Replace instructions in three rounds while CPUs execute them, and handle the breakpoints
- * that are set meanwhile.  apply_chunk() describes the protocol.
+ * that are set meanwhile.  apply_poke_chunk() describes the protocol.
  */
 #include <linux/atomic.h>
 #include <linux/errno.h>
@@ -66,10 +66,11 @@ NOKPROBE_SYMBOL(has_no_effect);
 
 /*
  * Choose the instruction to emulate at a breakpoint: the new bytes if they are one
- * instruction.  Else, if the site is a run whose new or old bytes have no effect, choose a
- * nop of its length.  Return: 0, or -EINVAL if neither is possible.
+ * instruction.  Else, if the site holds several instructions (PATCHER_SITE_RUN) and its new or old
+ * bytes have no effect, choose a nop of the site's length.  Return: 0, or -EINVAL if neither is
+ * possible.
  */
-int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn)
+int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher_insn *insn)
 {
 	if (!patcher_insn_decode(poke->new, poke->len, insn) && insn->len == poke->len)
 		return 0;
@@ -82,22 +83,22 @@ int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_ins
 	insn->len = poke->len;
 	return 0;
 }
-NOKPROBE_SYMBOL(patcher_choose_emulation);
+NOKPROBE_SYMBOL(patcher_choose_emulated_insn);
 
-static void sync_round(void)
+static void sync_all_cpus(void)
 {
 	u64 start = ktime_get_ns();
 
 	patcher_text_sync();
-	patcher_record_longest(&patcher_stats_locked()->longest_round_ns, start);
-	patcher_stats_locked()->rounds++;
+	patcher_record_longest_ns(&patcher_get_stats_locked()->longest_round_ns, start);
+	patcher_get_stats_locked()->rounds++;
 }
 
 /* Write all bytes but the first.  With a constant length, the compiler inlines memcpy(). */
-static void write_tail(struct patcher_poke *poke)
+static void write_tail_bytes(struct patcher_poke *poke)
 {
-	if (poke->len == PATCHER_INSN_USUAL)
-		memcpy(poke->alias + 1, poke->new + 1, PATCHER_INSN_USUAL - 1);
+	if (poke->len == PATCHER_COMMON_LEN)
+		memcpy(poke->alias + 1, poke->new + 1, PATCHER_COMMON_LEN - 1);
 	else
 		memcpy(poke->alias + 1, poke->new + 1, poke->len - 1);
 }
@@ -110,23 +111,26 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-/* Increment @number before an int3 is written; else is_foreign() would take it for other code's. */
+/*
+ * Increment @number of a batch.  Called before its int3s are written; otherwise is_foreign_int3()
+ * would return true for them.
+ */
 static void increment_batch_number(struct current_batch *batch)
 {
 	/* Pairs with the acquire in patcher_handle_int3(). */
 	smp_store_release(&batch->number, batch->number + 1);
-	/* Pairs with smp_rmb() in is_foreign(): the new number is visible before an int3 is. */
+	/* Pairs with smp_rmb() in is_foreign_int3(): the number is visible before an int3 is. */
 	smp_wmb();
 }
 
 /* Return true if old bytes are several instructions, between which a task may be preempted. */
-static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
+static bool replaces_several_insns(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
 		if (pokes[i].flags & PATCHER_SITE_RUN &&
-		    !patcher_insn_is_single(pokes[i].old, pokes[i].len))
+		    !patcher_is_single_insn(pokes[i].old, pokes[i].len))
 			return true;
 	return false;
 }
@@ -145,13 +149,13 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
  *
  * If a handler finds no published batch, the int3 for which it was entered has been replaced
  * since.  The handler returns to the site, which holds an instruction again.  If the site
- * still holds an int3, other code set it: see is_foreign().
+ * still holds an int3, other code set it: see is_foreign_int3().
  *
  * An emulator that translates code, such as QEMU, may still execute an int3 that is no
  * longer in memory.  Storing the same byte once more makes it translate again; the store
  * has no effect on a real CPU.
  */
-static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
+static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
 	struct current_batch *batch = &current_batch;
 	u64 start = ktime_get_ns();
@@ -160,7 +164,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 
 	batch->pokes = pokes;
 	batch->nr = nr;
-	/* Pairs with atomic_inc_not_zero() in get_batch(). */
+	/* Pairs with atomic_inc_not_zero() in get_current_batch(). */
 	atomic_set_release(&batch->refs, 1);
 	increment_batch_number(batch);
 
@@ -168,22 +172,22 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 		flags |= pokes[i].flags;
 		WRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);
 	}
-	sync_round();
-	if (flags & PATCHER_SITE_RUN && replaces_run(pokes, nr))
-		patcher_text_wait_tasks();
+	sync_all_cpus();
+	if (flags & PATCHER_SITE_RUN && replaces_several_insns(pokes, nr))
+		patcher_text_wait_for_tasks();
 
 	for (i = 0; i < nr; i++)
-		write_tail(&pokes[i]);
-	sync_round();
+		write_tail_bytes(&pokes[i]);
+	sync_all_cpus();
 
 	write_first_bytes(pokes, nr);
-	sync_round();
+	sync_all_cpus();
 
-	patcher_text_rewrite(pokes, nr);
-	patcher_record_longest(&patcher_stats_locked()->longest_trap_ns, start);
+	patcher_text_rewrite_int3s(pokes, nr);
+	patcher_record_longest_ns(&patcher_get_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
-	/* Pairs with the release in put_batch(): afterwards no handler uses the batch. */
+	/* Pairs with the release in put_current_batch().  Then no handler uses the batch. */
 	while (atomic_read_acquire(&batch->refs))
 		cpu_relax();
 }
@@ -193,83 +197,85 @@ void patcher_write_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned 
 	unsigned int i;
 
 	for (i = 0; i < nr; i += chunk)
-		apply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
+		apply_poke_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
 }
 
 /* Write text that no CPU has executed yet, without breakpoints. */
-void patcher_write_new(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
+void patcher_write_unexecuted(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
 		memcpy(pokes[i].alias, pokes[i].new, pokes[i].len);
-	sync_round();
+	sync_all_cpus();
 }
 
 /* Write the prefixes of a batch, each with a store of one byte. */
 void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	write_first_bytes(pokes, nr);
-	sync_round();
+	sync_all_cpus();
 }
 
 /*
  * Set or remove permanent breakpoints, each with one store.  A handler of an earlier breakpoint
- * may read an int3 that is set here; because the batch number has changed, is_foreign() returns
- * false for it.  The bytes are stored twice for emulators, which may miss the removal of an int3.
+ * may read an int3 that is set here; because the batch number has changed, is_foreign_int3()
+ * returns false for it.  The bytes are stored twice for emulators, which may miss the removal of an
+ * int3.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
 	increment_batch_number(&current_batch);
 	patcher_write_prefixes(pokes, nr, chunk);
-	patcher_text_rewrite(pokes, nr);
+	patcher_text_rewrite_int3s(pokes, nr);
 }
 
-static bool get_batch(struct current_batch *batch)
+static bool get_current_batch(struct current_batch *batch)
 {
 	return atomic_inc_not_zero(&batch->refs);
 }
-NOKPROBE_SYMBOL(get_batch);
+NOKPROBE_SYMBOL(get_current_batch);
 
-static void put_batch(struct current_batch *batch)
+static void put_current_batch(struct current_batch *batch)
 {
-	/* Pairs with the acquire at the end of apply_chunk(). */
+	/* Pairs with the acquire at the end of apply_poke_chunk(). */
 	atomic_dec_return_release(&batch->refs);
 }
-NOKPROBE_SYMBOL(put_batch);
+NOKPROBE_SYMBOL(put_current_batch);
 
-static __always_inline unsigned long addr_of_poke(const void *pokes, unsigned int i)
+static __always_inline unsigned long get_poke_addr(const void *pokes, unsigned int i)
 {
 	return (unsigned long)((const struct patcher_poke *)pokes)[i].addr;
 }
 
-static const struct patcher_poke *find_poke(const struct current_batch *batch, unsigned long addr)
+static const struct patcher_poke *find_poke_at(const struct current_batch *batch,
+					       unsigned long addr)
 {
-	unsigned int i = kmarkers_lower_bound(batch->pokes, batch->nr, addr, addr_of_poke);
+	unsigned int i = kmarkers_lower_bound(batch->pokes, batch->nr, addr, get_poke_addr);
 
 	return i < batch->nr && (unsigned long)batch->pokes[i].addr == addr ? &batch->pokes[i] :
 	       NULL;
 }
-NOKPROBE_SYMBOL(find_poke);
+NOKPROBE_SYMBOL(find_poke_at);
 
 /* Emulate the new instruction at @addr.  Return false if the current batch has no poke there. */
-static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
+static bool emulate_pending_poke(unsigned long addr, struct pt_regs *regs)
 {
 	const struct patcher_poke *poke;
 	struct patcher_insn insn;
 	bool done = false;
 
-	if (!get_batch(&current_batch))
+	if (!get_current_batch(&current_batch))
 		return false;
-	poke = find_poke(&current_batch, addr);
-	if (poke && !patcher_choose_emulation(poke, &insn)) {
+	poke = find_poke_at(&current_batch, addr);
+	if (poke && !patcher_choose_emulated_insn(poke, &insn)) {
 		patcher_insn_emulate(&insn, addr, regs);
 		done = true;
 	}
-	put_batch(&current_batch);
+	put_current_batch(&current_batch);
 	return done;
 }
-NOKPROBE_SYMBOL(emulate_pending);
+NOKPROBE_SYMBOL(emulate_pending_poke);
 
 /*
  * Return true if the int3 at a site is in memory and was set by other code, such as a
@@ -300,18 +306,18 @@ NOKPROBE_SYMBOL(emulate_pending);
  * read and 2 without waiting for the handler.  If the number were incremented before the
  * batch is published, the result would be wrong for a batch published between 2 and 3.
  */
-static bool is_foreign(unsigned long addr, unsigned int number)
+static bool is_foreign_int3(unsigned long addr, unsigned int number)
 {
 	u8 byte;
 
-	/* Read the byte after emulate_pending() has read refs, and before the number. */
+	/* Read the byte after emulate_pending_poke() has read refs, and before the number. */
 	smp_rmb();
 	byte = READ_ONCE(*(u8 *)addr);
 	/* Pairs with smp_wmb() in increment_batch_number(). */
 	smp_rmb();
 	return byte == KMARKERS_INT3 && READ_ONCE(current_batch.number) == number;
 }
-NOKPROBE_SYMBOL(is_foreign);
+NOKPROBE_SYMBOL(is_foreign_int3);
 
 /**
  * patcher_handle_int3() - handle a breakpoint at a registered site
@@ -329,17 +335,17 @@ bool patcher_handle_int3(struct pt_regs *regs)
 	const struct patcher_table *table;
 	const struct patcher_site *site;
 
-	if (emulate_pending(addr, regs)) {
-		patcher_count_hit();
+	if (emulate_pending_poke(addr, regs)) {
+		patcher_count_emulated_int3();
 		return true;
 	}
 	site = patcher_sites_find(addr, &table);
 	if (site && table->trap && table->trap(table, site, regs))
 		return true;
-	if (!site || is_foreign(addr, number))
+	if (!site || is_foreign_int3(addr, number))
 		return false;
 	regs->ip = addr;
-	patcher_count_stale();
+	patcher_count_stale_int3();
 	return true;
 }
 NOKPROBE_SYMBOL(patcher_handle_int3);

@@ -7,7 +7,7 @@
 
 struct patcher_insn;
 
-int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn);
+int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher_insn *insn);
 
 /*
  * A function that writes a batch; patcher_lock() is held.  @chunk is the maximum number of
@@ -16,7 +16,7 @@ int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_ins
 typedef void patcher_write_function(struct patcher_poke *pokes, unsigned int nr,
 				    unsigned int chunk);
 
-patcher_write_function patcher_write_chunks, patcher_write_new, patcher_write_prefixes;
+patcher_write_function patcher_write_chunks, patcher_write_unexecuted, patcher_write_prefixes;
 extern patcher_write_function patcher_write_traps;
 
 #endif /* PATCHER_PROTOCOL_H */

@@ -30,19 +30,19 @@ static LIST_HEAD(redirects);
  * Return true if a replacement is in text that is not freed after init, either of @module or, if
  * @module is NULL, of the kernel itself.
  */
-static bool stays_loaded(const void *replacement, struct module *module)
+static bool is_permanent_text(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
 
-	return module ? patcher_text_owned(module, addr, 1) : patcher_is_core_text(addr);
+	return module ? patcher_is_module_text(module, addr, 1) : patcher_is_core_text(addr);
 }
 
 /*
- * Encode the call to the replacement.  A replacement for which stays_loaded() is true lies
+ * Encode the call to the replacement.  A replacement for which is_permanent_text() is true lies
  * between the start of the kernel's text and MODULES_END.  The displacement of 32 bits spans
  * that range.
  */
-static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
+static void encode_call_to_replacement(u8 *insn, const struct patcher_redirect *redirect)
 {
 	s32 displacement = (unsigned long)redirect->replacement -
 			   ((unsigned long)redirect->core.addr + KMARKERS_CALL_LEN);
@@ -52,7 +52,7 @@ static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
 	memcpy(insn + 1, &displacement, sizeof(displacement));
 }
 
-static int exchange_call(u8 *addr, const u8 *old, const u8 *new)
+static int replace_call_insn(u8 *addr, const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = addr, .len = KMARKERS_CALL_LEN };
 
@@ -61,7 +61,7 @@ static int exchange_call(u8 *addr, const u8 *old, const u8 *new)
 	return patcher_apply(owner, &poke, 1);
 }
 
-static int redirect_call(struct patcher_redirect *redirect)
+static int redirect_found_call(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
 	u8 insn[KMARKERS_CALL_LEN];
@@ -77,8 +77,8 @@ static int redirect_call(struct patcher_redirect *redirect)
 	err = patcher_core_register(core);
 	if (err)
 		return err;
-	encode_call(insn, redirect);
-	err = exchange_call(core->addr, core->original, insn);
+	encode_call_to_replacement(insn, redirect);
+	err = replace_call_insn(core->addr, core->original, insn);
 	/* Nothing was written: unregister the site without restoring its bytes. */
 	if (err)
 		patcher_unregister(&core->table);
@@ -101,13 +101,13 @@ static bool is_call_redirected(const struct patcher_redirect *redirect)
 	return false;
 }
 
-static int redirect_once(struct patcher_redirect *redirect)
+static int redirect_call_once(struct patcher_redirect *redirect)
 {
 	int err = -EBUSY;
 
 	mutex_lock(&lock);
 	if (!is_call_redirected(redirect))
-		err = redirect_call(redirect);
+		err = redirect_found_call(redirect);
 	if (!err)
 		list_add(&redirect->node, &redirects);
 	mutex_unlock(&lock);
@@ -129,11 +129,11 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 	int err;
 
 	if (!redirect->function || !redirect->callee ||
-	    !stays_loaded(redirect->replacement, redirect->module))
+	    !is_permanent_text(redirect->replacement, redirect->module))
 		return -EINVAL;
 	if (!try_module_get(redirect->module))
 		return -ENOENT;
-	err = redirect_once(redirect);
+	err = redirect_call_once(redirect);
 	if (err)
 		module_put(redirect->module);
 	return err;
@@ -141,10 +141,10 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * Restore the original call.  If a kprobe is on the call, exchange_call() fails.  While the
+ * Restore the original call.  If a kprobe is on the call, replace_call_insn() fails.  While the
  * bytes change, kprobe_mutex is held, so no kprobe can be registered.  But a kprobe that was
  * registered while the call was redirected executes a copy of the redirected call, even after
- * the original bytes are back.  So patcher_core_vet() checks the site once more before the
+ * the original bytes are back.  So patcher_check_core_site() checks the site once more before the
  * replacement may be freed.  If that check fails, the caller tries again later; the original
  * bytes are then already in place.
  */
@@ -155,12 +155,12 @@ static int restore_original_call(struct patcher_redirect *redirect)
 	int err;
 
 	if (memcmp(core->addr, core->original, KMARKERS_CALL_LEN)) {
-		encode_call(insn, redirect);
-		err = exchange_call(core->addr, insn, core->original);
+		encode_call_to_replacement(insn, redirect);
+		err = replace_call_insn(core->addr, insn, core->original);
 		if (err)
 			return err;
 	}
-	return patcher_core_vet(core);
+	return patcher_check_core_site(core);
 }
 
 /**
@@ -172,7 +172,7 @@ static int restore_original_call(struct patcher_redirect *redirect)
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
  * Return: 0; -EINVAL if @redirect is not in use; or an error of patcher_apply() or of
- * patcher_vet_core_insn(), such as -EBUSY: the replacement may still be called, so try again.
+ * patcher_check_core_insn(), such as -EBUSY: the replacement may still be called, so try again.
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
@@ -182,7 +182,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	mutex_lock(&lock);
 	/* Read this before the lock is released: afterwards @redirect may be reused. */
 	module = redirect->module;
-	if (patcher_is_registered(&redirect->core.table))
+	if (patcher_is_table_registered(&redirect->core.table))
 		err = restore_original_call(redirect);
 	if (!err) {
 		list_del(&redirect->node);
@@ -212,7 +212,7 @@ static bool is_detour_in_use(const struct patcher_detour *detour)
 	return detour->ops.flags & FTRACE_OPS_FL_ENABLED;
 }
 
-static unsigned long resolve_symbol(const char *function)
+static unsigned long resolve_kernel_symbol(const char *function)
 {
 	unsigned long addr;
 
@@ -224,19 +224,19 @@ static unsigned long resolve_symbol(const char *function)
 
 static int register_detour(struct patcher_detour *detour)
 {
-	unsigned long addr = resolve_symbol(detour->function);
+	unsigned long addr = resolve_kernel_symbol(detour->function);
 	int err;
 
 	if (!patcher_is_core_text(addr))
 		return -ENOENT;
-	if (patcher_handles_breakpoints(detour->function, addr))
+	if (patcher_may_run_in_int3(detour->function, addr))
 		return -EPERM;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = enter_replacement;
 	/* Without FTRACE_OPS_FL_PERMANENT, sysctl kernel.ftrace_enabled=0 disables the detour. */
 	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
 			    FTRACE_OPS_FL_PERMANENT;
-	err = patcher_add_to_filter(&detour->ops, addr);
+	err = patcher_add_to_ftrace_filter(&detour->ops, addr);
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	err = register_ftrace_function(&detour->ops);
@@ -265,7 +265,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	struct module *module = detour->module;
 	int err;
 
-	if (!detour->function || !stays_loaded(detour->replacement, module))
+	if (!detour->function || !is_permanent_text(detour->replacement, module))
 		return -EINVAL;
 	if (!try_module_get(module))
 		return -ENOENT;
@@ -331,12 +331,12 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  */
 int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr)
 {
-	unsigned long at = resolve_symbol(function);
+	unsigned long at = resolve_kernel_symbol(function);
 	int err;
 
 	if (!at)
 		return -ENOENT;
-	err = patcher_add_to_filter(ops, at);
+	err = patcher_add_to_ftrace_filter(ops, at);
 	if (!err)
 		*addr = at;
 	return err;
@@ -352,6 +352,6 @@ EXPORT_SYMBOL_GPL(patcher_trace_function);
  */
 unsigned long patcher_find_symbol(const char *symbol)
 {
-	return resolve_symbol(symbol);
+	return resolve_kernel_symbol(symbol);
 }
 EXPORT_SYMBOL_GPL(patcher_find_symbol);

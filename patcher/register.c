@@ -11,39 +11,40 @@
 #include "stats.h"
 #include "text.h"
 
-static int check_site(const struct patcher_table *table, const struct patcher_site *site,
-		      const u8 *bytes)
+static int check_site_insn(const struct patcher_table *table, const struct patcher_site *site,
+			   const u8 *bytes)
 {
 	if (!site->len || site->len > PATCHER_INSN_MAX)
 		return -EINVAL;
-	if (!table->core && (site->flags & PATCHER_SITE_ABSOLUTE ||
-			     !patcher_text_owned(table->module, (unsigned long)bytes, site->len)))
+	if (!table->core &&
+	    (site->flags & PATCHER_SITE_ABSOLUTE ||
+	     !patcher_is_module_text(table->module, (unsigned long)bytes, site->len)))
 		return -EPERM;
 	if (site->flags & PATCHER_SITE_RUN && site->flags & PATCHER_SITE_PREFIX)
 		return -EINVAL;
 	if (site->flags & PATCHER_SITE_RUN)
 		return patcher_text_can_wait() && !table->core ? 0 : -EPERM;
 	if (site->flags & PATCHER_SITE_PREFIX)
-		return site->len == 1 && patcher_is_prefix(bytes[0]) ? 0 : -EINVAL;
-	return patcher_insn_is_single(bytes, site->len) ? 0 : -EINVAL;
+		return site->len == 1 && patcher_is_lock_or_ds_prefix(bytes[0]) ? 0 : -EINVAL;
+	return patcher_is_single_insn(bytes, site->len) ? 0 : -EINVAL;
 }
 
-static int register_table(struct patcher_table *table, bool allowed)
+static int check_and_register_table(struct patcher_table *table, bool allowed)
 {
 	int err = allowed ? 0 : -EPERM;
 	unsigned int i;
 
 	patcher_assert_locked();
 	/* Sorting a registered table would move sites that a handler may be searching. */
-	if (!err && patcher_sites_has(table))
+	if (!err && patcher_sites_has_table(table))
 		err = -EBUSY;
 	for (i = 0; i < table->nr && !err; i++)
-		err = check_site(table, patcher_table_site(table, i),
-				 (u8 *)patcher_table_addr(table, i));
+		err = check_site_insn(table, patcher_get_site(table, i),
+				      (u8 *)patcher_get_site_addr(table, i));
 	if (!err)
-		err = patcher_sites_add(table);
+		err = patcher_sites_add_table(table);
 	if (err)
-		patcher_stats_locked()->refused++;
+		patcher_get_stats_locked()->refused++;
 	return err;
 }
 
@@ -66,7 +67,7 @@ int patcher_register(struct patcher_table *table)
 	int err;
 
 	patcher_lock();
-	err = register_table(table, !table->core);
+	err = check_and_register_table(table, !table->core);
 	patcher_unlock();
 	return err;
 }
@@ -74,21 +75,21 @@ EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
  * Register a table of core text; not exported.  The caller must hold patcher_lock(), and must
- * have checked the site with patcher_vet_core_insn() since it took the lock.
+ * have checked the site with patcher_check_core_insn() since it took the lock.
  */
-int patcher_register_core(struct patcher_table *table)
+int patcher_register_core_table(struct patcher_table *table)
 {
 	table->core = true;
-	return register_table(table, true);
+	return check_and_register_table(table, true);
 }
 
 /* Return true if a table is registered.  Not exported. */
-bool patcher_is_registered(const struct patcher_table *table)
+bool patcher_is_table_registered(const struct patcher_table *table)
 {
 	bool is;
 
 	patcher_lock();
-	is = patcher_sites_has(table);
+	is = patcher_sites_has_table(table);
 	patcher_unlock();
 	return is;
 }
@@ -98,15 +99,15 @@ bool patcher_is_registered(const struct patcher_table *table)
  * released the lock, it must wait for an RCU grace period: from then on, no breakpoint handler uses
  * @table.
  */
-void patcher_unregister_locked(struct patcher_table *table)
+void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
 	/* Core text is still executed: wait until no breakpoint handler needs the site any more. */
 	if (table->core)
 		synchronize_rcu();
-	patcher_sites_del(table);
-	patcher_stats_locked()->waits += 1 + table->core;
-	patcher_text_release();
+	patcher_sites_del_table(table);
+	patcher_get_stats_locked()->waits += 1 + table->core;
+	patcher_text_drop_guards();
 }
 
 /**
@@ -119,7 +120,7 @@ void patcher_unregister_locked(struct patcher_table *table)
 void patcher_unregister(struct patcher_table *table)
 {
 	patcher_lock();
-	patcher_unregister_locked(table);
+	patcher_unregister_table_locked(table);
 	patcher_unlock();
 	synchronize_rcu();
 }
@@ -140,8 +141,8 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
 void patcher_drop(struct patcher_table *table)
 {
 	patcher_lock();
-	patcher_sites_del(table);
-	patcher_text_release();
+	patcher_sites_del_table(table);
+	patcher_text_drop_guards();
 	patcher_unlock();
 }
 EXPORT_SYMBOL_GPL(patcher_drop);

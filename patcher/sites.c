@@ -39,14 +39,14 @@ static void swap_sites(void *a, void *b, int size)
 	y->key -= distance;
 }
 
-static int compare_compact(const void *a, const void *b)
+static int compare_compact_sites(const void *a, const void *b)
 {
 	unsigned long x = patcher_compact_addr(a), y = patcher_compact_addr(b);
 
 	return x < y ? -1 : x > y;
 }
 
-static void swap_compact(void *a, void *b, int size)
+static void swap_compact_sites(void *a, void *b, int size)
 {
 	struct patcher_compact_site *x = a, *y = b, tmp = *x;
 	s32 distance = (long)y - (long)x;
@@ -57,49 +57,51 @@ static void swap_compact(void *a, void *b, int size)
 	y->addr -= distance;
 }
 
-static __always_inline unsigned long addr_of_site(const void *table, unsigned int i)
+static __always_inline unsigned long get_site_addr(const void *table, unsigned int i)
 {
-	return patcher_table_addr(table, i);
+	return patcher_get_site_addr(table, i);
 }
 
-static unsigned long end_of_site(const struct patcher_table *table, unsigned int i)
+static unsigned long get_site_end(const struct patcher_table *table, unsigned int i)
 {
-	return patcher_table_addr(table, i) + patcher_table_site(table, i)->len;
+	return patcher_get_site_addr(table, i) + patcher_get_site(table, i)->len;
 }
 
 /*
  * Return true if the records of a table are sorted by address.  Nearly all tables are, and
  * sorting them once more with a heap sort would be slow.
  */
-static bool is_sorted(const struct patcher_table *table)
+static bool is_table_sorted(const struct patcher_table *table)
 {
 	unsigned int i;
 
 	for (i = 1; i < table->nr; i++)
-		if (patcher_table_addr(table, i - 1) > patcher_table_addr(table, i))
+		if (patcher_get_site_addr(table, i - 1) > patcher_get_site_addr(table, i))
 			return false;
 	return true;
 }
 
-static void sort_table(struct patcher_table *table)
+static void sort_site_table(struct patcher_table *table)
 {
-	if (is_sorted(table))
+	if (is_table_sorted(table))
 		return;
 	if (table->compact)
-		sort(table->compact, table->nr, sizeof(*table->compact), compare_compact, swap_compact);
+		sort(table->compact, table->nr, sizeof(*table->compact), compare_compact_sites,
+		     swap_compact_sites);
 	else
 		sort(table->sites, table->nr, sizeof(*table->sites), compare_sites, swap_sites);
 }
 
 /* Return true if the @len bytes at @addr overlap a site of a table. */
-static bool overlaps_site(const struct patcher_table *table, unsigned long addr, unsigned int len)
+static bool has_site_in_range(const struct patcher_table *table, unsigned long addr,
+			      unsigned int len)
 {
 	/* Check the first site that begins at or after @addr, and the site before it. */
-	unsigned int i = kmarkers_lower_bound(table, table->nr, addr, addr_of_site);
+	unsigned int i = kmarkers_lower_bound(table, table->nr, addr, get_site_addr);
 
-	if (i < table->nr && patcher_table_addr(table, i) < addr + len)
+	if (i < table->nr && patcher_get_site_addr(table, i) < addr + len)
 		return true;
-	return i && end_of_site(table, i - 1) > addr;
+	return i && get_site_end(table, i - 1) > addr;
 }
 
 static bool overlaps_other_table(const struct patcher_table *table)
@@ -111,33 +113,33 @@ static bool overlaps_other_table(const struct patcher_table *table)
 		if (table->start >= other->end || other->start >= table->end)
 			continue;
 		for (i = 0; i < table->nr; i++)
-			if (overlaps_site(other, patcher_table_addr(table, i),
-					  patcher_table_site(table, i)->len))
+			if (has_site_in_range(other, patcher_get_site_addr(table, i),
+					      patcher_get_site(table, i)->len))
 				return true;
 	}
 	return false;
 }
 
 /**
- * patcher_sites_add() - sort and check a table, and publish it to the handler
+ * patcher_sites_add_table() - sort and check a table, and publish it to the handler
  * @table: the table; its records are sorted in place
  *
  * Return: 0, -EINVAL if two of its sites overlap, -EBUSY if one overlaps a site
  * of another table.
  */
-int patcher_sites_add(struct patcher_table *table)
+int patcher_sites_add_table(struct patcher_table *table)
 {
 	unsigned int i;
 
 	patcher_assert_locked();
 	if (!table->nr)
 		return -EINVAL;
-	sort_table(table);
+	sort_site_table(table);
 	for (i = 1; i < table->nr; i++)
-		if (end_of_site(table, i - 1) > patcher_table_addr(table, i))
+		if (get_site_end(table, i - 1) > patcher_get_site_addr(table, i))
 			return -EINVAL;
-	table->start = patcher_table_addr(table, 0);
-	table->end = end_of_site(table, table->nr - 1);
+	table->start = patcher_get_site_addr(table, 0);
+	table->end = get_site_end(table, table->nr - 1);
 	if (overlaps_other_table(table))
 		return -EBUSY;
 	list_add_rcu(&table->node, &tables);
@@ -145,14 +147,14 @@ int patcher_sites_add(struct patcher_table *table)
 }
 
 /* Unlink a table.  The caller waits for an RCU grace period before it frees the table. */
-void patcher_sites_del(struct patcher_table *table)
+void patcher_sites_del_table(struct patcher_table *table)
 {
 	patcher_assert_locked();
 	list_del_rcu(&table->node);
 }
 
 /* Return true if a table is registered.  Only its address is used, not its contents. */
-bool patcher_sites_has(const struct patcher_table *table)
+bool patcher_sites_has_table(const struct patcher_table *table)
 {
 	const struct patcher_table *other;
 
@@ -164,13 +166,14 @@ bool patcher_sites_has(const struct patcher_table *table)
 }
 
 /**
- * search_tables() - find the site at an address
+ * find_site_in_tables() - find the site at an address
  * @addr: address of the site's first byte
  * @cursor: if a site is found, set to its table and the index of the record after it
  *
  * Return: the site or NULL.
  */
-static const struct patcher_site *search_tables(unsigned long addr, struct patcher_cursor *cursor)
+static const struct patcher_site *find_site_in_tables(unsigned long addr,
+						      struct patcher_cursor *cursor)
 {
 	struct list_head *node;
 	unsigned int i;
@@ -184,16 +187,16 @@ static const struct patcher_site *search_tables(unsigned long addr, struct patch
 
 		if (addr < table->start || addr >= table->end)
 			continue;
-		i = kmarkers_lower_bound(table, table->nr, addr, addr_of_site);
-		if (i == table->nr || patcher_table_addr(table, i) != addr)
+		i = kmarkers_lower_bound(table, table->nr, addr, get_site_addr);
+		if (i == table->nr || patcher_get_site_addr(table, i) != addr)
 			continue;
 		cursor->table = table;
 		cursor->next = i + 1;
-		return patcher_table_site(table, i);
+		return patcher_get_site(table, i);
 	}
 	return NULL;
 }
-NOKPROBE_SYMBOL(search_tables);
+NOKPROBE_SYMBOL(find_site_in_tables);
 
 /**
  * patcher_sites_find() - find the site at an address
@@ -208,7 +211,7 @@ const struct patcher_site *patcher_sites_find(unsigned long addr,
 					      const struct patcher_table **found)
 {
 	struct patcher_cursor cursor;
-	const struct patcher_site *site = search_tables(addr, &cursor);
+	const struct patcher_site *site = find_site_in_tables(addr, &cursor);
 
 	if (site && found)
 		*found = cursor.table;
@@ -216,12 +219,12 @@ const struct patcher_site *patcher_sites_find(unsigned long addr,
 }
 NOKPROBE_SYMBOL(patcher_sites_find);
 
-/* Slow path of patcher_sites_walk(): search all tables. */
-const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
-						 unsigned long addr)
+/* Slow path of patcher_sites_find_next(): search all tables. */
+const struct patcher_site *patcher_sites_find_next_slow(struct patcher_cursor *cursor,
+							unsigned long addr)
 {
 	patcher_assert_locked();
-	return search_tables(addr, cursor);
+	return find_site_in_tables(addr, cursor);
 }
 
 /**
@@ -240,6 +243,6 @@ void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table 
 	patcher_assert_locked();
 	list_for_each_entry(table, &tables, node)
 		for (i = 0; i < table->nr; i++)
-			show(data, table, patcher_table_site(table, i),
-			     (u8 *)patcher_table_addr(table, i));
+			show(data, table, patcher_get_site(table, i),
+			     (u8 *)patcher_get_site_addr(table, i));
 }

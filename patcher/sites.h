@@ -16,8 +16,8 @@ struct patcher_cursor {
 };
 
 /* Return the address of site @i of a table. */
-static __always_inline unsigned long patcher_table_addr(const struct patcher_table *table,
-							unsigned int i)
+static __always_inline unsigned long patcher_get_site_addr(const struct patcher_table *table,
+							   unsigned int i)
 {
 	return table->compact ? patcher_compact_addr(&table->compact[i]) :
 			      patcher_site_addr(&table->sites[i]);
@@ -25,23 +25,23 @@ static __always_inline unsigned long patcher_table_addr(const struct patcher_tab
 
 /* Return the record of site @i; for a compact table &table->alike, which has no address. */
 static __always_inline const struct patcher_site *
-patcher_table_site(const struct patcher_table *table, unsigned int i)
+patcher_get_site(const struct patcher_table *table, unsigned int i)
 {
 	return table->compact ? &table->alike : &table->sites[i];
 }
 
-int patcher_sites_add(struct patcher_table *table);
-void patcher_sites_del(struct patcher_table *table);
-bool patcher_sites_has(const struct patcher_table *table);
+int patcher_sites_add_table(struct patcher_table *table);
+void patcher_sites_del_table(struct patcher_table *table);
+bool patcher_sites_has_table(const struct patcher_table *table);
 const struct patcher_site *patcher_sites_find(unsigned long addr,
 					      const struct patcher_table **found);
-const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
-						 unsigned long addr);
+const struct patcher_site *patcher_sites_find_next_slow(struct patcher_cursor *cursor,
+							unsigned long addr);
 void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table *table,
 				 const struct patcher_site *site, u8 *addr), void *data);
 
 /**
- * patcher_sites_walk() - find the site at an address, for many ascending addresses
+ * patcher_sites_find_next() - find the site at an address, for many ascending addresses
  * @cursor: all zero before the first call; @cursor->table is the table of the last site found
  * @addr: address of the site's first byte
  *
@@ -51,14 +51,14 @@ void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table 
  * Context: patcher_lock() is held.
  * Return: the site or NULL.
  */
-static inline const struct patcher_site *patcher_sites_walk(struct patcher_cursor *cursor,
-							    unsigned long addr)
+static inline const struct patcher_site *patcher_sites_find_next(struct patcher_cursor *cursor,
+								 unsigned long addr)
 {
 	const struct patcher_table *table = cursor->table;
 
-	if (table && cursor->next < table->nr && patcher_table_addr(table, cursor->next) == addr)
-		return patcher_table_site(table, cursor->next++);
-	return patcher_sites_walk_to(cursor, addr);
+	if (table && cursor->next < table->nr && patcher_get_site_addr(table, cursor->next) == addr)
+		return patcher_get_site(table, cursor->next++);
+	return patcher_sites_find_next_slow(cursor, addr);
 }
 
 #endif /* PATCHER_SITES_H */

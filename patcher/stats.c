@@ -7,33 +7,33 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* under patcher_lock(); @hits and @stale are unused */
+static struct patcher_stats counters;	/* under patcher_lock(); its hits and stale are unused */
 static atomic_long_t hits;
 static atomic_long_t stale;
 
 /* Return the counters.  The caller holds patcher_lock(). */
-struct patcher_stats *patcher_stats_locked(void)
+struct patcher_stats *patcher_get_stats_locked(void)
 {
 	patcher_assert_locked();
 	return &counters;
 }
 
 /* Count a breakpoint that was emulated.  Callable from the breakpoint handler. */
-void patcher_count_hit(void)
+void patcher_count_emulated_int3(void)
 {
 	atomic_long_inc(&hits);
 }
-NOKPROBE_SYMBOL(patcher_count_hit);
+NOKPROBE_SYMBOL(patcher_count_emulated_int3);
 
 /*
  * Count a breakpoint whose int3 was replaced before the handler read it.  Callable from the
  * breakpoint handler.
  */
-void patcher_count_stale(void)
+void patcher_count_stale_int3(void)
 {
 	atomic_long_inc(&stale);
 }
-NOKPROBE_SYMBOL(patcher_count_stale);
+NOKPROBE_SYMBOL(patcher_count_stale_int3);
 
 void patcher_count_batch(int err, unsigned int nr, u64 ns)
 {

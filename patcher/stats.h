@@ -8,13 +8,13 @@
 
 #include <kmarkers/patcher.h>
 
-struct patcher_stats *patcher_stats_locked(void);
+struct patcher_stats *patcher_get_stats_locked(void);
 void patcher_count_batch(int err, unsigned int nr, u64 ns);
-void patcher_count_hit(void);
-void patcher_count_stale(void);
+void patcher_count_emulated_int3(void);
+void patcher_count_stale_int3(void);
 
-/* If more nanoseconds than @longest have passed since @start, set @longest to their number. */
-static inline void patcher_record_longest(unsigned long *longest, u64 start)
+/* Set @longest to the number of nanoseconds since @start, if that is larger. */
+static inline void patcher_record_longest_ns(unsigned long *longest, u64 start)
 {
 	unsigned long ns = ktime_get_ns() - start;
 

@@ -35,7 +35,8 @@ static bool is_in_module(struct module *module, const void *start, unsigned long
 }
 
 /* Check the head of a chunk.  The field @version has the same offset in all table versions. */
-static int check_head(struct module *module, const struct kmarkers_chunk *chunk, const void *needs)
+static int check_chunk_head(struct module *module, const struct kmarkers_chunk *chunk,
+			    const void *needs)
 {
 	if (!is_in_module(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
 		return -EINVAL;
@@ -46,10 +47,10 @@ static int check_head(struct module *module, const struct kmarkers_chunk *chunk,
 	return -ENOEXEC;
 }
 
-static int add_chunk(struct module *module, const struct kmarkers_chunk *chunk, const void *needs,
-		     unsigned int record, struct kmarkers_span *span)
+static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk *chunk,
+			     const void *needs, unsigned int record, struct kmarkers_span *span)
 {
-	int err = check_head(module, chunk, needs);
+	int err = check_chunk_head(module, chunk, needs);
 
 	if (!err && chunk->bytes &&
 	    !is_in_module(module, kmarkers_chunk_first(chunk), chunk->bytes))
@@ -77,7 +78,7 @@ int patcher_find_records(struct module *module, const char *kind, const void *ne
 	memset(span, 0, sizeof(*span));
 	for (i = 0; i < module->num_kp && !err; i++)
 		if (!strcmp(module->kp[i].name, kind))
-			err = add_chunk(module, module->kp[i].arg, needs, record, span);
+			err = add_chunk_to_span(module, module->kp[i].arg, needs, record, span);
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_find_records);

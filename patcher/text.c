@@ -21,7 +21,7 @@
 
 #define PAGE_OF(addr)	((unsigned long)(addr) & PAGE_MASK)
 
-bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len)
+bool patcher_is_module_text(struct module *module, unsigned long addr, unsigned int len)
 {
 	unsigned long last = addr + len - 1;
 
@@ -29,7 +29,7 @@ bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int 
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 
-bool patcher_text_is_new(const struct module *module)
+bool patcher_is_text_unexecuted(const struct module *module)
 {
 	return module && module->state == MODULE_STATE_COMING;
 }
@@ -43,7 +43,8 @@ bool patcher_text_is_new(const struct module *module)
  * which is not exported.  The table is freed after a TLB flush on every CPU.  If the flush
  * uses IPIs, it waits for a walk with interrupts off.  If it does not (AMD's INVLPGB), the
  * walk may read a table that has been reused, and return a wrong page.  So pfn_valid() checks
- * its result, and check_bytes() compares the bytes in the page before they are written.
+ * the result of the walk, and check_old_bytes() compares the bytes in the page before they are
+ * written.
  */
 static struct page *find_text_page(unsigned long addr)
 {
@@ -60,10 +61,11 @@ static struct page *find_text_page(unsigned long addr)
 }
 
 /*
- * Collect the distinct pages of the pokes, in order, and set each poke's alias to its offset
- * in these pages.  If @pages is NULL, only count the pages.  Return the number of pages.
+ * Collect the distinct pages that the pokes change, in order, and set each poke's alias to its
+ * offset in these pages.  If @pages is NULL, only count the pages.  Return the number of pages.
  */
-static unsigned int collect_pages(struct page **pages, struct patcher_poke *pokes, unsigned int nr)
+static unsigned int collect_text_pages(struct page **pages, struct patcher_poke *pokes,
+				       unsigned int nr)
 {
 	unsigned long page, last_page = 0;
 	unsigned int i, count = 0;
@@ -90,11 +92,11 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	struct page **pages;
 	unsigned int i;
 
-	alias->nr_pages = collect_pages(NULL, pokes, nr);
+	alias->nr_pages = collect_text_pages(NULL, pokes, nr);
 	pages = kvmalloc_array(alias->nr_pages, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;
-	collect_pages(pages, pokes, nr);
+	collect_text_pages(pages, pokes, nr);
 	alias->base = NULL;
 	for (i = 0; i < alias->nr_pages && pages[i]; i++)
 		;
@@ -132,19 +134,20 @@ void patcher_text_unlock(bool core)
 	patcher_kprobes_unlock();
 }
 
-int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
+int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 {
-	return locked ? patcher_kprobes_vet(pokes, nr) : patcher_kprobes_add_guards(pokes, nr);
+	return locked ? patcher_check_for_kprobes(pokes, nr) :
+			patcher_kprobes_add_guards(pokes, nr);
 }
 
-void patcher_text_release(void)
+void patcher_text_drop_guards(void)
 {
-	patcher_kprobes_release_guards();
+	patcher_kprobes_drop_guards();
 }
 
-int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr)
 {
-	return patcher_vet_core_pokes(pokes, nr);
+	return patcher_check_core_pokes(pokes, nr);
 }
 
 bool patcher_text_can_wait(void)
@@ -152,12 +155,12 @@ bool patcher_text_can_wait(void)
 	return true;
 }
 
-void patcher_text_wait_tasks(void)
+void patcher_text_wait_for_tasks(void)
 {
 	synchronize_rcu_tasks();
 }
 
-bool patcher_text_alone(void)
+bool patcher_is_one_cpu_online(void)
 {
 	return num_online_cpus() == 1;
 }
@@ -177,7 +180,7 @@ void patcher_text_sync(void)
 	on_each_cpu(serialise_cpu, NULL, 1);
 }
 
-static bool same_page(const u8 *a, const u8 *b)
+static bool are_on_same_page(const u8 *a, const u8 *b)
 {
 	return (unsigned long)a >> PAGE_SHIFT == (unsigned long)b >> PAGE_SHIFT;
 }
@@ -190,7 +193,7 @@ static bool same_page(const u8 *a, const u8 *b)
  * another thread has registered a translation there.  QEMU then misses all stores of the first
  * thread to the page, until this thread looks up the mapping again.  INVLPG forces that.
  */
-void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i, first = 0;
 
@@ -199,7 +202,7 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 	while (first < nr) {
 		preempt_disable();
 		asm volatile("invlpg %0" : : "m" (*pokes[first].alias) : "memory");
-		for (i = first; i < nr && same_page(pokes[i].alias, pokes[first].alias); i++)
+		for (i = first; i < nr && are_on_same_page(pokes[i].alias, pokes[first].alias); i++)
 			WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 		preempt_enable();
 		first = i;

@@ -20,25 +20,27 @@ struct patcher_text_alias {
 };
 
 /*
- * Return true if @len bytes at @addr are text of @module, and not text that is freed after
- * initialisation.
+ * Return true if the @len bytes at @addr are text of @module that stays in memory after the
+ * module's init function.  In user space: text of the program, whatever @module is.
  */
-bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len);
+bool patcher_is_module_text(struct module *module, unsigned long addr, unsigned int len);
 
 /*
- * Return true if @module is being loaded and none of its code has run yet.  Return false if it
- * is NULL, and always in user space.
+ * Return true if @module is in MODULE_STATE_COMING, so that none of its code has run yet.  Return
+ * false if @module is NULL, and always in user space.
  */
-bool patcher_text_is_new(const struct module *module);
+bool patcher_is_text_unexecuted(const struct module *module);
 
 /*
- * Check that no other code uses the core text of the pokes.  The caller holds patcher_lock(), and
- * no lock of the kernel.  Return 0, -EBUSY, -EILSEQ, -EPERM or -EINVAL.
+ * Check that no kprobe, ftrace, jump label or static call uses the core text (text of the kernel
+ * itself) that the pokes change.  The caller holds patcher_lock(), and no lock of the kernel.
+ * Return 0, -EBUSY, -EPERM, -EINVAL or -ENOMEM.
  */
-int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr);
+int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr);
 
 /*
- * Map the text of @nr pokes, sorted by address, and set their alias.  May sleep.
+ * Map the text that @nr pokes change once more, writable, and set the alias of each poke to its
+ * address in that mapping.  The pokes are sorted by address.  May sleep.
  * Return 0, -ENOMEM, or in user space one of the errors that <kmarkers/user.h> lists for
  * functions that change text.
  */
@@ -53,18 +55,18 @@ void patcher_text_lock(bool core);
 void patcher_text_unlock(bool core);
 
 /*
- * Check that no other code, such as a kprobe, uses the text of the pokes, which are sorted,
- * or the text that they jump to.  Return 0, -EBUSY or -ENOMEM.
+ * Check that no kprobe is registered on the text that the pokes change, and that no new jump leads
+ * into a kprobe.  The pokes are sorted by address.  Return 0, -EBUSY or -ENOMEM.
  * @locked: true if the caller holds patcher_text_lock(): the result is then valid until it is
  *	released.  If false, the function registers guard kprobes for new jumps into kprobes
  */
-int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked);
+int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
- * Unregister guard kprobes of jumps that no longer exist.  Called after a batch and after a
- * table was unregistered.
+ * Unregister guards (kprobes that keep other kprobes from being optimised) of jumps that no longer
+ * exist.  Called after a batch and after a table was unregistered.
  */
-void patcher_text_release(void);
+void patcher_text_drop_guards(void);
 
 /*
  * Make every CPU execute a serialising instruction.  On return, all of them have done so and
@@ -73,22 +75,22 @@ void patcher_text_release(void);
 void patcher_text_sync(void);
 
 /*
- * Wait until no task is preempted inside a run of instructions (PATCHER_SITE_RUN).
+ * Wait until no task is preempted inside a site of several instructions (PATCHER_SITE_RUN).
  * patcher_text_can_wait() returns true if the platform supports this.
  */
-void patcher_text_wait_tasks(void);
+void patcher_text_wait_for_tasks(void);
 bool patcher_text_can_wait(void);
 
 /*
  * Return true if a single CPU is online; always false in user space.  The caller holds
  * patcher_text_lock().
  */
-bool patcher_text_alone(void);
+bool patcher_is_one_cpu_online(void);
 
 /*
- * Store the first bytes again under an emulator, where a CPU may still execute an int3 that
- * is no longer in memory.
+ * Store the first byte of each poke once more, under an emulator only: an emulated CPU may still
+ * execute an int3 that is no longer in memory.
  */
-void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr);
+void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* PATCHER_TEXT_H */

@@ -36,14 +36,14 @@ struct attachment {
 
 static LIST_HEAD(attachments);
 
-static struct attachment *find_attachment(const char *text, sdt_handler *handler, void *private)
+static struct attachment *find_attachment(const char *pattern, sdt_handler *handler, void *private)
 {
 	struct attachment *attachment;
 
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(attachment, &attachments, node)
 		if (attachment->call.handler == handler && attachment->call.private == private &&
-		    !strcmp(attachment->pattern.names.text, text))
+		    !strcmp(attachment->pattern.names.text, pattern))
 			return attachment;
 	return NULL;
 }
@@ -56,10 +56,10 @@ static int add_handler_to_table(struct sdt_table *table, struct attachment *atta
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
 		if (sdt_note_is_unarmable(table, i) ||
-		    !sdt_pattern_matches(&attachment->pattern, table, i))
+		    !sdt_pattern_matches_site(&attachment->pattern, table, i))
 			continue;
 		attachment->matched = true;
-		err = sdt_sets_add_handler(&table->states[i], &attachment->call);
+		err = sdt_add_handler_to_site(&table->states[i], &attachment->call);
 	}
 	return err;
 }
@@ -84,20 +84,21 @@ static void revert_added_handlers(void)
 	unsigned int i;
 
 	sdt_for_each_state(state, table, i)
-		sdt_sets_revert(state);
+		sdt_revert_handler_set(state);
 }
 
-/* Detach the set from each disabled site if all handlers of the set have been removed. */
-static void drop_empty_sets(void)
+/* Detach from each disabled site a handler set whose handlers have all been removed. */
+static void drop_empty_handler_sets(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
 
 	sdt_for_each_state(state, table, i)
-		if (sdt_set_of(state) && !sdt_live(sdt_set_of(state)) && state->mode == SDT_OFF)
-			sdt_sets_assign(state, NULL);
-	sdt_sets_commit();
+		if (sdt_get_handler_set(state) && state->mode == SDT_OFF &&
+		    !sdt_count_live_handlers(sdt_get_handler_set(state)))
+			sdt_assign_handler_set(state, NULL);
+	sdt_commit_handler_sets();
 }
 
 /* Maximum number of notes, for each pattern, that are logged because they cannot be armed. */
@@ -113,30 +114,30 @@ struct matches {
 	unsigned int others;
 };
 
-static void report_unarmable(const struct sdt_table *table, const struct sdt_pattern *pattern,
-			     struct matches *matches)
+static void report_unarmable_notes(const struct sdt_table *table, const struct sdt_pattern *pattern,
+				   struct matches *matches)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
-		if (!sdt_pattern_matches(pattern, table, i))
+		if (!sdt_pattern_matches_site(pattern, table, i))
 			continue;
 		if (!sdt_note_is_unarmable(table, i))
 			matches->others++;
 		else if (matches->unarmable++ < MAX_REPORTED)
 			pr_info("%s: a note cannot be armed: %s\n",
-				sdt_probe_of(sdt_site(table, i))->name, table->notes[i].reason);
+				sdt_probe_of(sdt_get_site(table, i))->name, table->notes[i].reason);
 	}
 }
 
 /* Refuse a pattern that matches only notes that cannot be armed. */
-static int check_unarmable(const struct sdt_pattern *pattern)
+static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 {
 	struct matches matches = {};
 	struct sdt_table *table;
 
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		report_unarmable(table, pattern, &matches);
+		report_unarmable_notes(table, pattern, &matches);
 	if (matches.unarmable > MAX_REPORTED)
 		pr_info("%u more notes cannot be armed: see the file sdt/notes for the reasons\n",
 			matches.unarmable - MAX_REPORTED);
@@ -144,7 +145,7 @@ static int check_unarmable(const struct sdt_pattern *pattern)
 }
 
 /* Return the number of sites that a pattern matches, at most @most. */
-unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int most)
+unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;
 	unsigned int i, nr = 0;
@@ -152,7 +153,7 @@ unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int m
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		for (i = 0; i < table->sites.nr && nr < most; i++)
-			nr += sdt_pattern_matches(pattern, table, i);
+			nr += sdt_pattern_matches_site(pattern, table, i);
 	return nr;
 }
 
@@ -160,7 +161,7 @@ unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int m
  * Show a line for each attachment, except those of trace events: the pattern, the handler, and the
  * number of matching sites. @is_counter() returns true for the built-in handler that counts.
  */
-int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *handler))
+int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *handler))
 {
 	const struct attachment *attachment;
 
@@ -173,7 +174,7 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 		else
 			seq_printf(m, "%s %ps", attachment->pattern.names.text,
 				   (void *)attachment->call.handler);
-		seq_printf(m, " %u\n", sdt_count_matches(&attachment->pattern, UINT_MAX));
+		seq_printf(m, " %u\n", sdt_count_matching_sites(&attachment->pattern, UINT_MAX));
 	}
 	mutex_unlock(&sdt_registry.lock);
 	return 0;
@@ -184,18 +185,18 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
  * symbols. Without symbols, the function of a site is known only if the definition of its probe
  * names it.
  */
-static int check_function(const struct sdt_pattern *pattern)
+static int check_pattern_symbols(const struct sdt_pattern *pattern)
 {
-	if (!sdt_pattern_has_function(pattern) || sdt_count_matches(pattern, 1))
+	if (!sdt_pattern_has_function(pattern) || sdt_count_matching_sites(pattern, 1))
 		return 0;
-	return sdt_require_functions();
+	return sdt_require_symbols();
 }
 
 static int add_attachment(struct attachment *attachment)
 {
-	int err = check_unarmable(&attachment->pattern) ?:
-		  check_function(&attachment->pattern) ?:
-		  add_handler_to_tables(attachment) ?: sdt_switch_on();
+	int err = check_pattern_is_armable(&attachment->pattern) ?:
+		  check_pattern_symbols(&attachment->pattern) ?:
+		  add_handler_to_tables(attachment) ?: sdt_enable_sites_with_handlers();
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
@@ -204,9 +205,9 @@ static int add_attachment(struct attachment *attachment)
 				attachment->pattern.names.text);
 	} else {
 		revert_added_handlers();
-		sdt_switch_off();
+		sdt_disable_sites_without_handlers();
 	}
-	sdt_sets_commit();
+	sdt_commit_handler_sets();
 	return err;
 }
 
@@ -214,8 +215,8 @@ static int add_attachment(struct attachment *attachment)
  * Attach a handler as sdt_attach() does. If @event is not NULL, attach it only to sites whose probe
  * has this event name and format.
  */
-int sdt_attach_event(const char *pattern, const char *event, const char *format,
-		     sdt_handler *handler, void *private)
+int sdt_attach_event_handler(const char *pattern, const char *event, const char *format,
+			     sdt_handler *handler, void *private)
 {
 	struct attachment *attachment = kzalloc(sizeof(*attachment), GFP_KERNEL);
 	int err;
@@ -253,11 +254,11 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
  * reason in the log; -EBUSY if @handler and @private are attached to @pattern already; -EOPNOTSUPP
  * for a pattern with a function that matches nothing, in a program whose file has no symbols;
  * -ENOMEM, or an error of patcher_apply(), patcher_store_traps() or, for notes, register_kprobe().
- * After an error all sites are as before, and @handler is not called any more.
+ * After an error, all sites have their previous state, and @handler is not called any more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {
-	return sdt_attach_event(pattern, NULL, NULL, handler, private);
+	return sdt_attach_event_handler(pattern, NULL, NULL, handler, private);
 }
 EXPORT_SYMBOL_GPL(sdt_attach);
 
@@ -266,9 +267,9 @@ static int remove_attachment(struct attachment *attachment)
 	int err;
 
 	list_del(&attachment->node);
-	sdt_sets_remove_handler(attachment);
-	err = sdt_switch_off();
-	drop_empty_sets();
+	sdt_remove_handler_from_sets(attachment);
+	err = sdt_disable_sites_without_handlers();
+	drop_empty_handler_sets();
 	kfree(attachment);
 	return err;
 }
@@ -311,16 +312,16 @@ void sdt_synchronize(void)
 }
 EXPORT_SYMBOL_GPL(sdt_synchronize);
 
-/* Detach all handlers for which @is_gone() returns true. */
-void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),
-		   void *data)
+/* Detach all handlers for which @must_detach() returns true. */
+void sdt_detach_handlers_if(bool (*must_detach)(void *data, const char *pattern,
+						unsigned long handler), void *data)
 {
 	struct attachment *attachment, *next;
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry_safe(attachment, next, &attachments, node)
-		if (is_gone(data, attachment->pattern.names.text,
-			    (unsigned long)attachment->call.handler))
+		if (must_detach(data, attachment->pattern.names.text,
+				(unsigned long)attachment->call.handler))
 			remove_attachment(attachment);
 	mutex_unlock(&sdt_registry.lock);
 }
@@ -329,7 +330,7 @@ void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned lon
  * Attach all handlers to the matching sites of a new table. The table is not in the registry's list
  * yet. Return 0 or -ENOMEM.
  */
-int sdt_attach_new_table(struct sdt_table *table)
+int sdt_attach_handlers_to_table(struct sdt_table *table)
 {
 	struct attachment *attachment;
 	int err = 0;
@@ -337,7 +338,7 @@ int sdt_attach_new_table(struct sdt_table *table)
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(attachment, &attachments, node) {
 		err = add_handler_to_table(table, attachment);
-		sdt_sets_commit();
+		sdt_commit_handler_sets();
 		if (err)
 			break;
 	}
@@ -345,11 +346,11 @@ int sdt_attach_new_table(struct sdt_table *table)
 }
 
 /* Detach all handlers from the sites of a table. */
-void sdt_release_table(struct sdt_table *table)
+void sdt_detach_handlers_from_table(struct sdt_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
-		sdt_sets_assign(&table->states[i], NULL);
-	sdt_sets_commit();
+		sdt_assign_handler_set(&table->states[i], NULL);
+	sdt_commit_handler_sets();
 }

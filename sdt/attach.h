@@ -12,13 +12,13 @@ struct sdt_pattern;
 struct sdt_table;
 struct seq_file;
 
-int sdt_attach_event(const char *pattern, const char *event, const char *format,
-		     sdt_handler *handler, void *private);
-unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int most);
-int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *handler));
-int sdt_attach_new_table(struct sdt_table *table);
-void sdt_release_table(struct sdt_table *table);
-void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),
-		   void *data);
+int sdt_attach_event_handler(const char *pattern, const char *event, const char *format,
+			     sdt_handler *handler, void *private);
+unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most);
+int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *handler));
+int sdt_attach_handlers_to_table(struct sdt_table *table);
+void sdt_detach_handlers_from_table(struct sdt_table *table);
+void sdt_detach_handlers_if(bool (*must_detach)(void *data, const char *pattern,
+						unsigned long handler), void *data);
 
 #endif /* SDT_ATTACH_H */

@@ -10,7 +10,7 @@
 #include "count.h"
 #include "events.h"
 
-/* Remove a pattern from all lists.  Events come first: removing them may be refused. */
+/* Undo the commands event and count of a pattern, event first: removal of events may fail. */
 static int remove_sdt_pattern(const char *pattern, bool on)
 {
 	int err, other;
@@ -20,25 +20,25 @@ static int remove_sdt_pattern(const char *pattern, bool on)
 	err = sdt_switch_event(pattern, false);
 	if (err && err != -ENOENT)
 		return err;
-	other = sdt_count(pattern, false);
+	other = sdt_switch_hit_counting(pattern, false);
 	return other == -ENOENT ? err : other;
 }
 
 static const struct patcher_verb verbs[] = {
-	{ "count", sdt_count },
+	{ "count", sdt_switch_hit_counting },
 	{ "event", sdt_switch_event },
 	{ "promote", sdt_promote },
 	{ "none", remove_sdt_pattern },
 };
 
 /**
- * sdt_command_run() - parse and run one command
+ * sdt_run_command() - parse and run one command
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @line is not such a command; or an error of the command.
+ * Return: 0; -EINVAL if @line has another form or verb; or an error of the command.
  */
-int sdt_command_run(char *line)
+int sdt_run_command(char *line)
 {
 	return patcher_run_verb(line, verbs, ARRAY_SIZE(verbs));
 }

@@ -3,6 +3,6 @@
 #ifndef SDT_COMMAND_H
 #define SDT_COMMAND_H
 
-int sdt_command_run(char *line);
+int sdt_run_command(char *line);
 
 #endif /* SDT_COMMAND_H */

@@ -26,7 +26,7 @@
 #include "symbol.h"
 
 /**
- * struct end - one end of a jump: a site or a target
+ * struct jump_end - one end of a jump: a site or a target
  * @origin: address of the struct sdt_origin that the site or target refers to
  * @function: if ends are grouped by function, hash of the function's name; else 0
  * @addr: if ends are grouped by address, address of the target, or for a site, the address that its
@@ -34,7 +34,7 @@
  * @state: state of the site; NULL for a target
  * @target: the target; NULL for a site
  */
-struct end {
+struct jump_end {
 	unsigned long origin;
 	u32 function;
 	unsigned long addr;
@@ -47,10 +47,10 @@ static int compare_numbers(unsigned long x, unsigned long y)
 	return x < y ? -1 : x > y;
 }
 
-/* Order ends by group. Within a group sites precede targets, and sites are in address order. */
-static int compare_ends(const void *a, const void *b)
+/* Order ends by group. Within a group, sites come before targets, in the order of addresses. */
+static int compare_jump_ends(const void *a, const void *b)
 {
-	const struct end *x = a, *y = b;
+	const struct jump_end *x = a, *y = b;
 
 	return compare_numbers(x->origin, y->origin) ?:
 	       compare_numbers(x->function, y->function) ?:
@@ -58,47 +58,47 @@ static int compare_ends(const void *a, const void *b)
 	       compare_numbers((unsigned long)x->state, (unsigned long)y->state);
 }
 
-/* True if two ends are in the same group. */
-static bool is_same_site(const struct end *x, const struct end *y)
+/* True if two ends are in the same group: their sites are copies of one site. */
+static bool are_ends_of_same_site(const struct jump_end *x, const struct jump_end *y)
 {
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
 }
 
-/* Return the address that a site's jump leads to. Skip an endbr64 that the compiler put there. */
+/* Return the address that a site's jump leads to; if an endbr64 is there, the address after it. */
 static unsigned long find_jump_target(const struct patcher_site *site)
 {
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* Without a branch, the record is malformed: sdt_switch_new() refuses it later. */
+	/* Without a branch, the record is malformed: sdt_write_initial_nops() refuses it later. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);
 	return memcmp((const void *)addr, "\xf3\x0f\x1e\xfa", 4) ? addr : addr + 4;
 }
 
-static unsigned long target_addr(const struct sdt_target *target)
+static unsigned long get_target_addr(const struct sdt_target *target)
 {
 	return (unsigned long)&target->addr + target->addr;
 }
 
-static unsigned int collect_ends(struct sdt_table *table, struct end *ends)
+static unsigned int collect_jump_ends(struct sdt_table *table, struct jump_end *ends)
 {
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < table->sites.nr; i++)
-		if (sdt_is_branch(sdt_site(table, i)))
-			ends[nr++] = (struct end) {
-				.origin = patcher_site_key(sdt_site(table, i)),
-				.addr = find_jump_target(sdt_site(table, i)),
+		if (sdt_is_branch(sdt_get_site(table, i)))
+			ends[nr++] = (struct jump_end) {
+				.origin = patcher_site_key(sdt_get_site(table, i)),
+				.addr = find_jump_target(sdt_get_site(table, i)),
 				.state = &table->states[i],
 			};
 	for (i = 0; i < table->nr_targets; i++) {
 		struct sdt_target *target = &table->targets[i];
 
-		ends[nr++] = (struct end) {
+		ends[nr++] = (struct jump_end) {
 			.origin = (unsigned long)&target->origin + target->origin,
-			.addr = target_addr(target),
+			.addr = get_target_addr(target),
 			.target = target,
 		};
 	}
@@ -106,7 +106,7 @@ static unsigned int collect_ends(struct sdt_table *table, struct end *ends)
 }
 
 /* True if the jump of every site of an origin lands on the first byte of some target. */
-static bool all_jumps_reach_targets(const struct end *ends, unsigned int nr)
+static bool all_jumps_reach_targets(const struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
 
@@ -116,18 +116,18 @@ static bool all_jumps_reach_targets(const struct end *ends, unsigned int nr)
 	return true;
 }
 
-static u32 hash_function(const struct end *end)
+static u32 hash_function_name(const struct jump_end *end)
 {
-	unsigned long addr = end->target ? target_addr(end->target) :
+	unsigned long addr = end->target ? get_target_addr(end->target) :
 					   patcher_site_addr(end->state->site);
 	char name[SDT_MAX_FUNCTION];
 
-	sdt_find_function(addr, name, sizeof(name));
+	sdt_find_function_name(addr, name, sizeof(name));
 	return jhash(name, strlen(name), 0);
 }
 
 /* True if a function has a target but no site: then symbols of the module are missing. */
-static bool has_target_without_site(const struct end *ends, unsigned int nr)
+static bool has_target_without_site(const struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
 
@@ -138,24 +138,24 @@ static bool has_target_without_site(const struct end *ends, unsigned int nr)
 }
 
 /* Group the ends of an origin by function, or all in one group if symbols are missing. */
-static void group_ends_by_function(struct end *ends, unsigned int nr)
+static void group_jump_ends_by_function(struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		ends[i].function = hash_function(&ends[i]);
+		ends[i].function = hash_function_name(&ends[i]);
 		ends[i].addr = 0;
 	}
-	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
+	sort(ends, nr, sizeof(*ends), compare_jump_ends, NULL);
 	if (!has_target_without_site(ends, nr))
 		return;
 	for (i = 0; i < nr; i++)
 		ends[i].function = 0;
-	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
+	sort(ends, nr, sizeof(*ends), compare_jump_ends, NULL);
 }
 
 /* Group the ends of each origin by address, or by function if a jump does not land on a target. */
-static void group_ends(struct end *ends, unsigned int nr)
+static void group_jump_ends(struct jump_end *ends, unsigned int nr)
 {
 	unsigned int first, i;
 
@@ -163,12 +163,12 @@ static void group_ends(struct end *ends, unsigned int nr)
 		for (i = first + 1; i < nr && ends[i].origin == ends[first].origin; i++)
 			;
 		if (!all_jumps_reach_targets(ends + first, i - first))
-			group_ends_by_function(ends + first, i - first);
+			group_jump_ends_by_function(ends + first, i - first);
 	}
 }
 
-/* Link all copies of a site in a ring, and make each of their targets refer to the first copy. */
-static void link_site_copies(const struct end *ends, unsigned int nr)
+/* Link all copies of a site in a ring, and make all targets of the copies refer to the first. */
+static void link_copies_of_site(const struct jump_end *ends, unsigned int nr)
 {
 	struct sdt_state *first = ends->state, *last = first;
 	unsigned int i;
@@ -188,37 +188,37 @@ static void link_site_copies(const struct end *ends, unsigned int nr)
 }
 
 /**
- * sdt_join_copies() - join copies of each site, and connect targets to sites
+ * sdt_link_site_copies() - link the copies of each site, and connect jump targets to sites
  * @table: the table; its sites are sorted and do not change any more
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0 or -ENOMEM.
  */
-int sdt_join_copies(struct sdt_table *table)
+int sdt_link_site_copies(struct sdt_table *table)
 {
 	unsigned int first, i, nr;
-	struct end *ends;
+	struct jump_end *ends;
 
 	lockdep_assert_held(&sdt_registry.lock);
 	for (i = 0; i < table->sites.nr; i++)
-		table->states[i].site = sdt_site(table, i);
+		table->states[i].site = sdt_get_site(table, i);
 	ends = kvcalloc(table->sites.nr + table->nr_targets, sizeof(*ends), GFP_KERNEL);
 	if (!ends)
 		return -ENOMEM;
-	nr = collect_ends(table, ends);
-	sort(ends, nr, sizeof(*ends), compare_ends, NULL);
-	group_ends(ends, nr);
+	nr = collect_jump_ends(table, ends);
+	sort(ends, nr, sizeof(*ends), compare_jump_ends, NULL);
+	group_jump_ends(ends, nr);
 	for (first = 0; first < nr; first = i) {
-		for (i = first + 1; i < nr && is_same_site(&ends[first], &ends[i]); i++)
+		for (i = first + 1; i < nr && are_ends_of_same_site(&ends[first], &ends[i]); i++)
 			;
-		link_site_copies(ends + first, i - first);
+		link_copies_of_site(ends + first, i - first);
 	}
 	kvfree(ends);
 	return 0;
 }
 
-/* Disconnect targets from sites. Until a grace period has ended, hits may still use the sites. */
-void sdt_disconnect_targets(struct sdt_table *table)
+/* Disconnect jump targets from sites. Hits may use the sites until a grace period has ended. */
+void sdt_disconnect_jump_targets(struct sdt_table *table)
 {
 	unsigned int i;
 

@@ -21,14 +21,14 @@ static void count_hit_once(void *private, const struct sdt_hit *hit)
 }
 
 /* Start or stop counting the hits of sites. Return what sdt_attach() or sdt_detach() returns. */
-int sdt_count(const char *pattern, bool on)
+int sdt_switch_hit_counting(const char *pattern, bool on)
 {
 	return on ? sdt_attach(pattern, count_hit_once, NULL) :
 		    sdt_detach(pattern, count_hit_once, NULL);
 }
 
 /* True if @handler is the built-in handler that counts hits. */
-bool sdt_is_counter(sdt_handler *handler)
+bool sdt_is_count_handler(sdt_handler *handler)
 {
 	return handler == count_hit_once;
 }

@@ -7,7 +7,7 @@
 
 #include <kmarkers/sdt.h>
 
-int sdt_count(const char *pattern, bool on);
-bool sdt_is_counter(sdt_handler *handler);
+int sdt_switch_hit_counting(const char *pattern, bool on);
+bool sdt_is_count_handler(sdt_handler *handler);
 
 #endif /* SDT_COUNT_H */

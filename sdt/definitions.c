@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The debugfs file sdt/notes: definitions of the notes for kprobe_events, perf and bpftrace. */
+/*
+ * The debugfs file sdt/notes. For each note, a site without an instruction of its own, it shows how
+ * to probe the note with kprobe_events, perf and bpftrace: the definitions of the note.
+ */
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/list.h>
@@ -17,7 +20,7 @@
 #include "registry.h"
 
 /**
- * struct definition - the data of a note that its definitions are printed from
+ * struct definition - the data from which the definitions of a note are printed
  * @probe: SDT probe of the note
  * @nr: number of arguments
  * @codes: encoded locations of the arguments
@@ -37,7 +40,7 @@ struct definition {
 };
 
 /* Count the symbols that a module defines with this name. */
-static unsigned int count_functions(struct module *module, const char *name)
+static unsigned int count_symbols_named(struct module *module, const char *name)
 {
 	const struct mod_kallsyms *syms;
 	unsigned int i, nr = 0;
@@ -52,15 +55,15 @@ static unsigned int count_functions(struct module *module, const char *name)
 	return nr;
 }
 
-/* True if the address of at least one argument is a sum of two registers. */
-static bool has_index(const struct definition *definition)
+/* True if at least one argument is in memory, at an address that adds two registers. */
+static bool has_index_register(const struct definition *definition)
 {
 	const u8 *codes = definition->codes;
 	struct sdt_operand operand;
 	unsigned int i;
 
 	for (i = 0; i < definition->nr; i++) {
-		codes = sdt_operand_decode(codes, &operand);
+		codes = sdt_decode_operand(codes, &operand);
 		if (operand.memory.index != KMARKERS_NO_REGISTER)
 			return true;
 	}
@@ -68,7 +71,7 @@ static bool has_index(const struct definition *definition)
 }
 
 /* Print a constant with the size and sign of its type. */
-static void show_constant(struct seq_file *m, const struct sdt_operand *operand)
+static void show_constant_argument(struct seq_file *m, const struct sdt_operand *operand)
 {
 	unsigned int unused = 64 - 8 * operand->size;
 	u64 value = (u64)operand->value << unused;
@@ -79,13 +82,13 @@ static void show_constant(struct seq_file *m, const struct sdt_operand *operand)
 		seq_printf(m, "%llu", value >> unused);
 }
 
-/* Print an argument in the syntax of the kernel's Documentation/trace/kprobetrace.rst. */
-static void show_fetch(struct seq_file *m, unsigned int i, const struct sdt_operand *operand)
+/* Print an argument as a FETCHARG: see Documentation/trace/kprobetrace.rst of the kernel. */
+static void show_fetcharg(struct seq_file *m, unsigned int i, const struct sdt_operand *operand)
 {
 	seq_printf(m, " a%u=", i);
 	if (operand->kind == SDT_CONSTANT) {
 		seq_putc(m, '\\');
-		show_constant(m, operand);
+		show_constant_argument(m, operand);
 	} else if (operand->kind == SDT_IN_REGISTER) {
 		seq_printf(m, "%%%s", sdt_register_names[operand->memory.base]);
 	} else if (operand->memory.base == KMARKERS_NO_REGISTER) {
@@ -97,20 +100,20 @@ static void show_fetch(struct seq_file *m, unsigned int i, const struct sdt_oper
 	seq_printf(m, ":%c%u", operand->is_signed ? 's' : 'u', 8 * operand->size);
 }
 
-static void show_fetches(struct seq_file *m, const struct definition *definition)
+static void show_fetchargs(struct seq_file *m, const struct definition *definition)
 {
 	const u8 *codes = definition->codes;
 	struct sdt_operand operand;
 	unsigned int i;
 
 	for (i = 0; i < definition->nr; i++) {
-		codes = sdt_operand_decode(codes, &operand);
-		show_fetch(m, i, &operand);
+		codes = sdt_decode_operand(codes, &operand);
+		show_fetcharg(m, i, &operand);
 	}
 }
 
 /* Print the address of an argument in memory, as an expression of bpftrace. */
-static void show_address(struct seq_file *m, const struct sdt_operand *operand)
+static void show_bpftrace_address(struct seq_file *m, const struct sdt_operand *operand)
 {
 	if (operand->memory.base == KMARKERS_NO_REGISTER)
 		seq_printf(m, "0x%llx", operand->value);
@@ -123,25 +126,25 @@ static void show_address(struct seq_file *m, const struct sdt_operand *operand)
 }
 
 /* Print an argument as an expression of bpftrace. */
-static void show_expression(struct seq_file *m, const struct sdt_operand *operand)
+static void show_bpftrace_expression(struct seq_file *m, const struct sdt_operand *operand)
 {
 	const char *type = operand->is_signed ? "int" : "uint";
 	unsigned int bits = 8 * operand->size;
 
 	seq_puts(m, ", ");
 	if (operand->kind == SDT_CONSTANT) {
-		show_constant(m, operand);
+		show_constant_argument(m, operand);
 	} else if (operand->kind == SDT_IN_REGISTER) {
 		seq_printf(m, "(%s%u)reg(\"%s\")", type, bits,
 			   sdt_register_names[operand->memory.base]);
 	} else {
 		seq_printf(m, "*(%s%u *)(", type, bits);
-		show_address(m, operand);
+		show_bpftrace_address(m, operand);
 		seq_putc(m, ')');
 	}
 }
 
-static void show_bpftrace(struct seq_file *m, const struct definition *definition)
+static void show_bpftrace_command(struct seq_file *m, const struct definition *definition)
 {
 	const u8 *codes = definition->codes;
 	struct sdt_operand operand;
@@ -151,51 +154,54 @@ static void show_bpftrace(struct seq_file *m, const struct definition *definitio
 		   definition->function->name, definition->addr - definition->function->start,
 		   definition->probe->name, definition->number);
 	for (i = 0; i < definition->nr; i++) {
-		codes = sdt_operand_decode(codes, &operand);
+		codes = sdt_decode_operand(codes, &operand);
 		seq_puts(m, operand.is_signed ? " %lld" : " %llu");
 	}
 	seq_puts(m, "\\n\"");
 	codes = definition->codes;
 	for (i = 0; i < definition->nr; i++) {
-		codes = sdt_operand_decode(codes, &operand);
-		show_expression(m, &operand);
+		codes = sdt_decode_operand(codes, &operand);
+		show_bpftrace_expression(m, &operand);
 	}
 	seq_puts(m, "); }'\n");
 }
 
-/* Print definitions by function and offset. The printed perf command finds the module's file. */
-static void show_by_name(struct seq_file *m, const struct definition *definition)
+/*
+ * Print definitions that give the function of the note, and its offset there. The printed perf
+ * command calls modinfo(8) to find the module's file.
+ */
+static void show_definition_by_name(struct seq_file *m, const struct definition *definition)
 {
 	const char *function = definition->function->name, *module = definition->module;
 	unsigned long offset = definition->addr - definition->function->start;
 
-	if (has_index(definition)) {
+	if (has_index_register(definition)) {
 		seq_puts(m, "# kprobe_events and perf cannot add two registers to an address\n");
 	} else {
 		seq_printf(m, "p:%s/%s_%u %s:%s+%lu", definition->probe->provider->name,
 			   definition->probe->name, definition->number, module, function, offset);
-		show_fetches(m, definition);
+		show_fetchargs(m, definition);
 		seq_printf(m, "\nperf probe -m \"$(modinfo -n %s)\" '%s:%s_%u=%s+%lu", module,
 			   definition->probe->provider->name, definition->probe->name,
 			   definition->number, function, offset);
-		show_fetches(m, definition);
+		show_fetchargs(m, definition);
 		seq_puts(m, "'\n");
 	}
-	show_bpftrace(m, definition);
+	show_bpftrace_command(m, definition);
 }
 
 /*
- * Print a definition by address, for a note whose function has namesakes. perf and bpftrace would
- * probe the first function of that name, so print no command for them.
+ * Print a definition that gives the address of the note, because several functions have the name of
+ * its function. perf and bpftrace would probe the first of these, so print no command for them.
  */
-static void show_by_address(struct seq_file *m, const struct definition *definition)
+static void show_definition_by_address(struct seq_file *m, const struct definition *definition)
 {
 	seq_printf(m, "# several functions are named %s\n", definition->function->name);
-	if (has_index(definition))
+	if (has_index_register(definition))
 		return;
 	seq_printf(m, "p:%s/%s_%u 0x%lx", definition->probe->provider->name,
 		   definition->probe->name, definition->number, definition->addr);
-	show_fetches(m, definition);
+	show_fetchargs(m, definition);
 	seq_putc(m, '\n');
 }
 
@@ -219,57 +225,57 @@ struct cursor {
  * Look up the name of the current note. The last function is cached, because lookup is slow and
  * notes are sorted by address.
  */
-static void name_note(struct cursor *cursor)
+static void look_up_note_name(struct cursor *cursor)
 {
 	const struct sdt_table *table = cursor->table;
-	const struct patcher_site *site = sdt_site(table, cursor->i);
+	const struct patcher_site *site = sdt_get_site(table, cursor->i);
 	struct kmarkers_extent *function = &cursor->function;
 	unsigned long addr = patcher_site_addr(site);
 
 	if (addr - function->start < function->size) {
-		sdt_name_next(&cursor->place, table, site, addr - function->start);
+		sdt_make_next_site_name(&cursor->place, table, site, addr - function->start);
 		return;
 	}
-	sdt_name_site(&cursor->place, table, site);
+	sdt_make_site_name(&cursor->place, table, site);
 	if (kmarkers_find_extent(addr, function))
 		function->size = 0;
 	else
-		cursor->namesakes = count_functions(table->sites.module, function->name);
+		cursor->namesakes = count_symbols_named(table->sites.module, function->name);
 }
 
 static int show_note(struct seq_file *m, void *v)
 {
 	struct cursor *cursor = v;
 	const struct sdt_table *table = cursor->table;
-	const struct sdt_note_record *record = sdt_note_record(table, cursor->i);
+	const struct sdt_note_record *record = sdt_get_note_record(table, cursor->i);
 	const struct sdt_place *place = &cursor->place;
 	struct definition definition = {
 		.probe = sdt_probe_of(&record->site),
-		.nr = sdt_args_of(&record->site),
-		.codes = sdt_note_codes(record),
+		.nr = sdt_count_args(&record->site),
+		.codes = sdt_get_note_codes(record),
 		.number = table->number + cursor->i,
 		.module = module_name(table->sites.module),
 		.function = &cursor->function,
 		.addr = patcher_site_addr(&record->site),
 	};
 
-	name_note(cursor);
+	look_up_note_name(cursor);
 	seq_printf(m, "# %s:%s:%s:%s %s@+0x%lx missed %lu\n", place->part[SDT_PROVIDER],
 		   place->part[SDT_MODULE], place->part[SDT_FUNCTION], place->part[SDT_NAME],
-		   place->function, place->offset, sdt_count_missed(&table->notes[cursor->i]));
+		   place->function, place->offset, sdt_count_missed_hits(&table->notes[cursor->i]));
 	if (sdt_note_is_unarmable(table, cursor->i))
 		seq_printf(m, "# unarmable: %s\n", table->notes[cursor->i].reason);
 	else if (!cursor->function.size)
 		seq_puts(m, "# no symbol covers its address\n");
 	else if (cursor->namesakes == 1)
-		show_by_name(m, &definition);
+		show_definition_by_name(m, &definition);
 	else
-		show_by_address(m, &definition);
+		show_definition_by_address(m, &definition);
 	return 0;
 }
 
-/* Move the cursor forward by @skip notes; return NULL if that is behind the last note. */
-static struct cursor *find_note(struct cursor *cursor, loff_t skip)
+/* Move the cursor forward by @skip notes; return NULL if there are fewer notes after it. */
+static struct cursor *move_note_cursor(struct cursor *cursor, loff_t skip)
 {
 	list_for_each_entry_from(cursor->table, &sdt_registry.tables, node) {
 		unsigned int nr = cursor->table->notes ? cursor->table->sites.nr : 0;
@@ -284,44 +290,44 @@ static struct cursor *find_note(struct cursor *cursor, loff_t skip)
 	return NULL;
 }
 
-/* Count notes from the first one: the tables may have changed since the last read. */
-static void *start_notes(struct seq_file *m, loff_t *pos)
+/* Walk from the first note to note *@pos: the tables may have changed since the last read. */
+static void *start_note_walk(struct seq_file *m, loff_t *pos)
 {
 	struct cursor *cursor = m->private;
 
 	mutex_lock(&sdt_registry.lock);
 	memset(cursor, 0, sizeof(*cursor));
 	cursor->table = list_first_entry(&sdt_registry.tables, struct sdt_table, node);
-	return find_note(cursor, *pos);
+	return move_note_cursor(cursor, *pos);
 }
 
-static void *next_note(struct seq_file *m, void *v, loff_t *pos)
+static void *go_to_next_note(struct seq_file *m, void *v, loff_t *pos)
 {
 	++*pos;
-	return find_note(v, 1);
+	return move_note_cursor(v, 1);
 }
 
-static void stop_notes(struct seq_file *m, void *v)
+static void stop_note_walk(struct seq_file *m, void *v)
 {
 	mutex_unlock(&sdt_registry.lock);
 }
 
 static const struct seq_operations operations = {
-	.start = start_notes,
-	.next = next_note,
-	.stop = stop_notes,
+	.start = start_note_walk,
+	.next = go_to_next_note,
+	.stop = stop_note_walk,
 	.show = show_note,
 };
 
-static int open_notes(struct inode *inode, struct file *file)
+static int open_notes_file(struct inode *inode, struct file *file)
 {
 	return seq_open_private(file, &operations, sizeof(struct cursor));
 }
 
-/* The file shows, for each note, a comment line and the definitions. */
+/* Operations of the file sdt/notes, which shows a comment line and definitions for each note. */
 const struct file_operations sdt_notes_fops = {
 	.owner = THIS_MODULE,
-	.open = open_notes,
+	.open = open_notes_file,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = seq_release_private,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace events of SDT probes: an event source that offers the probes that commands requested.
+ * Trace events of SDT probes.  This event source offers an event to kmarkers_events for each probe
+ * that a command has requested.
  *
  * The event of a probe is in the system sdt_PROVIDER, and is named PROBE, or FUNCTION_PROBE if the
  * probe's definition names a function.  While the event is enabled, all sites whose probe has this
@@ -58,26 +59,26 @@ static struct {
 static const struct kmarkers_event_calls *calls;
 
 /* True if any request matches the site. */
-static bool is_requested(const struct sdt_table *table, unsigned int i)
+static bool is_site_requested(const struct sdt_table *table, unsigned int i)
 {
 	struct request *request;
 
 	list_for_each_entry(request, &requests, node)
-		if (sdt_pattern_matches(&request->pattern, table, i))
+		if (sdt_pattern_matches_site(&request->pattern, table, i))
 			return true;
 	return false;
 }
 
 /*
- * True if the module of a table is live, so that its events may be offered. @ready is not set if
- * the module was live before the event source was registered.
+ * True if the module of a table is live, so that its events may be offered. @table->ready is not
+ * set if the module was live before the event source was registered.
  */
-static bool sdt_table_is_live(const struct sdt_table *table)
+static bool is_sdt_module_live(const struct sdt_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool set_sdt_events_ready(struct module *module)
+static bool mark_sdt_module_ready(struct module *module)
 {
 	struct sdt_table *table;
 	bool found = false;
@@ -94,15 +95,15 @@ static bool set_sdt_events_ready(struct module *module)
 }
 
 /* True if the current command requests this site's probe. */
-static bool is_newly_requested(const struct sdt_table *table, unsigned int i)
+static bool is_site_newly_requested(const struct sdt_table *table, unsigned int i)
 {
 	const struct request *request = current_request.request;
 
-	return request && sdt_pattern_matches(&request->pattern, table, i);
+	return request && sdt_pattern_matches_site(&request->pattern, table, i);
 }
 
-static int offer_site(const struct sdt_table *table, const struct patcher_site *site,
-		      bool is_new, kmarkers_event_visitor *visit, void *data)
+static int offer_site_event(const struct sdt_table *table, const struct patcher_site *site,
+			    bool is_new, kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
 	char system[SYSTEM_BYTES], format[SDT_FORMAT], name[SDT_MAX_EVENT], place[SDT_MAX_NAME];
@@ -112,30 +113,34 @@ static int offer_site(const struct sdt_table *table, const struct patcher_site *
 	};
 
 	snprintf(system, sizeof(system), SYSTEM "%s", probe->provider->name);
-	sdt_name_event(name, probe);
-	sdt_name_probe(place, table, probe);
-	sdt_types_format(format, probe);
+	sdt_make_event_name(name, probe);
+	sdt_make_probe_name(place, table, probe);
+	sdt_make_event_format(format, probe);
 	return visit(data, &offer);
 }
 
-/* True if the site's probe has the provider, name and format of an event; a NULL format is any. */
+/*
+ * True if the site's probe has the provider, name and format of an event. If the format of the
+ * event is NULL, the probe may have any format.
+ */
 static bool is_site_of_event(const struct patcher_site *site,
 			     const struct kmarkers_event_offer *event)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
 	char format[SDT_FORMAT], name[SDT_MAX_EVENT];
 
-	sdt_name_event(name, probe);
+	sdt_make_event_name(name, probe);
 	if (strcmp(name, event->name) ||
 	    strcmp(probe->provider->name, event->system + strlen(SYSTEM)))
 		return false;
 	if (!event->format)
 		return true;
-	sdt_types_format(format, probe);
+	sdt_make_event_format(format, probe);
 	return !strcmp(format, event->format);
 }
 
-static int visit_table_probes(const struct sdt_table *table, const struct kmarkers_event_offer *only,
+static int visit_table_probes(const struct sdt_table *table,
+			      const struct kmarkers_event_offer *only,
 			      kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *offered = NULL;
@@ -143,16 +148,16 @@ static int visit_table_probes(const struct sdt_table *table, const struct kmarke
 	int err = 0;
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
-		const struct patcher_site *site = sdt_site(table, i);
-		bool is_new = !current_request.made && is_newly_requested(table, i);
+		const struct patcher_site *site = sdt_get_site(table, i);
+		bool is_new = !current_request.made && is_site_newly_requested(table, i);
 
 		current_request.matched |= is_new;
 		/* Many consecutive sites have the same probe: do not offer it for each of them. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
-		if ((!only || is_site_of_event(site, only)) && is_requested(table, i)) {
+		if ((!only || is_site_of_event(site, only)) && is_site_requested(table, i)) {
 			offered = sdt_probe_of(site);
-			err = offer_site(table, site, is_new, visit, data);
+			err = offer_site_event(table, site, is_new, visit, data);
 		}
 	}
 	return err;
@@ -166,7 +171,7 @@ static int visit_sdt_tables(struct module *module, const struct kmarkers_event_o
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node) {
-		if ((module && table->sites.module != module) || !sdt_table_is_live(table))
+		if ((module && table->sites.module != module) || !is_sdt_module_live(table))
 			continue;
 		err = visit_table_probes(table, only, visit, data);
 		if (err)
@@ -181,8 +186,8 @@ static int visit_probes(struct module *module, kmarkers_event_visitor *visit, vo
 	return visit_sdt_tables(module, NULL, visit, data);
 }
 
-static int find_probe(const struct kmarkers_event_offer *wanted, kmarkers_event_visitor *visit,
-		      void *data)
+static int visit_wanted_probe(const struct kmarkers_event_offer *wanted,
+			      kmarkers_event_visitor *visit, void *data)
 {
 	return visit_sdt_tables(NULL, wanted, visit, data);
 }
@@ -212,7 +217,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 	char text[PATCHER_PATTERN_BYTES];
 
 	make_provider_pattern(text, event);
-	return sdt_attach_event(text, event->name, event->format, write_event_record, user);
+	return sdt_attach_event_handler(text, event->name, event->format, write_event_record, user);
 }
 
 /* Detach the handler. Ignore an error: a site that stays enabled does not call the handler. */
@@ -226,14 +231,14 @@ static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *
 }
 
 static struct kmarkers_event_source source = {
-	.ready = set_sdt_events_ready,
+	.ready = mark_sdt_module_ready,
 	.visit = visit_probes,
-	.find = find_probe,
+	.find = visit_wanted_probe,
 	.connect = connect_sdt_event,
 	.disconnect = disconnect_sdt_event,
 };
 
-static int get_event_calls(void)
+static int load_events_module(void)
 {
 	const struct kmarkers_event_calls *found;
 	int err;
@@ -242,7 +247,7 @@ static int get_event_calls(void)
 		return 0;
 	found = kmarkers_events_get();
 	if (!found) {
-		pr_info("trace events of SDT probes need kmarkers_events: load it first\n");
+		pr_info("trace events of SDT probes need kmarkers_events: load this module first\n");
 		return -ENODEV;
 	}
 	err = found->join(&source);
@@ -253,17 +258,17 @@ static int get_event_calls(void)
 	return err;
 }
 
-static struct request *find_request(const char *text)
+static struct request *find_request(const char *pattern)
 {
 	struct request *request;
 
 	list_for_each_entry(request, &requests, node)
-		if (!strcmp(request->pattern.names.text, text))
+		if (!strcmp(request->pattern.names.text, pattern))
 			return request;
 	return NULL;
 }
 
-static void link_request(struct request *request, bool on)
+static void set_request_linked(struct request *request, bool on)
 {
 	mutex_lock(&sdt_registry.lock);
 	if (on)
@@ -289,14 +294,14 @@ static int remove_request(const char *pattern)
 
 	if (!request)
 		return -ENOENT;
-	link_request(request, false);
+	set_request_linked(request, false);
 	err = calls->update(&source);
 	if (!err) {
 		kfree(request);
 		return 0;
 	}
-	/* Restore the request. Modules loaded meanwhile have not offered its probes: do so now. */
-	link_request(request, true);
+	/* Restore the request, and offer the probes of modules that were loaded meanwhile. */
+	set_request_linked(request, true);
 	calls->update(&source);
 	return err;
 }
@@ -312,12 +317,12 @@ static int add_request(const char *pattern)
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
 	if (!request)
 		return -ENOMEM;
-	err = sdt_pattern_parse(&request->pattern, pattern) ?: get_event_calls();
+	err = sdt_pattern_parse(&request->pattern, pattern) ?: load_events_module();
 	if (err) {
 		kfree(request);
 		return err;
 	}
-	link_request(request, true);
+	set_request_linked(request, true);
 	set_current_request(request);
 	err = calls->update(&source);
 	none_made = current_request.matched && !current_request.made;
@@ -332,14 +337,14 @@ static int add_request(const char *pattern)
 }
 
 /* Show a line for each request: the pattern, "event", and the number of matching sites. */
-int sdt_events_show(struct seq_file *m)
+int sdt_show_event_requests(struct seq_file *m)
 {
 	const struct request *request;
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(request, &requests, node)
 		seq_printf(m, "%s event %u\n", request->pattern.names.text,
-			   sdt_count_matches(&request->pattern, UINT_MAX));
+			   sdt_count_matching_sites(&request->pattern, UINT_MAX));
 	mutex_unlock(&sdt_registry.lock);
 	return 0;
 }
@@ -370,7 +375,7 @@ void sdt_events_exit(void)
 	struct request *request, *next;
 
 	list_for_each_entry_safe(request, next, &requests, node) {
-		link_request(request, false);
+		set_request_linked(request, false);
 		kfree(request);
 	}
 	if (!calls)

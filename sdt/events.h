@@ -10,7 +10,7 @@ struct seq_file;
 
 #ifdef __KERNEL__
 int sdt_switch_event(const char *pattern, bool on);
-int sdt_events_show(struct seq_file *m);
+int sdt_show_event_requests(struct seq_file *m);
 void sdt_events_exit(void);
 #else
 static inline int sdt_switch_event(const char *pattern, bool on)

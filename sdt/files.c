@@ -21,7 +21,7 @@ DEFINE_SHOW_ATTRIBUTE(sdt_list);
 
 static struct dentry *dir;
 
-PATCHER_CONTROL(control, sdt_command_run,
+PATCHER_CONTROL(control, sdt_run_command,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote | PATTERN none");
 MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
 
@@ -35,7 +35,7 @@ static ssize_t sdt_control_write(struct file *file, const char __user *buf, size
 static int sdt_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
-	return sdt_attachments_show(m, sdt_is_counter) ?: sdt_events_show(m);
+	return sdt_show_attachments(m, sdt_is_count_handler) ?: sdt_show_event_requests(m);
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(sdt_control);
 

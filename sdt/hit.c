@@ -12,7 +12,7 @@
 #include "sets.h"
 
 /* Count a hit, if the site is of the flavour that is promoted to a jump when it is hit often. */
-static void count_hit(struct sdt_state *state, const struct patcher_site *site)
+static void count_promotable_hit(struct sdt_state *state, const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_BREAKPOINT)
 		WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
@@ -45,18 +45,18 @@ void sdt_fire(const struct sdt_target *target, ...)
 	va_list args;
 
 	preempt_disable_notrace();
-	/* Pairs with rcu_assign_pointer() in sdt_join_copies(). */
+	/* Pairs with rcu_assign_pointer() in sdt_link_site_copies(). */
 	state = rcu_dereference_raw(target->state);
-	/* Pairs with rcu_assign_pointer() in sdt_sets_assign(). */
+	/* Pairs with rcu_assign_pointer() in sdt_assign_handler_set(). */
 	if (state)
 		set = rcu_dereference_raw(state->set);
 	if (!set)
 		goto out;
-	count_hit(state, state->site);
+	count_promotable_hit(state, state->site);
 	hit.site = state;
 	hit.ip = patcher_site_addr(state->site);
 	hit.probe = sdt_probe_of(state->site);
-	hit.nr = sdt_args_of(state->site);
+	hit.nr = sdt_count_args(state->site);
 	va_start(args, target);
 	for (i = 0; i < hit.nr; i++)
 		hit.args[i] = va_arg(args, unsigned long);
@@ -68,25 +68,25 @@ out:
 EXPORT_SYMBOL_GPL(sdt_fire);
 
 /**
- * sdt_trap() - handle a breakpoint at one of our sites
+ * sdt_handle_trap() - handle a breakpoint at one of our sites
  * @sites: table of the site, as registered with the patcher
  * @site: the site
  * @regs: the interrupted context
  *
  * Context: any, NMI included; preemption is disabled.
  * Return: true if the site is armed by a breakpoint: its handlers were called, and @regs->ip is
- * the address behind the site.
+ * the address of the next instruction.
  */
-bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site,
-	      struct pt_regs *regs)
+bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_site *site,
+		     struct pt_regs *regs)
 {
 	struct sdt_table *table = container_of((struct patcher_table *)sites, struct sdt_table,
 					       sites);
 	struct sdt_state *state = &table->states[site - sites->sites];
-	struct sdt_state *first = sdt_first_copy(state);
-	unsigned int nr = sdt_args_of(site);
+	struct sdt_state *first = sdt_get_first_copy(state);
+	unsigned int nr = sdt_count_args(site);
 	const struct sdt_set *set;
-	/* Not a loop: the compiler could make it a call of memcpy(), which may have a kprobe. */
+	/* Set without a loop: the compiler could make that memcpy(), which may have a kprobe. */
 	struct sdt_hit hit = {
 		.probe = sdt_probe_of(site),
 		.ip = patcher_site_addr(first->site),
@@ -104,7 +104,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 		return false;
 	set = rcu_dereference_raw(state->set);
 	if (set) {
-		count_hit(first, site);
+		count_promotable_hit(first, site);
 		/* Raise the preemption depth by one, as in sdt_fire(): trace records store it. */
 		preempt_disable_notrace();
 		sdt_call_handlers(set, &hit);
@@ -113,4 +113,4 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	regs->ip = patcher_site_addr(site) + site->len;
 	return true;
 }
-NOKPROBE_SYMBOL(sdt_trap);
+NOKPROBE_SYMBOL(sdt_handle_trap);

@@ -12,7 +12,7 @@ struct sdt_hit;
 struct sdt_set;
 
 void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit);
-bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site,
-	      struct pt_regs *regs);
+bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_site *site,
+		     struct pt_regs *regs);
 
 #endif /* SDT_HIT_H */

@@ -25,35 +25,35 @@ static const char *const modes[] = {
 	[SDT_PROBED] = "probed",
 };
 
-/* Print the function that contains a site, and the offsets of the site and its copies in it. */
-static void show_place(struct seq_file *m, const struct sdt_table *table,
-		       const struct sdt_state *state, const struct sdt_place *first)
+/* Print the function that contains a site, and the offsets there of the site and its copies. */
+static void show_site_place(struct seq_file *m, const struct sdt_table *table,
+			    const struct sdt_state *state, const struct sdt_place *first)
 {
 	const struct sdt_state *copy;
 	struct sdt_place place;
 
 	seq_printf(m, "%s@+0x%lx", first->function, first->offset);
-	for (copy = sdt_next_copy(state); copy != state; copy = sdt_next_copy(copy)) {
-		sdt_name_site(&place, table, copy->site);
+	for (copy = sdt_get_next_copy(state); copy != state; copy = sdt_get_next_copy(copy)) {
+		sdt_make_site_name(&place, table, copy->site);
 		seq_printf(m, ",+0x%lx", place.offset);
 	}
 }
 
 static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, unsigned int i)
 {
-	const struct patcher_site *site = sdt_site(table, i);
+	const struct patcher_site *site = sdt_get_site(table, i);
 	const struct sdt_state *state = &table->states[i];
 	struct sdt_place place;
 
 	if (state->to_first)
 		return;
-	sdt_name_site(&place, table, site);
+	sdt_make_site_name(&place, table, site);
 	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu ", place.part[SDT_PROVIDER],
 		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
 		   sdt_note_is_unarmable(table, i) ? "unarmable" : modes[state->mode],
-		   flavours[site->size], sdt_live(sdt_set_of(state)),
+		   flavours[site->size], sdt_count_live_handlers(sdt_get_handler_set(state)),
 		   atomic_long_read(&state->counted));
-	show_place(m, table, state, &place);
+	show_site_place(m, table, state, &place);
 	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
 }
 

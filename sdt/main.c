@@ -18,17 +18,17 @@
 #include "registry.h"
 #include "tables.h"
 
-/* Guards hot_may_run, and serialises writes of the parameter promote_after. */
-static DEFINE_MUTEX(hot_lock);
+/* Guards promotion_may_run, and serialises writes of the parameter promote_after. */
+static DEFINE_MUTEX(promotion_lock);
 /*
- * True between init and exit. The file of promote_after also exists before and after that time; a
- * write must not queue the work then.
+ * True between init and exit. A write to the file of promote_after, which exists before and after
+ * that time, too, must not queue the work then.
  */
-static bool hot_may_run;
+static bool promotion_may_run;
 static unsigned int promote_after;
 
 static void promote_hot_sites(struct work_struct *work);
-static DECLARE_DELAYED_WORK(hot_work, promote_hot_sites);
+static DECLARE_DELAYED_WORK(promotion_work, promote_hot_sites);
 
 /*
  * Once a second, promote the sites that were hit more than promote_after times since the last run,
@@ -40,62 +40,64 @@ static void promote_hot_sites(struct work_struct *work)
 
 	if (!most)
 		return;
-	sdt_promote_hot(most);
-	schedule_delayed_work(&hot_work, HZ);
+	sdt_promote_hot_sites(most);
+	schedule_delayed_work(&promotion_work, HZ);
 }
 
-static int set_promote_after(const char *value, const struct kernel_param *param)
+static int set_promote_after_param(const char *value, const struct kernel_param *param)
 {
 	int err;
 
-	mutex_lock(&hot_lock);
+	mutex_lock(&promotion_lock);
 	err = param_set_uint(value, param);
-	if (!err && hot_may_run)
-		schedule_delayed_work(&hot_work, HZ);
-	mutex_unlock(&hot_lock);
+	if (!err && promotion_may_run)
+		schedule_delayed_work(&promotion_work, HZ);
+	mutex_unlock(&promotion_lock);
 	return err;
 }
 
-static void start_hot_work(void)
+static void start_promotion_work(void)
 {
-	mutex_lock(&hot_lock);
-	hot_may_run = true;
+	mutex_lock(&promotion_lock);
+	promotion_may_run = true;
 	if (promote_after)
-		schedule_delayed_work(&hot_work, HZ);
-	mutex_unlock(&hot_lock);
+		schedule_delayed_work(&promotion_work, HZ);
+	mutex_unlock(&promotion_lock);
 }
 
 /* Stop the work. On return it is not running, and cannot be queued. */
-static void stop_hot_work(void)
+static void stop_promotion_work(void)
 {
-	mutex_lock(&hot_lock);
-	hot_may_run = false;
-	mutex_unlock(&hot_lock);
-	cancel_delayed_work_sync(&hot_work);
+	mutex_lock(&promotion_lock);
+	promotion_may_run = false;
+	mutex_unlock(&promotion_lock);
+	cancel_delayed_work_sync(&promotion_work);
 }
 
 static const struct kernel_param_ops promote_after_ops = {
-	.set = set_promote_after,
+	.set = set_promote_after_param,
 	.get = param_get_uint,
 };
 module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
 MODULE_PARM_DESC(promote_after,
-		 "promote sites above this rate in hits/s, demote others; 0: only by command");
+		 "rate in hits/s above which sites are promoted from breakpoint to jump; others are demoted; 0: only by command");
 
 /* True if a handler is in the module being unloaded. Log that the module has not detached it. */
-static bool is_handler_leaving(void *data, const char *pattern, unsigned long handler)
+static bool is_handler_of_unloaded_module(void *unloaded, const char *pattern,
+					  unsigned long handler)
 {
-	struct module *module = data;
+	struct module *module = unloaded;
 
 	if (!within_module(handler, module))
 		return false;
-	pr_warn("%s: unloaded with its handler %ps attached to %s: detached now\n", module->name,
+	pr_warn("%s: unloaded with its handler %ps still attached to %s: detached, as its code is freed\n", module->name,
 		(void *)handler, pattern);
 	return true;
 }
 
 /* Log each site in init text, which is freed after init. */
-static void report_freed_probes(const struct module *module, const struct kmarkers_span *span)
+static void report_probes_in_init_text(const struct module *module,
+				       const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
 
@@ -113,7 +115,7 @@ static void report_freed_probes(const struct module *module, const struct kmarke
  * Register the sites and the notes of a module. Either table may be missing: a module with
  * SDT_NOTES_ONLY in all its files has notes only.
  */
-static int add_sdt_module(struct module *module)
+static int register_sdt_module(struct module *module)
 {
 	struct kmarkers_span sites, targets, notes;
 	int err;
@@ -128,11 +130,12 @@ static int add_sdt_module(struct module *module)
 		return err;
 	if (!sites.chunks && !notes.chunks)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
-	err = sdt_add_table(module, &sites, &targets) ?: sdt_add_notes(module, &notes);
+	err = sdt_register_sites(module, &sites, &targets) ?: sdt_register_notes(module, &notes);
 	if (err == -EPERM)
-		report_freed_probes(module, &sites);
+		report_probes_in_init_text(module, &sites);
 	if (err)
-		pr_err("%s: table of SDT probes refused: error %d\n", module->name, err);
+		pr_err("%s: table of SDT probes refused, so the module is not loaded: error %d\n",
+		       module->name, err);
 	return err;
 }
 
@@ -141,30 +144,31 @@ static int add_sdt_module(struct module *module)
  * GOING: after its exit function, or after its init function failed; the functions that set its
  * parameters may still run.
  */
-static int handle_sdt_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_sdt_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING)
-		err = add_sdt_module(data);
+		err = register_sdt_module(data);
 	else if (event == MODULE_STATE_GOING)
-		sdt_detach_if(is_handler_leaving, data);
+		sdt_detach_handlers_if(is_handler_of_unloaded_module, data);
 	if (err || event == MODULE_STATE_GOING)
-		sdt_drop_module(data);
+		sdt_unregister_module(data);
 	return notifier_from_errno(err);
 }
 
 /*
- * With priority 3, this notifier runs before that of kmarkers_events, which must not find offers of
- * a module that is being unloaded.  It also runs before the notifier of kprobe events that wait for
- * the module (priority 1 or 2), because a site with a kprobe's int3 would be refused.
+ * With priority 3, this notifier runs before that of kmarkers_events, which must not find trace
+ * events that a module offers while it is being unloaded.  It also runs before the notifier of
+ * kprobe events for modules loaded later (priority 1 or 2), because a site with the int3 of a
+ * kprobe would be refused.
  */
 static struct notifier_block module_notifier = {
-	.notifier_call = handle_sdt_module,
+	.notifier_call = handle_sdt_module_state,
 	.priority = 3,
 };
 
-/* Match all handlers. At exit only handlers of this module are left, which commands attached. */
+/* Return true. At exit only handlers of this module are left, which commands have attached. */
 static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
 	return true;
@@ -178,7 +182,7 @@ static int __init sdt_init(void)
 	if (err)
 		return err;
 	sdt_files_init();
-	start_hot_work();
+	start_promotion_work();
 	return 0;
 }
 
@@ -187,9 +191,9 @@ static void __exit sdt_exit(void)
 {
 	sdt_files_exit();
 	sdt_events_exit();
-	stop_hot_work();
+	stop_promotion_work();
 	unregister_module_notifier(&module_notifier);
-	sdt_detach_if(match_any_handler, NULL);
+	sdt_detach_handlers_if(match_any_handler, NULL);
 }
 
 module_init(sdt_init);

@@ -35,21 +35,21 @@ struct sdt_note_probe {
 static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct sdt_note_probe *note = container_of(kp, struct sdt_note_probe, kp);
-	const struct sdt_note_record *record = sdt_note_record(note->table, note->site);
+	const struct sdt_note_record *record = sdt_get_note_record(note->table, note->site);
 	struct sdt_state *state = &note->table->states[note->site];
 	struct sdt_hit hit = {
 		.probe = sdt_probe_of(&record->site),
 		.ip = patcher_site_addr(&record->site),
-		.nr = sdt_args_of(&record->site),
+		.nr = sdt_count_args(&record->site),
 		.site = state,
 	};
-	/* Pairs with rcu_assign_pointer() in sdt_sets_assign(). */
+	/* Pairs with rcu_assign_pointer() in sdt_assign_handler_set(). */
 	const struct sdt_set *set = rcu_dereference_raw(state->set);
 	bool in_breakpoint = in_nmi();
 
 	if (!set)
 		return 0;
-	sdt_operands_fetch(sdt_note_codes(record), hit.nr, regs, hit.args);
+	sdt_fetch_operands(sdt_get_note_codes(record), hit.nr, regs, hit.args);
 	/*
 	 * Handlers must be called with a preemption depth of one, as in sdt_fire().  The kernel
 	 * disables preemption for a kprobe that is a jump or an ftrace callback, but not in a
@@ -68,7 +68,7 @@ NOKPROBE_SYMBOL(handle_note_kprobe);
  * True if the kernel refused a kprobe because the module is being unloaded. This is no error: the
  * notes of the module are about to be unregistered.
  */
-static bool is_refused_while_going(const struct sdt_table *table, int err)
+static bool is_error_of_going_module(const struct sdt_table *table, int err)
 {
 	return err == -ENOENT && READ_ONCE(table->sites.module->state) == MODULE_STATE_GOING;
 }
@@ -79,7 +79,7 @@ static const char refused[] = "the kernel accepts no kprobe at its instruction";
  * True if the kernel refused a kprobe while the module is being loaded. This is no error: loading
  * must not fail because a note cannot have a kprobe. It may fail because memory is short.
  */
-static bool is_refused_while_coming(const struct sdt_table *table, int err)
+static bool is_error_of_coming_module(const struct sdt_table *table, int err)
 {
 	return err && err != -ENOMEM &&
 	       READ_ONCE(table->sites.module->state) == MODULE_STATE_COMING;
@@ -94,18 +94,18 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 		return -ENOMEM;
 	probe->table = table;
 	probe->site = i;
-	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_site(table, i));
+	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_get_site(table, i));
 	probe->kp.pre_handler = handle_note_kprobe;
 	err = register_kprobe(&probe->kp);
-	if (is_refused_while_going(table, err)) {
+	if (is_error_of_going_module(table, err)) {
 		kfree(probe);
 		return 0;
 	}
 	if (err) {
 		pr_info("%s: a note cannot be armed: no kprobe possible at %pS: error %d\n",
-			sdt_probe_of(sdt_site(table, i))->name, probe->kp.addr, err);
+			sdt_probe_of(sdt_get_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
-		if (!is_refused_while_coming(table, err))
+		if (!is_error_of_coming_module(table, err))
 			return err;
 		table->notes[i].reason = refused;
 		return 0;
@@ -136,7 +136,7 @@ int sdt_arm_notes(void)
 	lockdep_assert_held(&sdt_registry.lock);
 	sdt_for_each_state(state, table, i) {
 		if (!table->notes || table->notes[i].reason || table->notes[i].probe ||
-		    !sdt_live(sdt_set_of(state)))
+		    !sdt_count_live_handlers(sdt_get_handler_set(state)))
 			continue;
 		err = arm_note(table, i);
 		if (err)
@@ -149,7 +149,8 @@ int sdt_arm_notes(void)
 static bool is_idle_note(const struct sdt_table *table, const struct sdt_state *state,
 			 unsigned int i)
 {
-	return table->notes && table->notes[i].probe && !sdt_live(sdt_set_of(state));
+	return table->notes && table->notes[i].probe &&
+	       !sdt_count_live_handlers(sdt_get_handler_set(state));
 }
 
 /* Store the kprobes of idle notes in @idle, unless it is NULL, and return their number. */
@@ -170,8 +171,8 @@ static unsigned int collect_idle_kprobes(struct kprobe **idle)
 }
 
 /*
- * Unregister the kprobes of idle notes, all with one grace period, or one by one if there is no
- * memory for the array.
+ * Unregister the kprobes of idle notes, which have no handlers: all with one grace period, or one
+ * by one if there is no memory for the array.
  */
 static void unregister_idle_kprobes(void)
 {
@@ -196,7 +197,7 @@ static void unregister_idle_kprobes(void)
  * Return the number of a note's hits for which handlers were not called, because the handler of
  * another kprobe was running on the same CPU.
  */
-unsigned long sdt_count_missed(const struct sdt_note *note)
+unsigned long sdt_count_missed_hits(const struct sdt_note *note)
 {
 	return note->missed + (note->probe ? note->probe->kp.nmissed : 0);
 }
@@ -224,7 +225,7 @@ void sdt_disarm_notes(void)
 		if (!is_idle_note(table, state, i))
 			continue;
 		note = &table->notes[i];
-		note->missed = sdt_count_missed(note);
+		note->missed = sdt_count_missed_hits(note);
 		kfree(note->probe);
 		note->probe = NULL;
 		state->mode = SDT_OFF;

@@ -7,6 +7,6 @@ struct sdt_note;
 
 int sdt_arm_notes(void);
 void sdt_disarm_notes(void);
-unsigned long sdt_count_missed(const struct sdt_note *note);
+unsigned long sdt_count_missed_hits(const struct sdt_note *note);
 
 #endif /* SDT_NOTE_KPROBES_H */

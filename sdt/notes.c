@@ -26,29 +26,29 @@ static const char behind_its_function[] = "no instruction of its function follow
 static const char alone_in_its_branch[] = "it is in a branch without instructions";
 static const char unreadable[] = "the location of an argument is unknown";
 
-static int check_record(struct module *module, const struct sdt_note_record *record)
+static int check_note_record(struct module *module, const struct sdt_note_record *record)
 {
 	const struct patcher_site *site = &record->site;
 	unsigned long addr = patcher_site_addr(site);
 
-	if (site->size != SDT_NOTE || site->len || sdt_args_of(site) > SDT_MAX_ARGS ||
+	if (site->size != SDT_NOTE || site->len || sdt_count_args(site) > SDT_MAX_ARGS ||
 	    site->flags & ((1 << SDT_ARGS_SHIFT) - 1) ||
-	    !within_module_core((unsigned long)sdt_note_codes(record), module))
+	    !within_module_core((unsigned long)sdt_get_note_codes(record), module))
 		return -EINVAL;
 	return compat_module_text(module, addr) ? 0 : -EPERM;
 }
 
-static int check_records(const struct sdt_table *table)
+static int check_note_records(const struct sdt_table *table)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < table->sites.nr && !err; i++)
-		err = check_record(table->sites.module, sdt_note_record(table, i));
+		err = check_note_record(table->sites.module, sdt_get_note_record(table, i));
 	return err;
 }
 
-static int compare_records(const void *a, const void *b)
+static int compare_note_records(const void *a, const void *b)
 {
 	const struct sdt_note_record *x = a, *y = b;
 	unsigned long p = patcher_site_addr(&x->site), q = patcher_site_addr(&y->site);
@@ -56,7 +56,7 @@ static int compare_records(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static void shift_record_offsets(struct sdt_note_record *record, s32 distance)
+static void adjust_record_offsets(struct sdt_note_record *record, s32 distance)
 {
 	record->site.addr -= distance;
 	record->site.key -= distance;
@@ -64,38 +64,38 @@ static void shift_record_offsets(struct sdt_note_record *record, s32 distance)
 }
 
 /* Swap two records for sort(): each holds offsets relative to itself, which must be adjusted. */
-static void swap_records(void *a, void *b, int size)
+static void swap_note_records(void *a, void *b, int size)
 {
 	struct sdt_note_record *x = a, *y = b, tmp = *x;
 	s32 distance = (long)y - (long)x;
 
 	*x = *y;
-	shift_record_offsets(x, -distance);
+	adjust_record_offsets(x, -distance);
 	*y = tmp;
-	shift_record_offsets(y, distance);
+	adjust_record_offsets(y, distance);
 }
 
-static __always_inline unsigned long addr_of_record(const void *records, unsigned int i)
+static __always_inline unsigned long note_addr_at(const void *records, unsigned int i)
 {
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
 /* Clear @reason of the notes of a table that lie inside a function. */
-static void accept_notes_in(struct sdt_table *table, const Elf_Sym *function)
+static void accept_notes_in_function(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
 	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value,
-					      addr_of_record);
+					      note_addr_at);
 
 	for (; i < table->sites.nr; i++) {
-		if (addr_of_record(records, i) >= function->st_value + function->st_size)
+		if (note_addr_at(records, i) >= function->st_value + function->st_size)
 			break;
 		table->notes[i].reason = NULL;
 	}
 }
 
-/* True for the symbol of a function. Symbols with the prefix __pfx_ name padding before one. */
-static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
+/* True for the symbol of a function. A symbol __pfx_NAME is that of padding before a function. */
+static bool is_function_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
 {
 	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
 	       strncmp(syms->strtab + symbol->st_name, "__pfx_", strlen("__pfx_"));
@@ -105,21 +105,21 @@ static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbo
  * Clear @reason of all notes that lie inside functions. No lock is needed: the module's init
  * function has not run yet, and the kernel changes the symbol table only afterwards.
  */
-static void accept_notes_in_functions(struct sdt_table *table)
+static void accept_notes_in_all_functions(struct sdt_table *table)
 {
 	const struct mod_kallsyms *syms = rcu_dereference_raw(table->sites.module->kallsyms);
 	unsigned int i;
 
 	for (i = 1; i < syms->num_symtab; i++)
-		if (is_text_symbol(syms, &syms->symtab[i]))
-			accept_notes_in(table, &syms->symtab[i]);
+		if (is_function_symbol(syms, &syms->symtab[i]))
+			accept_notes_in_function(table, &syms->symtab[i]);
 }
 
 /*
  * True if an instruction begins at the address. Let register_kprobe() check that: it decodes the
  * function up to the address.
  */
-static bool begins_instruction(unsigned long addr)
+static bool is_instruction_start(unsigned long addr)
 {
 	struct kprobe kp = {
 		.addr = (kprobe_opcode_t *)addr,
@@ -137,25 +137,25 @@ static bool begins_instruction(unsigned long addr)
  * instruction after the note is reached whether or not the jump is taken, so a kprobe there
  * would also count executions that go around the note.
  */
-static bool is_alone_in_branch(struct module *module, unsigned long addr)
+static bool is_note_alone_in_branch(struct module *module, unsigned long addr)
 {
 	const u8 *before = (const u8 *)addr - 2;
 
 	/* The bytes before the module's text may not be mapped. */
 	return compat_module_text(module, addr - 2) &&
 	       (before[0] & 0xf0) == 0x70 && !before[1] &&
-	       begins_instruction((unsigned long)before);
+	       is_instruction_start((unsigned long)before);
 }
 
 /* True if the locations of all arguments of a note can be decoded. */
-static bool are_arguments_known(const struct sdt_note_record *record)
+static bool can_decode_arguments(const struct sdt_note_record *record)
 {
-	unsigned int i, nr = sdt_args_of(&record->site);
-	const u8 *codes = sdt_note_codes(record);
+	unsigned int i, nr = sdt_count_args(&record->site);
+	const u8 *codes = sdt_get_note_codes(record);
 	struct sdt_operand operand;
 
 	for (i = 0; i < nr && codes; i++)
-		codes = sdt_operand_decode(codes, &operand);
+		codes = sdt_decode_operand(codes, &operand);
 	return codes;
 }
 
@@ -166,15 +166,16 @@ static void find_unarmable_notes(struct sdt_table *table)
 
 	for (i = 0; i < table->sites.nr; i++)
 		table->notes[i].reason = behind_its_function;
-	accept_notes_in_functions(table);
+	accept_notes_in_all_functions(table);
 	for (i = 0; i < table->sites.nr; i++) {
-		const struct sdt_note_record *record = sdt_note_record(table, i);
+		const struct sdt_note_record *record = sdt_get_note_record(table, i);
 
 		if (table->notes[i].reason)
 			continue;
-		if (!are_arguments_known(record))
+		if (!can_decode_arguments(record))
 			table->notes[i].reason = unreadable;
-		else if (is_alone_in_branch(table->sites.module, patcher_site_addr(&record->site)))
+		else if (is_note_alone_in_branch(table->sites.module,
+						 patcher_site_addr(&record->site)))
 			table->notes[i].reason = alone_in_its_branch;
 	}
 }
@@ -187,25 +188,25 @@ static int prepare_note_table(struct sdt_table *table)
 	table->notes = kvcalloc(nr, sizeof(*table->notes), GFP_KERNEL);
 	if (!table->notes)
 		return -ENOMEM;
-	err = check_records(table);
+	err = check_note_records(table);
 	if (err)
 		return err;
-	sort(table->sites.sites, nr, sizeof(struct sdt_note_record), compare_records,
-	     swap_records);
+	sort(table->sites.sites, nr, sizeof(struct sdt_note_record), compare_note_records,
+	     swap_note_records);
 	find_unarmable_notes(table);
 	return sdt_register_table(table);
 }
 
 /**
- * sdt_add_notes() - register the notes of a module
+ * sdt_register_notes() - register the notes of a module
  * @module: the module being loaded
  * @span: the records of the notes
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -EPERM for a note in init text, which is freed after
- * init; -ENOMEM, or an error of sdt_switch_on().
+ * init; -ENOMEM, or an error of sdt_enable_sites_with_handlers().
  */
-int sdt_add_notes(struct module *module, const struct kmarkers_span *span)
+int sdt_register_notes(struct module *module, const struct kmarkers_span *span)
 {
 	int err, nr = kmarkers_span_records(span, sizeof(struct sdt_note_record));
 	struct sdt_table *table;

@@ -6,6 +6,6 @@
 struct kmarkers_span;
 struct module;
 
-int sdt_add_notes(struct module *module, const struct kmarkers_span *span);
+int sdt_register_notes(struct module *module, const struct kmarkers_span *span);
 
 #endif /* SDT_NOTES_H */

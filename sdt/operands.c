@@ -27,22 +27,22 @@ const char *const sdt_register_names[] = {
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 };
 
-/* Decode the memory operand of a ModR/M byte. Return the address behind it. */
-static const u8 *decode_memory(const u8 *at, u8 rex, struct sdt_operand *operand)
+/* Decode the memory operand whose ModR/M byte is at @at. Return the address after the operand. */
+static const u8 *decode_memory_operand(const u8 *at, u8 rex, struct sdt_operand *operand)
 {
 	operand->kind = SDT_IN_MEMORY;
-	at += kmarkers_decode_memory(at, MAX_OPERAND, rex, &operand->memory);
+	at += kmarkers_decode_memory_operand(at, MAX_OPERAND, rex, &operand->memory);
 	operand->value = operand->memory.displacement;
 	if (operand->memory.is_relative)
 		operand->value += (long)at;
 	return at;
 }
-NOKPROBE_SYMBOL(decode_memory);
+NOKPROBE_SYMBOL(decode_memory_operand);
 
 /*
  * Decode a mov to %rax, from its ModR/M byte on. The source is a register (opcode 89), memory (8b)
- * or a 4-byte constant (c7). Return the address behind the instruction, or NULL if it is no such
- * mov.
+ * or a 4-byte constant (c7). Return the address after the instruction, or NULL for any other
+ * instruction.
  */
 static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
 {
@@ -54,10 +54,10 @@ static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_oper
 		return at + 1;
 	}
 	if (op == 0x8b && !is_register && !(modrm >> 3 & 7) && !(rex & KMARKERS_REX_R))
-		return decode_memory(at, rex, operand);
+		return decode_memory_operand(at, rex, operand);
 	if (op == 0xc7 && modrm == 0xc0 && rex == REX_W) {
 		operand->kind = SDT_CONSTANT;
-		operand->value = kmarkers_read_signed(at + 1, 4);
+		operand->value = kmarkers_read_signed_number(at + 1, 4);
 		return at + 5;
 	}
 	return NULL;
@@ -65,14 +65,14 @@ static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_oper
 NOKPROBE_SYMBOL(decode_mov_operand);
 
 /**
- * sdt_operand_decode() - decode the location of an argument
+ * sdt_decode_operand() - decode the location of an argument
  * @codes: the recorded size and mov instruction
  * @operand: filled in
  *
  * Context: any, NMI included.
- * Return: address behind the instruction, or NULL if its encoding is unknown.
+ * Return: address of the first byte after the instruction, or NULL if its encoding is unknown.
  */
-const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand)
+const u8 *sdt_decode_operand(const u8 *codes, struct sdt_operand *operand)
 {
 	int size = (s8)codes[0];
 	u8 rex, op;
@@ -94,23 +94,23 @@ const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand)
 	memcpy(&operand->value, codes + 3, 8);
 	return rex == REX_W ? codes + 11 : NULL;
 }
-NOKPROBE_SYMBOL(sdt_operand_decode);
+NOKPROBE_SYMBOL(sdt_decode_operand);
 
-static unsigned long get_register(const struct pt_regs *regs, u8 number)
+static unsigned long read_register_value(const struct pt_regs *regs, u8 number)
 {
-	return number == KMARKERS_NO_REGISTER ? 0 : *kmarkers_find_register(regs, number);
+	return number == KMARKERS_NO_REGISTER ? 0 : *kmarkers_find_saved_register(regs, number);
 }
-NOKPROBE_SYMBOL(get_register);
+NOKPROBE_SYMBOL(read_register_value);
 
 /* Extend a value from its size to 64 bits, with the sign of its type. */
-static unsigned long extend_value(unsigned long value, const struct sdt_operand *operand)
+static unsigned long extend_operand_value(unsigned long value, const struct sdt_operand *operand)
 {
 	unsigned int unused = 64 - 8 * operand->size;
 
 	value <<= unused;
 	return operand->is_signed ? (long)value >> unused : value >> unused;
 }
-NOKPROBE_SYMBOL(extend_value);
+NOKPROBE_SYMBOL(extend_operand_value);
 
 /*
  * Read an argument. Memory is read without faulting, because the address may be invalid: a note's
@@ -119,19 +119,20 @@ NOKPROBE_SYMBOL(extend_value);
  */
 static unsigned long fetch_operand(const struct sdt_operand *operand, const struct pt_regs *regs)
 {
-	unsigned long value = get_register(regs, operand->memory.base), found = 0;
+	unsigned long value = read_register_value(regs, operand->memory.base), found = 0;
 
 	if (operand->kind == SDT_CONSTANT)
 		return operand->value;
 	if (operand->kind == SDT_IN_REGISTER)
 		return value;
-	value += operand->value + operand->memory.scale * get_register(regs, operand->memory.index);
+	value += operand->value +
+		 operand->memory.scale * read_register_value(regs, operand->memory.index);
 	return copy_from_kernel_nofault(&found, (void *)value, operand->size) ? 0 : found;
 }
 NOKPROBE_SYMBOL(fetch_operand);
 
 /**
- * sdt_operands_fetch() - fetch the arguments of a note
+ * sdt_fetch_operands() - fetch the arguments of a note
  * @codes: encoded locations of the arguments
  * @nr: number of arguments
  * @regs: the registers at the site
@@ -140,18 +141,18 @@ NOKPROBE_SYMBOL(fetch_operand);
  * Context: any, NMI included.
  * Return: 0, or -EINVAL if the location of an argument is unknown.
  */
-int sdt_operands_fetch(const u8 *codes, unsigned int nr, const struct pt_regs *regs,
+int sdt_fetch_operands(const u8 *codes, unsigned int nr, const struct pt_regs *regs,
 		       unsigned long *args)
 {
 	struct sdt_operand operand;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		codes = sdt_operand_decode(codes, &operand);
+		codes = sdt_decode_operand(codes, &operand);
 		if (!codes)
 			return -EINVAL;
-		args[i] = extend_value(fetch_operand(&operand, regs), &operand);
+		args[i] = extend_operand_value(fetch_operand(&operand, regs), &operand);
 	}
 	return 0;
 }
-NOKPROBE_SYMBOL(sdt_operands_fetch);
+NOKPROBE_SYMBOL(sdt_fetch_operands);

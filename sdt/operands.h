@@ -33,8 +33,8 @@ struct sdt_operand {
 
 extern const char *const sdt_register_names[];
 
-const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand);
-int sdt_operands_fetch(const u8 *codes, unsigned int nr, const struct pt_regs *regs,
+const u8 *sdt_decode_operand(const u8 *codes, struct sdt_operand *operand);
+int sdt_fetch_operands(const u8 *codes, unsigned int nr, const struct pt_regs *regs,
 		       unsigned long *args);
 
 #endif /* SDT_OPERANDS_H */

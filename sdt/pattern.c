@@ -14,7 +14,7 @@
 #include "types.h"
 
 /* Copy the name of a probe, with each pair of underscores replaced by a dash, as in dtrace(1). */
-static void copy_name(char *to, size_t size, const char *name)
+static void copy_probe_name(char *to, size_t size, const char *name)
 {
 	size_t at = 0;
 
@@ -28,21 +28,22 @@ static void copy_name(char *to, size_t size, const char *name)
 }
 
 /* Return the name that the probe's definition gives; if that is empty, the name that was found. */
-static const char *prefer_given(const char *given, const char *found)
+static const char *choose_given_name(const char *given, const char *found)
 {
 	return *given ? given : found;
 }
 
 /*
- * Set all parts of a name. The function is not looked up, because that is slow; it is empty unless
- * the probe's definition names it.
+ * Fill in all parts of a site's name. The function is not looked up, because that is slow; it is
+ * empty unless the probe's definition names it.
  */
-static void name_probe(struct sdt_place *place, const struct sdt_table *table,
-		       const struct sdt_probe *probe)
+static void fill_probe_name(struct sdt_place *place, const struct sdt_table *table,
+			    const struct sdt_probe *probe)
 {
-	copy_name(place->name, sizeof(place->name), probe->name);
+	copy_probe_name(place->name, sizeof(place->name), probe->name);
 	place->part[SDT_PROVIDER] = probe->provider->name;
-	place->part[SDT_MODULE] = prefer_given(probe->module, module_name(table->sites.module));
+	place->part[SDT_MODULE] = choose_given_name(probe->module,
+						    module_name(table->sites.module));
 	place->part[SDT_FUNCTION] = probe->function;
 	place->part[SDT_NAME] = place->name;
 }
@@ -51,44 +52,44 @@ static void name_probe(struct sdt_place *place, const struct sdt_table *table,
  * Look up the function of a site. The lookup searches all symbols of the module, and callers do it
  * for many sites, so reschedule if needed.
  */
-static void name_function(struct sdt_place *place, const struct patcher_site *site)
+static void look_up_site_function(struct sdt_place *place, const struct patcher_site *site)
 {
 	cond_resched();
-	place->offset = sdt_find_function(patcher_site_addr(site), place->function,
-					  sizeof(place->function));
-	place->part[SDT_FUNCTION] = prefer_given(place->part[SDT_FUNCTION], place->function);
+	place->offset = sdt_find_function_name(patcher_site_addr(site), place->function,
+					       sizeof(place->function));
+	place->part[SDT_FUNCTION] = choose_given_name(place->part[SDT_FUNCTION], place->function);
 }
 
 /**
- * sdt_name_site() - make the full name of a site
+ * sdt_make_site_name() - make the full name of a site
  * @place: filled in
  * @table: the table of the site
  * @site: the site
  */
-void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
-		   const struct patcher_site *site)
+void sdt_make_site_name(struct sdt_place *place, const struct sdt_table *table,
+			const struct patcher_site *site)
 {
-	name_probe(place, table, sdt_probe_of(site));
-	name_function(place, site);
+	fill_probe_name(place, table, sdt_probe_of(site));
+	look_up_site_function(place, site);
 }
 
 /**
- * sdt_name_next() - make the name of another site of the same function
+ * sdt_make_next_site_name() - make the name of another site of the same function
  * @place: the name of a site of the function; changed to that of the other site
  * @table: the table of the other site
  * @site: the other site
  * @offset: offset of the other site in the function, in bytes
  */
-void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,
-		   const struct patcher_site *site, unsigned long offset)
+void sdt_make_next_site_name(struct sdt_place *place, const struct sdt_table *table,
+			     const struct patcher_site *site, unsigned long offset)
 {
-	name_probe(place, table, sdt_probe_of(site));
+	fill_probe_name(place, table, sdt_probe_of(site));
 	place->offset = offset;
-	place->part[SDT_FUNCTION] = prefer_given(place->part[SDT_FUNCTION], place->function);
+	place->part[SDT_FUNCTION] = choose_given_name(place->part[SDT_FUNCTION], place->function);
 }
 
-static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
-			 unsigned int part)
+static bool name_part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
+			      unsigned int part)
 {
 	return patcher_pattern_matches(&pattern->names, part, place->part[part]);
 }
@@ -97,49 +98,50 @@ static bool is_probe_of_event(const struct sdt_probe *probe, const struct sdt_pa
 {
 	char name[SDT_MAX_EVENT], format[SDT_FORMAT];
 
-	sdt_name_event(name, probe);
+	sdt_make_event_name(name, probe);
 	if (strcmp(name, pattern->event))
 		return false;
-	sdt_types_format(format, probe);
+	sdt_make_event_format(format, probe);
 	return !strcmp(format, pattern->format);
 }
 
-static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
-			    const struct patcher_site *site)
+static bool pattern_matches_copy(const struct sdt_pattern *pattern, const struct sdt_table *table,
+				 const struct patcher_site *site)
 {
 	struct sdt_place place;
 
-	name_probe(&place, table, sdt_probe_of(site));
-	if (!part_matches(pattern, &place, SDT_PROVIDER) ||
-	    !part_matches(pattern, &place, SDT_MODULE) || !part_matches(pattern, &place, SDT_NAME))
+	fill_probe_name(&place, table, sdt_probe_of(site));
+	if (!name_part_matches(pattern, &place, SDT_PROVIDER) ||
+	    !name_part_matches(pattern, &place, SDT_MODULE) ||
+	    !name_part_matches(pattern, &place, SDT_NAME))
 		return false;
 	if (pattern->event && !is_probe_of_event(sdt_probe_of(site), pattern))
 		return false;
 	if (!sdt_pattern_has_function(pattern))
 		return true;
-	name_function(&place, site);
-	return part_matches(pattern, &place, SDT_FUNCTION) &&
+	look_up_site_function(&place, site);
+	return name_part_matches(pattern, &place, SDT_FUNCTION) &&
 	       (!pattern->has_offset || place.offset == pattern->offset);
 }
 
 /*
- * True if a pattern matches a site. Copies of a site differ only in their offsets: if the pattern
- * has an offset, it may be that of any copy.
+ * True if a pattern matches a site. Copies of a site differ only in their offsets: a pattern with
+ * an offset matches if any copy has this offset.
  */
-bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
-			 unsigned int i)
+bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sdt_table *table,
+			      unsigned int i)
 {
 	const struct sdt_state *state = &table->states[i], *copy = state;
 
 	do {
-		if (pattern_matches(pattern, table, sdt_site(table, copy - table->states)))
+		if (pattern_matches_copy(pattern, table, sdt_get_site(table, copy - table->states)))
 			return true;
-		copy = sdt_next_copy(copy);
+		copy = sdt_get_next_copy(copy);
 	} while (pattern->has_offset && copy != state);
 	return false;
 }
 
-/* The part that a pattern begins with, by its number of parts: the last part is the name. */
+/* Index of the first part of a pattern, by its number of parts: the last part is the name. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,
@@ -171,30 +173,30 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 }
 
 /**
- * sdt_name_event() - make the name of a probe's trace event
+ * sdt_make_event_name() - make the name of a probe's trace event
  * @name: buffer of SDT_MAX_EVENT bytes for the name
  * @probe: the probe
  *
  * The name is PROBE. If the probe's definition names a function, the name is FUNCTION_PROBE,
  * because probes of several functions often have the same name and different arguments.
  */
-void sdt_name_event(char *name, const struct sdt_probe *probe)
+void sdt_make_event_name(char *name, const struct sdt_probe *probe)
 {
 	snprintf(name, SDT_MAX_EVENT, "%s%s%s", probe->function, *probe->function ? "_" : "",
 		 probe->name);
 }
 
 /**
- * sdt_name_probe() - make the full name of a probe, for the log
+ * sdt_make_probe_name() - make the full name of a probe, for the log
  * @text: buffer of SDT_MAX_NAME bytes for the name
  * @table: table of a site of the probe; its module is used if the probe's definition names none
  * @probe: the probe
  */
-void sdt_name_probe(char *text, const struct sdt_table *table, const struct sdt_probe *probe)
+void sdt_make_probe_name(char *text, const struct sdt_table *table, const struct sdt_probe *probe)
 {
 	struct sdt_place place;
 
-	name_probe(&place, table, probe);
+	fill_probe_name(&place, table, probe);
 	snprintf(text, SDT_MAX_NAME, "%s:%s:%s:%s", place.part[SDT_PROVIDER],
 		 place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME]);
 }

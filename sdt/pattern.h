@@ -63,13 +63,13 @@ static inline bool sdt_pattern_has_function(const struct sdt_pattern *pattern)
 }
 
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text);
-void sdt_name_event(char *name, const struct sdt_probe *probe);
-void sdt_name_probe(char *text, const struct sdt_table *table, const struct sdt_probe *probe);
-bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
-			 unsigned int i);
-void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
-		   const struct patcher_site *site);
-void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,
-		   const struct patcher_site *site, unsigned long offset);
+void sdt_make_event_name(char *name, const struct sdt_probe *probe);
+void sdt_make_probe_name(char *text, const struct sdt_table *table, const struct sdt_probe *probe);
+bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sdt_table *table,
+			      unsigned int i);
+void sdt_make_site_name(struct sdt_place *place, const struct sdt_table *table,
+			const struct patcher_site *site);
+void sdt_make_next_site_name(struct sdt_place *place, const struct sdt_table *table,
+			     const struct patcher_site *site, unsigned long offset);
 
 #endif /* SDT_PATTERN_H */

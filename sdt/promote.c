@@ -18,28 +18,28 @@
 static int refuse_promotion(const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_SPLIT)
-		pr_info("%s: not promoted: its site is two nops, and a task preempted between them would resume inside a jump\n",
+		pr_info("%s: not promoted to a jump: its site is two nops, and a task preempted between them would resume inside a jump\n",
 			sdt_probe_of(site)->name);
 	else if (sdt_flavour_of(site) == SDT_NOTE)
-		pr_info("%s: not promoted: it is a note, which has no instruction of its own\n",
+		pr_info("%s: not promoted to a jump: it is a note, which has no instruction of its own\n",
 			sdt_probe_of(site)->name);
 	else
-		pr_info("%s: not promoted: its instruction is too short for a jump\n",
+		pr_info("%s: not promoted to a jump: its instruction is shorter than a jump\n",
 			sdt_probe_of(site)->name);
 	return -EINVAL;
 }
 
 /* Check that all matching sites can be promoted, and that there is at least one. */
-static int check_promotable(const struct sdt_pattern *pattern)
+static int check_pattern_is_promotable(const struct sdt_pattern *pattern)
 {
 	struct sdt_table *table;
 	unsigned int i, nr = 0;
 
 	list_for_each_entry(table, &sdt_registry.tables, node) {
 		for (i = 0; i < table->sites.nr; i++) {
-			const struct patcher_site *site = sdt_site(table, i);
+			const struct patcher_site *site = sdt_get_site(table, i);
 
-			if (!sdt_pattern_matches(pattern, table, i))
+			if (!sdt_pattern_matches_site(pattern, table, i))
 				continue;
 			if (!sdt_is_branch(site))
 				return refuse_promotion(site);
@@ -52,7 +52,7 @@ static int check_promotable(const struct sdt_pattern *pattern)
 /* Switch sites between breakpoint and jump as requested; on an error, switch them back. */
 static int apply_promotions(void)
 {
-	int err = sdt_switch_on();
+	int err = sdt_enable_sites_with_handlers();
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
@@ -63,7 +63,7 @@ static int apply_promotions(void)
 		state->was_promoted = state->promoted;
 	}
 	if (err)
-		sdt_switch_on();
+		sdt_enable_sites_with_handlers();
 	return err;
 }
 
@@ -91,10 +91,10 @@ int sdt_promote(const char *pattern, bool on)
 	if (err)
 		return err;
 	mutex_lock(&sdt_registry.lock);
-	err = check_promotable(&parsed);
+	err = check_pattern_is_promotable(&parsed);
 	if (!err) {
 		sdt_for_each_state(state, table, i)
-			if (sdt_pattern_matches(&parsed, table, i))
+			if (sdt_pattern_matches_site(&parsed, table, i))
 				state->promoted = on;
 		err = apply_promotions();
 	}
@@ -104,8 +104,8 @@ int sdt_promote(const char *pattern, bool on)
 EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
- * Maximum number of sites that a call of sdt_promote_hot() logs because they could not be promoted
- * or demoted.
+ * Maximum number of sites that a call of sdt_promote_hot_sites() logs because they could not be
+ * promoted or demoted.
  */
 #define MAX_REPORTED	8
 
@@ -113,9 +113,9 @@ EXPORT_SYMBOL_GPL(sdt_promote);
  * True if an enabled site is a jump but should be a breakpoint, or the other way round. False for a
  * site without handlers, which should be disabled.
  */
-static bool is_mode_wrong(const struct sdt_state *state)
+static bool is_site_mode_wrong(const struct sdt_state *state)
 {
-	return sdt_live(sdt_set_of(state)) && state->mode != SDT_OFF &&
+	return sdt_count_live_handlers(sdt_get_handler_set(state)) && state->mode != SDT_OFF &&
 	       state->promoted != (state->mode == SDT_CALLED);
 }
 
@@ -130,22 +130,22 @@ static void report_unchanged_site(const struct patcher_site *site, const struct 
  * After an attempt to promote and demote sites, set @promoted of each enabled site according to its
  * actual mode. Log each site that could not be changed, unless it could not be changed before.
  */
-static void settle_unchanged_sites(void)
+static void update_promoted_flags(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i, nr = 0;
 
 	sdt_for_each_state(state, table, i) {
-		bool held = is_mode_wrong(state);
+		bool held = is_site_mode_wrong(state);
 
-		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
+		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
 		if (held && !state->change_failed && nr++ < MAX_REPORTED)
-			report_unchanged_site(sdt_site(table, i), state);
+			report_unchanged_site(sdt_get_site(table, i), state);
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
-		/* If no change was tried, keep the flag: the kprobe may still be there. */
+		/* If no change was tried, keep @change_failed: the kprobe may still be there. */
 		if (held || state->was_promoted != state->promoted)
 			state->change_failed = held;
 		state->was_promoted = state->promoted;
@@ -155,16 +155,16 @@ static void settle_unchanged_sites(void)
 }
 
 /**
- * sdt_promote_hot() - promote sites that were hit often, demote the others
+ * sdt_promote_hot_sites() - promote sites that were hit often, demote the others
  * @most: sites with more hits than this since the last call are promoted
  *
  * A site that cannot be changed, for example because of a kprobe beside it, is left unchanged; the
  * next call tries again.
  *
  * Context: may sleep.
- * Return: as sdt_switch_hot().
+ * Return: as sdt_switch_promoted_sites().
  */
-int sdt_promote_hot(unsigned int most)
+int sdt_promote_hot_sites(unsigned int most)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
@@ -173,15 +173,15 @@ int sdt_promote_hot(unsigned int most)
 
 	mutex_lock(&sdt_registry.lock);
 	sdt_for_each_state(state, table, i) {
-		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
+		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
 		/* The first copy of a site has the hits of all copies; it precedes the others. */
-		state->promoted = state->to_first ? sdt_first_copy(state)->promoted :
+		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > most;
 		WRITE_ONCE(state->hits, 0);
 	}
-	err = sdt_switch_hot();
-	settle_unchanged_sites();
+	err = sdt_switch_promoted_sites();
+	update_promoted_flags();
 	mutex_unlock(&sdt_registry.lock);
 	return err;
 }

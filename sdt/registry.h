@@ -25,15 +25,15 @@ enum sdt_mode {
  * struct sdt_state - the state of a site
  * @set: set of the handlers attached to the site; NULL if there is none
  * @site: record of the site; NULL for a note
- * @mode: enum sdt_mode; SDT_TRAPPED until no CPU can hit our breakpoint any more
+ * @mode: enum sdt_mode; stays SDT_TRAPPED until no CPU can hit the breakpoint any more
  * @promoted: true if the site should be a jump instead of a breakpoint while it is enabled
  * @was_promoted: value of @promoted to restore if a change fails
  * @is_stuck: true if the site has no handlers but could not be disabled
  * @change_failed: true if the last attempt to promote or demote the site failed
  * @counted: number of hits that the command "count" has counted; for all copies of the site, in the
  *	state of the first copy
- * @hits: number of hits since the last call of sdt_promote_hot(); for all copies of the site, in
- *	the state of the first copy; hits on several CPUs at the same time may be counted as one
+ * @hits: number of hits since the last call of sdt_promote_hot_sites(); for all copies of the site,
+ *	in the state of the first copy; hits on several CPUs at the same time may be counted as one
  * @to_first: index of the first copy of the site in the table, minus the index of this copy
  * @to_next: index of the next copy of the site in the table, minus the index of this copy; the
  *	first copy is the next of the last copy
@@ -52,19 +52,19 @@ struct sdt_state {
 	int to_next;
 };
 
-static inline struct sdt_state *sdt_first_copy(struct sdt_state *state)
+static inline struct sdt_state *sdt_get_first_copy(struct sdt_state *state)
 {
 	return state + state->to_first;
 }
 
-static inline const struct sdt_state *sdt_next_copy(const struct sdt_state *state)
+static inline const struct sdt_state *sdt_get_next_copy(const struct sdt_state *state)
 {
 	return state + state->to_next;
 }
 
 /**
  * struct sdt_note_record - the record of a note in a module
- * @site: the data that other sites have, too; the length of the instruction is 0
+ * @site: the fields that records of other sites have, too; the length of the instruction is 0
  * @codes: offset of the encoded locations of the arguments from this field, in bytes
  */
 struct sdt_note_record {
@@ -75,7 +75,7 @@ struct sdt_note_record {
 struct sdt_note_probe;
 
 /**
- * struct sdt_note - the additional state of a note
+ * struct sdt_note - the additional state of a note, a site without an instruction of its own
  * @reason: text that says why the note cannot be armed; NULL if it can be armed
  * @probe: kprobe of the note while it is armed, or NULL
  * @missed: number of hits missed by kprobes of the note that have been unregistered
@@ -121,21 +121,22 @@ extern struct sdt_registry sdt_registry;
 /* Owner of all SDT sites in the patcher. The patcher compares owners by address, not by text. */
 extern const char *const sdt_owner;
 
-static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *table, unsigned int i)
+static inline struct sdt_note_record *sdt_get_note_record(const struct sdt_table *table,
+							  unsigned int i)
 {
 	return (struct sdt_note_record *)table->sites.sites + i;
 }
 
 /* Return the encoded locations of the arguments of a note. */
-static inline const u8 *sdt_note_codes(const struct sdt_note_record *record)
+static inline const u8 *sdt_get_note_codes(const struct sdt_note_record *record)
 {
 	return (const u8 *)&record->codes + record->codes;
 }
 
 /* Return the site with this index; the records of notes are longer than those of other sites. */
-static inline struct patcher_site *sdt_site(const struct sdt_table *table, unsigned int i)
+static inline struct patcher_site *sdt_get_site(const struct sdt_table *table, unsigned int i)
 {
-	return table->notes ? &sdt_note_record(table, i)->site : &table->sites.sites[i];
+	return table->notes ? &sdt_get_note_record(table, i)->site : &table->sites.sites[i];
 }
 
 static inline enum sdt_flavour sdt_flavour_of(const struct patcher_site *site)
@@ -159,8 +160,8 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
-/* Return the number of arguments that a site passes. Handlers get 0 for all further arguments. */
-static inline unsigned int sdt_args_of(const struct patcher_site *site)
+/* Return the number of arguments that a site passes. Handlers get 0 for the missing ones. */
+static inline unsigned int sdt_count_args(const struct patcher_site *site)
 {
 	return site->flags >> SDT_ARGS_SHIFT;
 }
@@ -174,7 +175,7 @@ static inline bool sdt_note_is_unarmable(const struct sdt_table *table, unsigned
  * Return a site's set of handlers, or NULL. The caller holds the registry's lock, or has disabled
  * preemption.
  */
-static inline struct sdt_set *sdt_set_of(const struct sdt_state *state)
+static inline struct sdt_set *sdt_get_handler_set(const struct sdt_state *state)
 {
 	return rcu_dereference_raw(state->set);
 }

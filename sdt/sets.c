@@ -4,10 +4,10 @@
  * thousand sites needs only one or two sets.  Sets are changed under the registry's lock; hits
  * read them without the lock.
  *
- * Attaching a handler takes three steps.  First, the caller calls sdt_sets_add_handler() for each
- * site.  The first call for a set copies the set and adds the handler to the copy; the other sites
- * of the set get the same copy.  Second, the caller switches the sites; if that fails, it calls
- * sdt_sets_revert() for each site.  Third, it calls sdt_sets_commit().
+ * Attaching a handler takes three steps.  First, the caller calls sdt_add_handler_to_site() for
+ * each site.  The first call for a set copies the set and adds the handler to the copy; the other
+ * sites of the set get the same copy.  Second, the caller enables the sites; if that fails, it
+ * calls sdt_revert_handler_set() for each site.  Third, it calls sdt_commit_handler_sets().
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -18,7 +18,7 @@
 
 static LIST_HEAD(sets);
 
-/* While a handler is attached: set with only this handler, for sites without a set. Else NULL. */
+/* While a handler is being attached: its set for sites that had no set before. Else NULL. */
 static struct sdt_set *grown_from_none;
 
 /* The function that replaces a removed handler in a set. */
@@ -26,33 +26,33 @@ static void do_nothing_on_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-static void append_call(struct sdt_set *set, const struct sdt_call *call)
+static void append_handler_to_set(struct sdt_set *set, const struct sdt_call *call)
 {
 	set->call[set->nr++] = *call;
 	set->live++;
 }
 
 /* Return a copy of a set, without its removed handlers and with one more handler. */
-static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *call)
+static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct sdt_call *call)
 {
-	unsigned int i, nr = sdt_live(from) + 1;
+	unsigned int i, nr = sdt_count_live_handlers(from) + 1;
 	struct sdt_set *set = kzalloc(sizeof(*set) + nr * sizeof(set->call[0]), GFP_KERNEL);
 
 	if (!set)
 		return NULL;
 	for (i = 0; from && i < from->nr; i++)
 		if (from->call[i].handler != do_nothing_on_hit)
-			append_call(set, &from->call[i]);
-	append_call(set, call);
+			append_handler_to_set(set, &from->call[i]);
+	append_handler_to_set(set, call);
 	set->from = from;
 	list_add_tail(&set->node, &sets);
 	return set;
 }
 
-/* Let a site use another set; none if @set is NULL. */
-void sdt_sets_assign(struct sdt_state *state, struct sdt_set *set)
+/* Replace the handler set of a site by @set, or by none if @set is NULL. */
+void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {
-	struct sdt_set *old = sdt_set_of(state);
+	struct sdt_set *old = sdt_get_handler_set(state);
 
 	lockdep_assert_held(&sdt_registry.lock);
 	if (old)
@@ -62,34 +62,35 @@ void sdt_sets_assign(struct sdt_state *state, struct sdt_set *set)
 	rcu_assign_pointer(state->set, set);
 }
 
-/* Add a handler to a site. Return 0 or -ENOMEM; sdt_sets_revert() undoes it. */
-int sdt_sets_add_handler(struct sdt_state *state, const struct sdt_call *call)
+/* Add a handler to a site. Return 0 or -ENOMEM; sdt_revert_handler_set() undoes this. */
+int sdt_add_handler_to_site(struct sdt_state *state, const struct sdt_call *call)
 {
-	struct sdt_set *old = sdt_set_of(state), **grown = old ? &old->grown : &grown_from_none;
+	struct sdt_set *old = sdt_get_handler_set(state);
+	struct sdt_set **grown = old ? &old->grown : &grown_from_none;
 
 	lockdep_assert_held(&sdt_registry.lock);
 	if (!*grown)
-		*grown = make_set(old, call);
+		*grown = copy_set_with_handler(old, call);
 	if (!*grown)
 		return -ENOMEM;
-	sdt_sets_assign(state, *grown);
+	sdt_assign_handler_set(state, *grown);
 	state->is_stuck = false;
 	return 0;
 }
 
-/* Undo sdt_sets_add_handler() for a site, if it was called since the last commit. */
-void sdt_sets_revert(struct sdt_state *state)
+/* Undo sdt_add_handler_to_site() for a site, if it was called since the last commit. */
+void sdt_revert_handler_set(struct sdt_state *state)
 {
-	struct sdt_set *set = sdt_set_of(state);
+	struct sdt_set *set = sdt_get_handler_set(state);
 
 	if (!set)
 		return;
 	if (set == grown_from_none || (set->from && set->from->grown == set))
-		sdt_sets_assign(state, set->from);
+		sdt_assign_handler_set(state, set->from);
 }
 
 /* Make the new sets of all sites permanent, and free the sets that no site uses any more. */
-void sdt_sets_commit(void)
+void sdt_commit_handler_sets(void)
 {
 	struct sdt_set *set, *next;
 
@@ -105,8 +106,8 @@ void sdt_sets_commit(void)
 	}
 }
 
-/* In every set, replace the handler of the attachment @of by one that does nothing. */
-void sdt_sets_remove_handler(const void *of)
+/* In every set, replace the handler of an attachment by a function that does nothing. */
+void sdt_remove_handler_from_sets(const void *attachment)
 {
 	struct sdt_set *set;
 	unsigned int i;
@@ -114,7 +115,8 @@ void sdt_sets_remove_handler(const void *of)
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(set, &sets, node) {
 		for (i = 0; i < set->nr; i++) {
-			if (set->call[i].of != of || set->call[i].handler == do_nothing_on_hit)
+			if (set->call[i].attachment != attachment ||
+			    set->call[i].handler == do_nothing_on_hit)
 				continue;
 			WRITE_ONCE(set->call[i].handler, do_nothing_on_hit);
 			set->live--;

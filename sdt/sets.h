@@ -14,12 +14,12 @@ struct sdt_state;
  * struct sdt_call - a handler in a set
  * @handler: the handler; once it is removed, a function that does nothing
  * @private: private data of the handler
- * @of: the attachment that the handler belongs to, compared by address
+ * @attachment: the attachment that the handler belongs to, compared by address
  */
 struct sdt_call {
 	sdt_handler *handler;
 	void *private;
-	const void *of;
+	const void *attachment;
 };
 
 /**
@@ -29,8 +29,8 @@ struct sdt_call {
  * @users: number of sites that use the set
  * @live: number of handlers that have not been removed
  * @nr: number of handlers, including those removed
- * @grown: copy of this set with the handler that is just being attached; else NULL
- * @from: set that this one was copied from, while a handler is being attached; else NULL
+ * @grown: while a handler is being attached, copy of this set with that handler; else NULL
+ * @from: while a handler is being attached, set that this one was copied from; else NULL
  * @call: the handlers
  *
  * Hits of sites read @nr and @call without the registry's lock.
@@ -47,15 +47,15 @@ struct sdt_set {
 };
 
 /* Return the number of handlers in a set that have not been removed; 0 for NULL. */
-static inline unsigned int sdt_live(const struct sdt_set *set)
+static inline unsigned int sdt_count_live_handlers(const struct sdt_set *set)
 {
 	return set ? set->live : 0;
 }
 
-int sdt_sets_add_handler(struct sdt_state *state, const struct sdt_call *call);
-void sdt_sets_commit(void);
-void sdt_sets_revert(struct sdt_state *state);
-void sdt_sets_remove_handler(const void *of);
-void sdt_sets_assign(struct sdt_state *state, struct sdt_set *set);
+int sdt_add_handler_to_site(struct sdt_state *state, const struct sdt_call *call);
+void sdt_commit_handler_sets(void);
+void sdt_revert_handler_set(struct sdt_state *state);
+void sdt_remove_handler_from_sets(const void *attachment);
+void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set);
 
 #endif /* SDT_SETS_H */

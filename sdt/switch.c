@@ -25,7 +25,7 @@
 /*
  * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, they begin
  * a nop whose last four bytes are the displacement of the jump.  If the kernel decodes the function
- * while the first byte is a breakpoint, it finds two instructions behind that byte: 1f, and a9 with
+ * while the first byte is a breakpoint, it finds two instructions after that byte: 1f, and a9 with
  * four bytes.  They end where the nop ends, so it decodes the next instruction correctly.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
@@ -65,9 +65,10 @@ struct changes {
 };
 
 /* Return the mode that a site should have. */
-static enum sdt_mode choose_mode(const struct patcher_site *site, const struct sdt_state *state)
+static enum sdt_mode choose_site_mode(const struct patcher_site *site,
+				      const struct sdt_state *state)
 {
-	if (!sdt_live(sdt_set_of(state)))
+	if (!sdt_count_live_handlers(sdt_get_handler_set(state)))
 		return SDT_OFF;
 	return sdt_flavour_of(site) == SDT_JUMP || state->promoted ? SDT_CALLED : SDT_TRAPPED;
 }
@@ -101,21 +102,21 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	set_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	set_sdt_insn(poke->new, site, to);
-	/* Compare all bytes but the first: behind a breakpoint, the rest of a jump may remain. */
+	/* Compare all bytes but the first: after a breakpoint, the rest of a jump may remain. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Fill in @change for a site. Return true if it is needed, and of the kind of @changes. */
-static bool is_sdt_change(struct change *change, const struct changes *changes,
-			  const struct patcher_site *site, struct sdt_state *state)
+/* Fill in @change. Return true if the site needs the change, and @changes is of its kind. */
+static bool needs_sdt_change(struct change *change, const struct changes *changes,
+			     const struct patcher_site *site, struct sdt_state *state)
 {
 	struct patcher_poke poke;
 
 	change->site = site;
 	change->state = state;
 	change->from = state->mode;
-	change->to = choose_mode(site, state);
+	change->to = choose_site_mode(site, state);
 	if (changes->is_hot && change->from == SDT_OFF)
 		return false;
 	return change->from != change->to && (change->to == SDT_OFF) == changes->to_off &&
@@ -132,7 +133,8 @@ static void collect_sdt_changes(struct changes *changes)
 
 	changes->nr = 0;
 	sdt_for_each_state(state, table, i) {
-		if (table->notes || !is_sdt_change(&change, changes, sdt_site(table, i), state))
+		if (table->notes ||
+		    !needs_sdt_change(&change, changes, sdt_get_site(table, i), state))
 			continue;
 		if (changes->list)
 			changes->list[changes->nr] = change;
@@ -140,8 +142,8 @@ static void collect_sdt_changes(struct changes *changes)
 	}
 }
 
-/* Update the modes of sites after their instructions were written, but for stuck ones. */
-static void set_modes(const struct changes *changes)
+/* Update the modes of all sites whose instructions were written. Those of stuck sites stay. */
+static void update_site_modes(const struct changes *changes)
 {
 	unsigned int i;
 
@@ -151,10 +153,10 @@ static void set_modes(const struct changes *changes)
 }
 
 /*
- * Fill in all pokes. The mode must be SDT_TRAPPED before a breakpoint is written, and until no CPU
- * can hit it any more.
+ * Fill in the poke of each change. The mode of a site must be SDT_TRAPPED before a breakpoint is
+ * written, and until no CPU can hit that breakpoint any more.
  */
-static void prepare_changes(const struct changes *changes)
+static void prepare_site_changes(const struct changes *changes)
 {
 	unsigned int i;
 
@@ -171,7 +173,7 @@ static void prepare_changes(const struct changes *changes)
  * Mark the sites that could not be disabled as stuck. Return the error @err if one of them was not
  * stuck before.
  */
-static int mark_stuck(const struct changes *changes, int err)
+static int mark_stuck_sites(const struct changes *changes, int err)
 {
 	bool news = false;
 	unsigned int i;
@@ -189,7 +191,7 @@ static int mark_stuck(const struct changes *changes, int err)
  * Drop the changes of sites that kprobes keep from being patched: each attempt would log a line,
  * and hot sites are tried every second.
  */
-static void drop_probed_changes(struct changes *changes)
+static void drop_changes_of_probed_sites(struct changes *changes)
 {
 	unsigned int i, kept = 0;
 
@@ -204,25 +206,25 @@ static void drop_probed_changes(struct changes *changes)
 	changes->nr = kept;
 }
 
-/* Enable all sites, or none of them; or disable, promote or demote as many as possible. */
-static int apply_changes(struct changes *changes)
+/* Enable all sites of @changes or none; or disable, promote or demote as many as possible. */
+static int apply_site_changes(struct changes *changes)
 {
 	patcher_apply_function *apply = changes->is_store ? patcher_store_traps : patcher_apply;
 	bool is_all = !changes->is_hot && !changes->to_off;
 	int err;
 
 	if (changes->is_hot)
-		drop_probed_changes(changes);
+		drop_changes_of_probed_sites(changes);
 	if (!changes->nr)
 		return 0;
-	prepare_changes(changes);
+	prepare_site_changes(changes);
 	err = is_all ? apply(sdt_owner, changes->pokes, changes->nr) :
 		       patcher_apply_most(apply, sdt_owner, changes->pokes, changes->nr,
 					  changes->stuck);
 	if (is_all || err == -ENOMEM)
 		memset(changes->stuck, err != 0, changes->nr * sizeof(*changes->stuck));
-	set_modes(changes);
-	return changes->to_off && err != -ENOMEM ? mark_stuck(changes, err) : err;
+	update_site_modes(changes);
+	return changes->to_off && err != -ENOMEM ? mark_stuck_sites(changes, err) : err;
 }
 
 static int switch_sdt_sites(struct changes changes)
@@ -238,7 +240,7 @@ static int switch_sdt_sites(struct changes changes)
 	changes.stuck = kvcalloc(changes.nr, sizeof(*changes.stuck), GFP_KERNEL);
 	if (changes.list && changes.pokes && changes.stuck) {
 		collect_sdt_changes(&changes);
-		err = apply_changes(&changes);
+		err = apply_site_changes(&changes);
 	}
 	kvfree(changes.list);
 	kvfree(changes.pokes);
@@ -247,27 +249,27 @@ static int switch_sdt_sites(struct changes changes)
 }
 
 /**
- * sdt_switch_on() - enable every site that has handlers, in its wanted mode
+ * sdt_enable_sites_with_handlers() - enable all sites that have handlers, and apply promotions
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM, or an error of the patcher or of register_kprobe().  After an error, some
  * sites may have been switched; their state is up to date, and the next call switches the others.
  */
-int sdt_switch_on(void)
+int sdt_enable_sites_with_handlers(void)
 {
 	return switch_sdt_sites((struct changes){ }) ?:
 	       switch_sdt_sites((struct changes){ .is_store = true }) ?: sdt_arm_notes();
 }
 
 /**
- * sdt_switch_hot() - switch enabled sites to jumps if promoted, else to breakpoints
+ * sdt_switch_promoted_sites() - switch enabled sites to jumps if promoted, else to breakpoints
  *
  * Sites that kprobes keep from being patched are left unchanged.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM; or an error of the patcher for a site without a kprobe beside it.
  */
-int sdt_switch_hot(void)
+int sdt_switch_promoted_sites(void)
 {
 	int err, other;
 
@@ -277,7 +279,7 @@ int sdt_switch_hot(void)
 }
 
 /**
- * sdt_switch_off() - disable every site that has no handlers
+ * sdt_disable_sites_without_handlers() - disable every site that has no handlers
  *
  * A site that a kprobe keeps from being disabled stays enabled; the next call tries again.
  *
@@ -285,7 +287,7 @@ int sdt_switch_hot(void)
  * Return: 0; -ENOMEM; or an error of the patcher for a site that could not be disabled and was not
  * stuck before.
  */
-int sdt_switch_off(void)
+int sdt_disable_sites_without_handlers(void)
 {
 	int err, other;
 
@@ -300,7 +302,7 @@ int sdt_switch_off(void)
 }
 
 /* Write nops to the branches of a new table, which were compiled as conditional jumps. */
-int sdt_switch_new(const struct patcher_table *sites)
+int sdt_write_initial_nops(const struct patcher_table *sites)
 {
 	struct patcher_poke *pokes = kvcalloc(sites->nr, sizeof(*pokes), GFP_KERNEL);
 	unsigned int i, nr = 0;

@@ -5,9 +5,9 @@
 
 struct patcher_table;
 
-int sdt_switch_new(const struct patcher_table *sites);
-int sdt_switch_on(void);
-int sdt_switch_hot(void);
-int sdt_switch_off(void);
+int sdt_write_initial_nops(const struct patcher_table *sites);
+int sdt_enable_sites_with_handlers(void);
+int sdt_switch_promoted_sites(void);
+int sdt_disable_sites_without_handlers(void);
 
 #endif /* SDT_SWITCH_H */

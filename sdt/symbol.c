@@ -6,7 +6,7 @@
 #include "symbol.h"
 
 /* Suffixes such as .cold are stripped: the compiler adds them to split-off parts of a function. */
-unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
+unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size)
 {
 	struct kmarkers_extent extent;
 
@@ -19,7 +19,7 @@ unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 	return addr - extent.start;
 }
 
-int sdt_require_functions(void)
+int sdt_require_symbols(void)
 {
 	return 0;
 }

@@ -24,7 +24,7 @@
 const u8 sdt_tables_need_sdt;
 EXPORT_SYMBOL_GPL(sdt_tables_need_sdt);
 
-/* Length of the instruction of each flavour, in bytes. */
+/* Length of a site's instruction in bytes, for each flavour of sites. */
 static const u8 lengths[] = {
 	[SDT_JUMP] = KMARKERS_BRANCH_LEN,
 	[SDT_BREAKPOINT] = KMARKERS_BRANCH_LEN,
@@ -33,24 +33,24 @@ static const u8 lengths[] = {
 };
 
 /* Check the record of a site. Do not read the instruction: the address may be invalid. */
-static bool is_valid_site(const struct patcher_site *site)
+static bool is_valid_site_record(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
 	       !(site->flags & ((1 << SDT_ARGS_SHIFT) - 1)) &&
-	       sdt_args_of(site) <= SDT_MAX_ARGS;
+	       sdt_count_args(site) <= SDT_MAX_ARGS;
 }
 
 /*
  * Refuse a site with more arguments than its probe. The compiler cannot check this if it sees only
  * a declaration of the probe.
  */
-static int check_arguments(const struct sdt_table *table)
+static int check_argument_counts(const struct sdt_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
-		const struct sdt_probe *probe = sdt_probe_of(sdt_site(table, i));
-		unsigned int nr = sdt_args_of(sdt_site(table, i));
+		const struct sdt_probe *probe = sdt_probe_of(sdt_get_site(table, i));
+		unsigned int nr = sdt_count_args(sdt_get_site(table, i));
 
 		if (nr <= probe->nr)
 			continue;
@@ -85,19 +85,19 @@ struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *si
 	table->sites.nr = nr;
 	table->sites.module = module;
 	table->sites.owner = sdt_owner;
-	table->sites.trap = sdt_trap;
+	table->sites.trap = sdt_handle_trap;
 	return table;
 }
 
-static int enable_table(struct sdt_table *table)
+static int enable_table_sites(struct sdt_table *table)
 {
 	int err;
 
 	list_add(&table->node, &sdt_registry.tables);
-	err = sdt_switch_on();
+	err = sdt_enable_sites_with_handlers();
 	if (!err)
 		return 0;
-	sdt_release_table(table);
+	sdt_detach_handlers_from_table(table);
 	sdt_disarm_notes();
 	list_del(&table->node);
 	return err;
@@ -112,17 +112,17 @@ static int activate_table(struct sdt_table *table)
 	int err = 0;
 
 	if (!table->notes)
-		err = sdt_join_copies(table) ?: sdt_switch_new(&table->sites);
+		err = sdt_link_site_copies(table) ?: sdt_write_initial_nops(&table->sites);
 	if (err)
 		return err;
-	err = sdt_attach_new_table(table);
+	err = sdt_attach_handlers_to_table(table);
 	if (!err)
-		return enable_table(table);
-	sdt_release_table(table);
+		return enable_table_sites(table);
+	sdt_detach_handlers_from_table(table);
 	return err;
 }
 
-static int add_sites(struct sdt_table *table)
+static int register_site_table(struct sdt_table *table)
 {
 	int err = patcher_register(&table->sites);
 
@@ -130,14 +130,14 @@ static int add_sites(struct sdt_table *table)
 		return err;
 	err = activate_table(table);
 	if (err) {
-		sdt_disconnect_targets(table);
+		sdt_disconnect_jump_targets(table);
 		patcher_unregister(&table->sites);
 	}
 	return err;
 }
 
-/* Return a table of notes that uses a number from @first to @first + @nr - 1, or NULL. */
-static const struct sdt_table *find_table_with_number(unsigned int first, unsigned int nr)
+/* Return a table with a note whose number is in @first to @first + @nr - 1, or NULL. */
+static const struct sdt_table *find_table_with_note_number(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
 
@@ -152,12 +152,12 @@ static const struct sdt_table *find_table_with_number(unsigned int first, unsign
  * Register a table of notes, and give the notes numbers that no other note has. Notes have no
  * instruction of their own, so they are not registered with the patcher.
  */
-static int add_notes(struct sdt_table *table)
+static int register_note_table(struct sdt_table *table)
 {
 	const struct sdt_table *other;
 	int err;
 
-	while ((other = find_table_with_number(table->number, table->sites.nr)))
+	while ((other = find_table_with_note_number(table->number, table->sites.nr)))
 		table->number = other->number + other->sites.nr;
 	err = activate_table(table);
 
@@ -172,21 +172,21 @@ static int add_notes(struct sdt_table *table)
  * @table: the table; the caller frees it if an error is returned
  *
  * Context: may sleep.
- * Return: as sdt_add_table().
+ * Return: as sdt_register_sites().
  */
 int sdt_register_table(struct sdt_table *table)
 {
 	int err;
 
 	mutex_lock(&sdt_registry.lock);
-	err = check_arguments(table) ?:
-	      table->notes ? add_notes(table) : add_sites(table);
+	err = check_argument_counts(table) ?:
+	      table->notes ? register_note_table(table) : register_site_table(table);
 	mutex_unlock(&sdt_registry.lock);
 	return err;
 }
 
 /**
- * sdt_add_table() - register the sites of a module
+ * sdt_register_sites() - register the sites of a module
  * @module: the module being loaded; NULL in user space
  * @span: the records of the sites
  * @targets: the records of the code that jumps of the sites lead to
@@ -197,8 +197,8 @@ int sdt_register_table(struct sdt_table *table)
  * Return: 0; -EINVAL for a malformed table; -EPERM for a site in init text, which is freed after
  * init; -ENOMEM, or an error of patcher_apply().
  */
-int sdt_add_table(struct module *module, const struct kmarkers_span *span,
-		  const struct kmarkers_span *targets)
+int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
+		       const struct kmarkers_span *targets)
 {
 	int nr_targets = kmarkers_span_records(targets, sizeof(struct sdt_target));
 	struct patcher_site *sites = span->first;
@@ -210,7 +210,7 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 	if (nr_targets < 0)
 		return nr_targets;
 	for (i = 0; i < nr; i++)
-		if (!is_valid_site(&sites[i]))
+		if (!is_valid_site_record(&sites[i]))
 			return -EINVAL;
 	table = sdt_alloc_table(module, sites, nr);
 	if (!table)
@@ -224,12 +224,12 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 }
 
 /**
- * sdt_drop_module() - unregister the sites of a module
+ * sdt_unregister_module() - unregister the sites of a module
  * @module: a module in MODULE_STATE_GOING; the functions that set its parameters may still run
  *
  * Context: may sleep; waits for a grace period if the module has sites.
  */
-void sdt_drop_module(struct module *module)
+void sdt_unregister_module(struct module *module)
 {
 	struct sdt_table *table, *next;
 
@@ -237,11 +237,11 @@ void sdt_drop_module(struct module *module)
 	list_for_each_entry_safe(table, next, &sdt_registry.tables, node) {
 		if (table->sites.module != module)
 			continue;
-		/* Disable the sites: once the table is gone, no breakpoint of it is handled. */
-		sdt_release_table(table);
-		sdt_switch_off();
+		/* Disable the sites first: breakpoints of an unregistered table are not handled. */
+		sdt_detach_handlers_from_table(table);
+		sdt_disable_sites_without_handlers();
 		list_del(&table->node);
-		sdt_disconnect_targets(table);
+		sdt_disconnect_jump_targets(table);
 		if (!table->notes)
 			patcher_drop(&table->sites);
 		/* After this grace period no hit reads the table. */

@@ -12,8 +12,8 @@ struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *si
 				  unsigned int nr);
 void sdt_free_table(struct sdt_table *table);
 int sdt_register_table(struct sdt_table *table);
-int sdt_add_table(struct module *module, const struct kmarkers_span *span,
-		  const struct kmarkers_span *targets);
-void sdt_drop_module(struct module *module);
+int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
+		       const struct kmarkers_span *targets);
+void sdt_unregister_module(struct module *module);
 
 #endif /* SDT_TABLES_H */

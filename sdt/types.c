@@ -56,7 +56,7 @@ static const struct {
 	{ "const", 0 }, { "volatile", 0 },
 };
 
-static unsigned int find_word_bits(const char *word, size_t length)
+static unsigned int find_type_word_bits(const char *word, size_t length)
 {
 	unsigned int i;
 
@@ -67,7 +67,7 @@ static unsigned int find_word_bits(const char *word, size_t length)
 }
 
 /* Return the combined bits of all words of a type. Skip the name that follows "enum". */
-static unsigned int collect_word_bits(const char *type)
+static unsigned int collect_type_bits(const char *type)
 {
 	unsigned int bits = 0;
 
@@ -75,23 +75,23 @@ static unsigned int collect_word_bits(const char *type)
 		size_t length = strcspn(type, " *");
 
 		if (!(bits & IS_ENUM))
-			bits |= find_word_bits(type, length);
+			bits |= find_type_word_bits(type, length);
 		type += length;
 	}
 	return bits;
 }
 
-static const char *pointer_conversion(const char *type)
+static const char *choose_pointer_conversion(const char *type)
 {
 	const char *star = strchr(type, '*');
 
 	if (strchr(star + 1, '*') || strchr(type, '('))
 		return "%p";
 	/* A pointer to char is a string, unless the type has unsigned, __user or other words. */
-	return collect_word_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
+	return collect_type_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
 }
 
-static const char *integer_conversion(unsigned int bits)
+static const char *choose_integer_conversion(unsigned int bits)
 {
 	bool is_unsigned = bits & IS_UNSIGNED;
 
@@ -112,7 +112,7 @@ static const char *strip_qualifiers(char *type)
 	while (*(word += strspn(word, " "))) {
 		size_t length = strcspn(word, " ");
 
-		if (!find_word_bits(word, length))
+		if (!find_type_word_bits(word, length))
 			memset(word, ' ', length);
 		word += length;
 	}
@@ -121,22 +121,22 @@ static const char *strip_qualifiers(char *type)
 	return type + strspn(type, " ");
 }
 
-static const char *choose_conversion(char *text)
+static const char *choose_printf_conversion(char *text)
 {
 	const char *type = text;
 	unsigned int i, bits;
 
 	if (strchr(type, '*'))
-		return pointer_conversion(type);
+		return choose_pointer_conversion(type);
 	type = strip_qualifiers(text);
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(type, known[i].type))
 			return known[i].conversion;
-	bits = collect_word_bits(type);
-	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? integer_conversion(bits) : "%lx";
+	bits = collect_type_bits(type);
+	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? choose_integer_conversion(bits) : "%lx";
 }
 
-/* Copy the first type of a list, without blanks around it. Return the list behind its comma. */
+/* Copy the first type of a list, without blanks around it. Return the list after its comma. */
 static const char *copy_next_type(char *type, size_t size, const char *types)
 {
 	unsigned int depth = 0;
@@ -153,13 +153,13 @@ static const char *copy_next_type(char *type, size_t size, const char *types)
 }
 
 /**
- * sdt_types_format() - make the format of a probe's trace event: the site and the arguments
+ * sdt_make_event_format() - make the format of a probe's trace event: the site and the arguments
  * @format: buffer of SDT_FORMAT characters for the format
  * @probe: the probe
  *
  * Context: any.
  */
-void sdt_types_format(char *format, const struct sdt_probe *probe)
+void sdt_make_event_format(char *format, const struct sdt_probe *probe)
 {
 	const char *types = probe->types;
 	char type[WORDS_MOST];
@@ -170,6 +170,6 @@ void sdt_types_format(char *format, const struct sdt_probe *probe)
 	for (i = 0; i < probe->nr; i++) {
 		types = copy_next_type(type, sizeof(type), types);
 		at += snprintf(format + at, SDT_FORMAT - at, " arg%u %s", i + 1,
-			       choose_conversion(type));
+			       choose_printf_conversion(type));
 	}
 }

@@ -10,6 +10,6 @@ struct sdt_probe;
 /* Buffer size of a format: "site %pS", and at most " arg7 %hhu" for each of up to 7 arguments. */
 #define SDT_FORMAT	96
 
-void sdt_types_format(char *format, const struct sdt_probe *probe);
+void sdt_make_event_format(char *format, const struct sdt_probe *probe);
 
 #endif /* SDT_TYPES_H */

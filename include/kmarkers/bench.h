@@ -63,7 +63,7 @@ struct bench_sample;
 #define BENCH_MAX_NAME		64	/* characters of the name of a group or a variant */
 
 /**
- * typedef bench_op - one variant at one layout
+ * typedef bench_op - function that runs one variant at one layout, an offset in a cache line
  * @loops: number of passes of the measured code
  *
  * Return: duration of the passes in TSC ticks.
@@ -73,16 +73,17 @@ typedef u64 bench_op(u32 loops);
 /* Kinds of samples, with the meaning of bench_sample.value and bench_sample.size. */
 enum bench_measured {
 	BENCH_LOOP,	/* value: TSC ticks of a loop; size: number of its passes */
-	BENCH_SWITCH,	/* value: TSC ticks of switching sites; size: number of sites */
-	BENCH_PART,	/* value: TSC ticks of a part of such a switch */
-	BENCH_GAP,	/* value: TSC ticks that another CPU lost in one gap during such a switch */
-	BENCH_ROUNDS,	/* value: number of rounds of synchronisation of such a switch */
+	BENCH_SWITCH,	/* value: TSC ticks to switch sites on or off; size: number of sites */
+	BENCH_PART,	/* value: TSC ticks of one part of the work of switching sites */
+	BENCH_GAP,	/* value: TSC ticks of one gap in which another CPU was stalled */
+	BENCH_ROUNDS,	/* value: number of rounds of CPU synchronisation of a switch of sites */
 };
 
 /**
  * struct bench_variant - a variant of a benchmark, initialised by BENCH_ROW()
  * @name: name of letters, digits, - and _; at most BENCH_MAX_NAME characters
- * @op: array of its functions, one for each layout; unused in a group with a block function
+ * @op: array of its functions, one for each layout (offset in a cache line); unused in a group
+ *	with a block function
  * @nr_layouts: number of layouts, the same for all variants of a group
  * @measured: kind of its samples; BENCH_LOOP in a group without a block function
  */
@@ -96,7 +97,8 @@ struct bench_variant {
 /**
  * struct bench_group - the variants of a benchmark, which are measured together
  * @name: name of the benchmark, and of its directory; must not be a command of bench/control
- * @variants: baseline, A/A clone, then the others; in a group with a @block, any names
+ * @variants: baseline, A/A clone, then the others.  If @block is set, the variants are only names
+ *	of samples, and none need be a baseline
  * @nr_variants: number of variants
  * @loops: loop counts of every variant, ascending.  If all are 0, the harness chooses loop counts
  *	for each variant before the first block, such that a window takes 10 to 30 microseconds
@@ -104,7 +106,7 @@ struct bench_variant {
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
  * @block: custom function that measures a block and returns 0 or an error, or NULL for the
- *	standard function of run.c.  If it is set, variants are only names, and @loops is unused
+ *	standard function of run.c.  If @block is set, @loops is unused
  * @block_samples: returns the number of samples that @block writes, always the same, at least 1
  * @most_blocks: maximum number of blocks in a run of this group; 0 for no limit
  * @most_seconds: maximum number of seconds between the start of the first block and the start of
@@ -182,7 +184,8 @@ void bench_remove_group(const struct bench_group *group);
  * @id: name of the variable
  *
  * The other arguments are the fields of struct bench_group.  A module with several groups calls
- * bench_add_group() and bench_remove_group() for each in functions of its own.
+ * bench_add_group() and bench_remove_group() for each in functions of its own.  In a program, the
+ * group is registered before main() begins; there may be several.
  */
 #define BENCH_GROUP(id, ...)						\
 static const struct bench_group id = { __VA_ARGS__ };			\
@@ -206,12 +209,7 @@ module_exit(id##_unregister)
  */
 void bench_register(const struct bench_group *group);
 
-/**
- * BENCH_GROUP() - define a group and register it
- * @id: name of the variable
- *
- * The other arguments are the fields of struct bench_group.
- */
+/* In a program, the group is registered before main() begins. */
 #define BENCH_GROUP(id, ...)						\
 static const struct bench_group id = { __VA_ARGS__ };			\
 static void __attribute__((constructor)) id##_register(void)		\

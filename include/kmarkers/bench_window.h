@@ -44,7 +44,7 @@ static __always_inline u64 bench_tsc(void)
 	return low | (u64)high << 32;
 }
 
-/* Offset of a layout in a cache line, in bytes.  Modules use only layouts below 8. */
+/* Offset in a cache line at which a layout begins, in bytes.  Modules use only layouts below 8. */
 #define __BENCH_OFFSET(layout)	"(8 * (" #layout " & 7) + 2 * (" #layout " >> 3))"
 
 /**
@@ -53,6 +53,16 @@ static __always_inline u64 bench_tsc(void)
  */
 #define BENCH_ALIGN(layout)						\
 	asm volatile(".p2align 6\n\t.rept " __BENCH_OFFSET(layout) "\n\tnop\n\t.endr")
+
+#ifdef __clang__
+#define __BENCH_ALIGN_HEAD(layout)	BENCH_ALIGN(layout)
+#define __BENCH_HEAD()			do { } while (0)
+#else
+#define __BENCH_ALIGN_HEAD(layout)					\
+	asm volatile(".p2align 6\n\t"					\
+		     ".skip (" __BENCH_OFFSET(layout) " - (8801f - 8800f)) & 63, 0x90\n8800:")
+#define __BENCH_HEAD()	asm volatile("8801:")
+#endif
 
 /**
  * BENCH_ALIGN_HEAD() - place the loop with BENCH_HEAD() at the cache line offset of a layout
@@ -65,18 +75,12 @@ static __always_inline u64 bench_tsc(void)
  * flags, and elsewhere BENCH_NO_ALIGN, prevent that.  Clang's assembler cannot compute the
  * length, so with clang the code before the loop is placed at the offset instead.
  */
+#define BENCH_ALIGN_HEAD(layout)	__BENCH_ALIGN_HEAD(layout)
+
 /**
  * BENCH_HEAD() - the first statement of the loop that BENCH_ALIGN_HEAD() places
  */
-#ifdef __clang__
-#define BENCH_ALIGN_HEAD(layout)	BENCH_ALIGN(layout)
-#define BENCH_HEAD()			do { } while (0)
-#else
-#define BENCH_ALIGN_HEAD(layout)					\
-	asm volatile(".p2align 6\n\t"					\
-		     ".skip (" __BENCH_OFFSET(layout) " - (8801f - 8800f)) & 63, 0x90\n8800:")
-#define BENCH_HEAD()	asm volatile("8801:")
-#endif
+#define BENCH_HEAD()	__BENCH_HEAD()
 
 #if defined(__KERNEL__) || defined(__clang__)
 #define BENCH_NO_ALIGN

@@ -18,7 +18,7 @@
 
 #define KMARKERS_BRANCH_LEN	7
 
-/* The branch as compiled, for an asm goto statement. */
+/* Assembly of the branch as it is compiled, for an asm goto statement. */
 #define KMARKERS_BRANCH(label)	".byte 0x3e, 0x0f, 0x85\n	.long " label " - . - 4"
 
 /* The three bytes before the distance: as compiled, off and on. */
@@ -39,7 +39,7 @@ static inline void kmarkers_switch_branch(u8 *insn, bool on)
 	memcpy(insn, on ? KMARKERS_BRANCH_ON : KMARKERS_BRANCH_OFF, KMARKERS_BRANCH_HEAD);
 }
 
-/* Return the target of the jump at @insn, even while it is a nop. */
+/* Return the target of the branch at @insn, also while the branch is a nop. */
 static inline unsigned long kmarkers_branch_target(const u8 *insn)
 {
 	s32 distance;

@@ -25,7 +25,7 @@
 #define PATCHER_CONTROL_LINE	1024
 
 /**
- * struct patcher_control - a receiver of command lines
+ * struct patcher_control - receiver of the command lines that are written to a module's files
  * @module: name of the module, for the log
  * @usage: the accepted lines, for the log and for readers of the file
  * @lock: held while a line is run

@@ -50,11 +50,14 @@
 #include <linux/module.h>
 #include <linux/types.h>
 
-/* Above 1, the priority of the trace core's module notifier, which removes a module's events. */
+/*
+ * Priority of the module notifier of kmarkers_events.  It is above 1, the priority of the trace
+ * core's module notifier, which removes a module's events.
+ */
 #define KMARKERS_EVENTS_PRIORITY	2
 
 /**
- * struct kmarkers_event_offer - an event that a source offers for one of its objects
+ * struct kmarkers_event_offer - a trace event that a source offers for one of its objects
  * @system: system of the event: the name of its parent directory in tracefs
  * @name: name of the event
  * @format: format of the event's fields, as for the arguments of a marker
@@ -76,7 +79,7 @@ struct kmarkers_event_offer {
 typedef int kmarkers_event_visitor(void *data, const struct kmarkers_event_offer *offer);
 
 /**
- * struct kmarkers_event_link - an event, and a user that records its hits
+ * struct kmarkers_event_link - an event, and a user (a trace buffer or perf) that records its hits
  * @event: system, name and format of the event
  * @user: passed to write() or probe()
  * @err: set by disconnect_many(): 0; or an error, in which case the user is still connected
@@ -127,11 +130,11 @@ struct kmarkers_event_source {
  *	modules
  * @leave: unregister a source, none of whose events may be enabled, and remove its events.  An
  *	event that is still referenced stays, but cannot be enabled
- * @update: create the events that a source offers, and remove those that it does not offer any
- *	more.  Return 0; or, if one of the latter is enabled or referenced, -EBUSY, in which case
- *	no event is changed
+ * @update: create the events that a source offers, and remove the events that it no longer offers.
+ *	Return 0; or, if an event to be removed is enabled or referenced, -EBUSY, in which case no
+ *	event is changed
  * @offer: add one more offer: create its event if the event does not exist.  If the event cannot
- *	be created, log the reason
+ *	be created, the reason is logged
  * @withdraw: remove the event of an offer that the source no longer makes, or pass the event to
  *	another module that offers it.  Return 0, or -EBUSY if it is enabled or has references
  * @enable: enable or disable events of a source, all of one system, in the main trace buffer.  This

@@ -84,7 +84,7 @@
 #define IMV_PLAIN
 #endif
 
-/* A symbol that every table of immediate values refers to; its value is unused. */
+/* Tables of values refer to this symbol, so they need kmarkers_immediate; its value is unused. */
 extern const u8 imv_tables_need_immediate;
 
 #ifndef IMV_PLAIN
@@ -267,8 +267,8 @@ on:
 #endif /* IMV_PLAIN */
 
 /**
- * struct imv_change - one change in a batch
- * @var: address of the variable behind an immediate value
+ * struct imv_change - the new value of an immediate value, in a batch of changes
+ * @var: address of the variable that holds the value
  * @value: its new value, in the low @size bytes
  * @size: size of the variable in bytes
  */
@@ -309,9 +309,9 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
 })
 
 /**
- * struct imv_settable - a value that root may change through debugfs
+ * struct imv_settable - an immediate value that root may change through debugfs
  * @name: its name, also of its file
- * @var: address of the variable behind it
+ * @var: address of the variable that holds the value
  * @size: size of the variable in bytes
  * @is_signed: true if its type is signed
  * @min: smallest value allowed
@@ -329,7 +329,7 @@ struct imv_settable {
 };
 
 /**
- * IMV_SETTABLE() - let root change an immediate value
+ * IMV_SETTABLE() - let root change an immediate value through debugfs
  * @imv_name: its name; an integer or bool, defined above in the same file
  * @lowest: smallest value allowed
  * @highest: largest value allowed

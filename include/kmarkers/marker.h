@@ -103,7 +103,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/table.h>
 
-/* A symbol that every table of markers refers to; its value is unused. */
+/* Tables of markers refer to this symbol, so they need kmarkers_markers; its value is unused. */
 extern const u8 marker_tables_need_markers;
 
 KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
@@ -113,8 +113,8 @@ KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
 
 /**
  * typedef marker_probe_func - a probe
- * @probe_private: as given to marker_probe_register()
- * @call_private: as given by the marked code; NULL with trace_mark()
+ * @probe_private: private data that was passed to marker_probe_register()
+ * @call_private: pointer that the marked code passes; NULL with trace_mark()
  * @fmt: the marker's format
  * @args: its arguments
  */
@@ -150,7 +150,7 @@ enum marker_flavour {
  * @file: its source file; NULL for a marker attached to a function
  * @line: its line number in @file
  * @state__imv: 1 while probes are connected; read by the site
- * @flavour: how the site reads @state__imv
+ * @flavour: enum marker_flavour; how the site reads @state__imv
  * @nr_args: number of its arguments
  * @probes: array of the probes to call, protected by RCU; NULL if there are none
  * @node: link in the registry; private
@@ -355,8 +355,8 @@ do {									\
  * @args: one argument: the name of a typed marker, see <kmarkers/typed.h>; two arguments:
  *	  name and format of a marker without a place in the code, as in 2.6.28-2.6.31
  *
- * A marker defined with two arguments is GET_MARKER(name), and is hit by
- * marker_probe_call(&GET_MARKER(name), call_private, format, arguments...).
+ * A marker defined with two arguments is GET_MARKER(name).  It is hit by marker_probe_call(), with
+ * the address of GET_MARKER(name), call_private, the format and the arguments.
  * The number of arguments is not recorded: probes of 2006 get the format only.
  */
 #define DEFINE_MARKER(args...)						\
@@ -385,7 +385,7 @@ void *marker_get_private_data(const char *name, marker_probe_func *probe, int nu
 void marker_synchronize_unregister(void);
 
 /**
- * typedef marker_probe_2006 - a probe as in 2006
+ * typedef marker_probe_2006 - a probe with the interface of 2006
  * @fmt: the marker's format; its arguments follow, integers and pointers
  */
 typedef void marker_probe_2006(const char *fmt, ...);

@@ -77,7 +77,7 @@
  *	all others			yes	   no	no
  *
  * Handlers run in the context of the site, with preemption disabled, and must not
- * sleep.  While a site is armed by a breakpoint or a kprobe they run as those of kprobes
+ * sleep.  While a site is armed by a breakpoint or a kprobe they run as handlers of kprobes
  * do, in a context like that of an NMI.
  *
  * GUARANTEES
@@ -110,7 +110,7 @@
 #include <kmarkers/sdt_kind.h>
 #include <kmarkers/table.h>
 
-/* A symbol that every table of SDT sites refers to; its value is unused. */
+/* Tables of SDT sites refer to this symbol, so they need kmarkers_sdt; its value is unused. */
 extern const u8 sdt_tables_need_sdt;
 
 #ifndef SDT_NOTES_ONLY
@@ -182,7 +182,7 @@ struct sdt_target {
 /**
  * struct sdt_hit - the data of one hit, which a site passes to its handlers
  * @probe: the probe
- * @ip: address of the site, or of the first of its copies
+ * @ip: address of the site; of its first copy, if the compiler made copies
  * @nr: number of arguments that the site passes
  * @args: the arguments, extended to 64 bits as C does; 0 where the site passes none
  * @site: private
@@ -199,7 +199,7 @@ struct sdt_hit {
 
 /**
  * typedef sdt_handler - a handler, called for each hit
- * @private: as given to sdt_attach()
+ * @private: private data that was passed to sdt_attach()
  * @hit: the hit; valid until the handler returns
  */
 typedef void sdt_handler(void *private, const struct sdt_hit *hit);
@@ -232,11 +232,11 @@ void sdt_fire(const struct sdt_target *target, ...);
 /**
  * SDT_PROBE_DECLARE() - declare a probe that another file defines
  * @prov: its provider
- * @mod: as defined
- * @func: as defined
+ * @mod: module in the definition of the probe, or nothing
+ * @func: function in the definition of the probe, or nothing
  * @probe: its name
  *
- * The arguments of a site of such a probe are not checked by the compiler: if a site passes
+ * The compiler does not check the sites of a probe that is only declared: if a site passes
  * more arguments than the probe has, its module is refused when it is loaded.
  */
 #define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
@@ -317,37 +317,37 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
 	__SDT_PROBE_DEFINE_0(prov, mod, func, probe)
 /**
- * SDT_PROBE_DEFINE1() - define a probe with one argument, whose type is a string
+ * SDT_PROBE_DEFINE1() - define a probe with one argument; its type is a string literal
  */
 #define SDT_PROBE_DEFINE1(prov, mod, func, probe, t0)			\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 1, t0)
 /**
- * SDT_PROBE_DEFINE2() - define a probe with two arguments; each type is a string
+ * SDT_PROBE_DEFINE2() - define a probe with two arguments; each type is a string literal
  */
 #define SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)		\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 2, t0, t1)
 /**
- * SDT_PROBE_DEFINE3() - define a probe with three arguments; each type is a string
+ * SDT_PROBE_DEFINE3() - define a probe with three arguments; each type is a string literal
  */
 #define SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)		\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 3, t0, t1, t2)
 /**
- * SDT_PROBE_DEFINE4() - define a probe with four arguments; each type is a string
+ * SDT_PROBE_DEFINE4() - define a probe with four arguments; each type is a string literal
  */
 #define SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 4, t0, t1, t2, t3)
 /**
- * SDT_PROBE_DEFINE5() - define a probe with five arguments; each type is a string
+ * SDT_PROBE_DEFINE5() - define a probe with five arguments; each type is a string literal
  */
 #define SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 5, t0, t1, t2, t3, t4)
 /**
- * SDT_PROBE_DEFINE6() - define a probe with six arguments; each type is a string
+ * SDT_PROBE_DEFINE6() - define a probe with six arguments; each type is a string literal
  */
 #define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 6, t0, t1, t2, t3, t4, t5)
 /**
- * SDT_PROBE_DEFINE7() - define a probe with seven arguments; each type is a string
+ * SDT_PROBE_DEFINE7() - define a probe with seven arguments; each type is a string literal
  */
 #define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 7, t0, t1, t2, t3, t4, t5, t6)
@@ -361,8 +361,8 @@ void sdt_fire(const struct sdt_target *target, ...);
 /**
  * SDT_PROBE0() - place a site of a probe without arguments
  * @prov: its provider
- * @mod: as defined
- * @func: as defined
+ * @mod: module in the definition of the probe, or nothing
+ * @func: function in the definition of the probe, or nothing
  * @probe: its name
  */
 #define SDT_PROBE0(prov, mod, func, probe)				\
@@ -407,8 +407,8 @@ void sdt_fire(const struct sdt_target *target, ...);
  * SDT_PROBE_FLAVOUR() - place a site of a chosen flavour
  * @flavour: jump, breakpoint, nop, split or note
  * @prov: its provider
- * @mod: as defined
- * @func: as defined
+ * @mod: module in the definition of the probe, or nothing
+ * @func: function in the definition of the probe, or nothing
  * @probe: its name
  * @args: its arguments
  */

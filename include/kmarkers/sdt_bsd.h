@@ -37,8 +37,8 @@
 /**
  * SDT_PROBE_ARGTYPE() - does nothing: types given after the definition are not recorded
  * @prov: a provider
- * @mod: as defined
- * @func: as defined
+ * @mod: module in the definition of the probe, or nothing
+ * @func: function in the definition of the probe, or nothing
  * @probe: the name of a probe
  * @num: the number of an argument
  * @type: its type, a string
@@ -50,8 +50,8 @@
 /**
  * SDT_PROBE() - place a site with up to five arguments, padded with constant zeros to five
  * @prov: its provider
- * @mod: as defined
- * @func: as defined
+ * @mod: module in the definition of the probe, or nothing
+ * @func: function in the definition of the probe, or nothing
  * @probe: its name
  * @a0: an argument
  * @a1: an argument
@@ -126,27 +126,27 @@ do {									\
 #define DTRACE_PROBE(name)						\
 	__DTRACE_PROBE(name, 0, "")
 /**
- * DTRACE_PROBE1() - DTRACE_PROBE() with one argument, a type and a value
+ * DTRACE_PROBE1() - DTRACE_PROBE() with one argument, given as a type and a value
  */
 #define DTRACE_PROBE1(name, t0, a0)					\
 	__DTRACE_PROBE(name, 1, __SDT_LIST_1(#t0), a0)
 /**
- * DTRACE_PROBE2() - DTRACE_PROBE() with two arguments, each a type and a value
+ * DTRACE_PROBE2() - DTRACE_PROBE() with two arguments, each given as a type and a value
  */
 #define DTRACE_PROBE2(name, t0, a0, t1, a1)				\
 	__DTRACE_PROBE(name, 2, __SDT_LIST_2(#t0, #t1), a0, a1)
 /**
- * DTRACE_PROBE3() - DTRACE_PROBE() with three arguments, each a type and a value
+ * DTRACE_PROBE3() - DTRACE_PROBE() with three arguments, each given as a type and a value
  */
 #define DTRACE_PROBE3(name, t0, a0, t1, a1, t2, a2)			\
 	__DTRACE_PROBE(name, 3, __SDT_LIST_3(#t0, #t1, #t2), a0, a1, a2)
 /**
- * DTRACE_PROBE4() - DTRACE_PROBE() with four arguments, each a type and a value
+ * DTRACE_PROBE4() - DTRACE_PROBE() with four arguments, each given as a type and a value
  */
 #define DTRACE_PROBE4(name, t0, a0, t1, a1, t2, a2, t3, a3)		\
 	__DTRACE_PROBE(name, 4, __SDT_LIST_4(#t0, #t1, #t2, #t3), a0, a1, a2, a3)
 /**
- * DTRACE_PROBE5() - DTRACE_PROBE() with five arguments, each a type and a value
+ * DTRACE_PROBE5() - DTRACE_PROBE() with five arguments, each given as a type and a value
  */
 #define DTRACE_PROBE5(name, t0, a0, t1, a1, t2, a2, t3, a3, t4, a4)	\
 	__DTRACE_PROBE(name, 5, __SDT_LIST_5(#t0, #t1, #t2, #t3, #t4), a0, a1, a2, a3, a4)

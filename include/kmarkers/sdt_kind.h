@@ -79,7 +79,7 @@
 #define __SDT_DEFINE_KINDS_7(id, t0, t1, t2, t3, t4, t5, t6)	\
 	__SDT_DEFINE_KINDS_6(id, t0, t1, t2, t3, t4, t5) __SDT_DEFINE_KIND(id, 7, t6)
 
-/* Kind of a passed argument.  A constant 0 (see __SDT_IS_ZERO()) fits either kind. */
+/* Kind of a passed argument: pointer or integer.  A constant 0 is accepted as either kind. */
 #define __SDT_PASSED(a)							\
 	(__builtin_classify_type(a) == __builtin_classify_type((void *)0) ? \
 	 __SDT_KIND_POINTER : __SDT_KIND_INTEGER)

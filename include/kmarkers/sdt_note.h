@@ -31,13 +31,13 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_CONSTANT		"n"
 #endif
 
-/* An argument as a value: the comma operator converts an array to a pointer. */
+/* Convert an argument to a value: the comma operator makes a pointer of an array. */
 #define __SDT_NOTE_RAW(a)		((void)0, (a))
 
 /*
- * The type as which an argument is passed.  gcc gives a bit-field a type of its own, which is
- * not in the list below, so it is passed as a long long.  A pointer keeps its type.  Arguments
- * that are neither integers nor pointers do not compile.
+ * The type to which an argument is converted before it is passed.  gcc gives a bit-field a type of
+ * its own, which is not in the list below, so it is converted to long long.  A pointer keeps its
+ * type.  Arguments that are neither integers nor pointers do not compile.
  */
 #define __SDT_NOTE_TYPE(a)						\
 	__typeof__(_Generic(__SDT_NOTE_RAW(a),				\
@@ -65,7 +65,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 /*
  * clang would store an operand in memory if the constraint allows memory.  In a program an
  * argument in memory is loaded into a register: gdb cannot read a static or thread-local
- * variable, and other tracers find it by a name, which several variables may have.
+ * variable, and other tracers look a variable up by its name, which several may have.
  */
 #if defined(__clang__) || !defined(__SDT_NOTE_IS_RECORD)
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "r"

@@ -7,14 +7,17 @@
 #error "include <kmarkers/sdt.h>"
 #endif
 
-/* Lowest bit of the number of arguments in struct patcher_site.flags. */
+/* In struct patcher_site.flags, the number of arguments begins at this bit. */
 #define SDT_ARGS_SHIFT	8
 
 #ifndef SDT_NOTES_ONLY
-/* Emit an instruction and its struct patcher_site.  Operands: probe or origin, flavour, flags. */
+/*
+ * Emit an instruction and its struct patcher_site.  The first three operands of the asm statement
+ * are the probe or the struct sdt_origin, the flavour, and the flags.
+ */
 #define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
 
-/* __SDT_INSN() with a given @probe instead of operand 0. */
+/* __SDT_INSN() with the operand or symbol @probe instead of operand 0. */
 #define __SDT_INSN_OF(probe, instruction)				\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
@@ -181,7 +184,7 @@ __SDT_EAGER(7)
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
-/* Each site names one of these constants: for an unknown flavour, the error names it. */
+/* Each site uses the constant of its flavour: the compiler's error names an unknown flavour. */
 enum {
 #ifndef SDT_NOTES_ONLY
 	__SDT_HAS_jump,

@@ -50,11 +50,11 @@ struct kmarkers_chunk {
 };
 
 /**
- * struct kmarkers_span - the records of all translation units
+ * struct kmarkers_span - the records of all translation units of a module or program
  * @first: the first record
  * @end: end of the last record
  * @bytes: size of all records in bytes
- * @chunks: number of heads
+ * @chunks: number of heads, one for each translation unit
  */
 struct kmarkers_span {
 	void *first;
@@ -160,7 +160,7 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
 
 #define KMARKERS_SYMBOL(kind)	"kmarkers_chunk_" #kind
 
-/* Define the chunk of a kind; once per translation unit and kind, at file scope. */
+/* Define the chunk for records of a kind, at file scope; once per translation unit and kind. */
 #define KMARKERS_CHUNK(kind, needs, record)				\
 asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	"	.balign 4\n"							\

@@ -93,11 +93,11 @@ typedef void marker_typed_func(void);
  * @probes: array of its typed probes, protected by RCU, or NULL; each func is cast to its type
  * @iterator: function that calls all probes, those of @marker included
  * @nothing: probe of the marker's type that does nothing
- * @stub: address of the first instruction of its stub, or NULL
+ * @stub: address of the first instruction of its stub, the code that sites call; or NULL
  * @array: the array of @probes; private to the registry, protected by its lock
- * @idle: RCU grace-period state: after that grace period no CPU is in the part of the stub
- *	behind the first instruction
- * @direct: true while that part is in use
+ * @idle: state from get_state_synchronize_rcu(): after that grace period no CPU executes the
+ *	instructions of the stub that follow the first one
+ * @direct: true while the stub calls a single probe, with the instructions after the first one
  * @raw: its raw tracepoint; NULL in user space, and on kernels without BPF programs for
  *	tracepoints
  */
@@ -135,7 +135,7 @@ void marker_typed_nothing(void);
 #define __MARKER_STUB_TEXT	".text"
 #endif
 
-/* Emit a struct patcher_site: addresses of the instruction and the marker, length. */
+/* Emit the struct patcher_site of an instruction of the stub of a marker. */
 #define __MARKER_STUB_SITE(mark, label, len)				\
 	"	.long " label " - ., __typed_marker_" #mark " - .\n"		\
 	"	.byte " #len ", 0\n"					\
@@ -281,7 +281,7 @@ static inline void __marker_nothing_##mark(probe_proto)			\
 									\
 __DECLARE_MARKER_RAW(mark, MARKER_PROTO(probe_proto), MARKER_ARGS(args)) \
 									\
-/* Call the stub from the site. */					\
+/* Call the stub; a site does so while the marker is on. */		\
 static __always_inline void __marker_call_##mark(proto)			\
 {									\
 	void *__data;						\

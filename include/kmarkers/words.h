@@ -30,7 +30,8 @@ int patcher_parse_number(const char *text, bool is_signed, u64 *value);
  * struct patcher_verb - a command for the objects that match a pattern
  * @word: the verb
  * @run: function that runs the command, with @on false if a dash precedes the verb.  It returns 0;
- *	-EINVAL for a malformed pattern, or if the verb has no such form; or another error
+ *	-EINVAL for a malformed pattern, or if the verb cannot be used with this @on; or another
+ *	error
  */
 struct patcher_verb {
 	const char *word;

@@ -34,7 +34,7 @@ static pid_t daemon_pid;
  * Start lttng-sessiond.  One daemon serves all processes; a second one exits at once.  The daemon
  * has its own process group, so that Ctrl-C does not end it while the last blocks are measured.
  */
-static void start_daemon(void)
+static void start_lttng_daemon(void)
 {
 	char *const words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
 	posix_spawnattr_t attributes;
@@ -46,7 +46,7 @@ static void start_daemon(void)
 	posix_spawnattr_destroy(&attributes);
 }
 
-static void stop_daemon(void)
+static void stop_lttng_daemon(void)
 {
 	if (!daemon_pid)
 		return;
@@ -56,7 +56,7 @@ static void stop_daemon(void)
 }
 
 /* Run an lttng command.  The %d in @format becomes the process id, a part of the session name. */
-static bool run_lttng(const char *format)
+static bool run_lttng_command(const char *format)
 {
 	char command[128], line[256];
 
@@ -65,13 +65,13 @@ static bool run_lttng(const char *format)
 	return !system(line);
 }
 
-static bool create_session(void)
+static bool create_snapshot_session(void)
 {
-	return run_lttng("create --snapshot kmbench-%d");
+	return run_lttng_command("create --snapshot kmbench-%d");
 }
 
 /* If scripts/setup unpacked the commands and libraries, set the search paths to them. */
-static void set_unpacked_paths(void)
+static void set_lttng_paths(void)
 {
 	static const struct {
 		const char *name, *value;
@@ -89,12 +89,12 @@ static void set_unpacked_paths(void)
 }
 
 /* Return true if the tracepoint is enabled.  A thread of LTTng in this process enables it. */
-static bool is_enabled(void)
+static bool is_bench_on_enabled(void)
 {
 	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);
 }
 
-static bool wait_for(bool (*condition)(void))
+static bool wait_for_condition(bool (*condition)(void))
 {
 	const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
 	int waited;
@@ -107,32 +107,32 @@ static bool wait_for(bool (*condition)(void))
 	return false;
 }
 
-static void switch_off(void)
+static void disable_bench_on(void)
 {
-	run_lttng("destroy kmbench-%d");
-	stop_daemon();
+	run_lttng_command("destroy kmbench-%d");
+	stop_lttng_daemon();
 }
 
-static const char *switch_on(void)
+static const char *enable_bench_on(void)
 {
-	set_unpacked_paths();
+	set_lttng_paths();
 	if (system("command -v lttng lttng-sessiond >/dev/null"))
 		return "no lttng command (apt-get install lttng-tools)";
-	start_daemon();
-	if (!wait_for(create_session)) {
-		stop_daemon();
+	start_lttng_daemon();
+	if (!wait_for_condition(create_snapshot_session)) {
+		stop_lttng_daemon();
 		return "lttng-sessiond does not answer";
 	}
-	if (run_lttng("enable-event -u -s kmbench-%d kmarkers:bench_on") &&
-	    run_lttng("start kmbench-%d") && wait_for(is_enabled))
+	if (run_lttng_command("enable-event -u -s kmbench-%d kmarkers:bench_on") &&
+	    run_lttng_command("start kmbench-%d") && wait_for_condition(is_bench_on_enabled))
 		return NULL;
-	switch_off();
+	disable_bench_on();
 	return "lttng could not enable the event";
 }
 
 const struct bench_peer bench_peer = {
 	.off = BENCH_ROW("peer-lttng-ust-off", off),
 	.on = BENCH_ROW("peer-lttng-ust-on", on),
-	.switch_on = switch_on,
-	.switch_off = switch_off,
+	.switch_on = enable_bench_on,
+	.switch_off = disable_bench_on,
 };

@@ -31,7 +31,7 @@ static int add_note_uprobe(const char *path, const Elf64_Ehdr *elf, const struct
 
 	if (strcmp(name, "bench_on"))
 		return 0;
-	return uprobes_add(path, uprobes_find_offset(elf, note->pc));
+	return add_counting_uprobe(path, find_file_offset(elf, note->pc));
 }
 
 static int add_section_uprobes(const char *path, const Elf64_Ehdr *elf, const Elf64_Shdr *section)
@@ -79,25 +79,25 @@ static int add_object_uprobes(const char *path)
 	return err;
 }
 
-static const char *switch_on(void)
+static const char *enable_bench_on(void)
 {
 	Dl_info own;
 	int err;
 
-	if (uprobes_read_type() < 0)
+	if (read_uprobe_pmu_type() < 0)
 		return "this kernel has no uprobes for perf events";
 	if (!dladdr(&bench_peer, &own))
 		return "the path of its shared object is not found";
 	err = add_object_uprobes(own.dli_fname);
 	if (!err && nr_uprobes)
 		return NULL;
-	uprobes_drop();
-	return uprobes_explain(err);
+	close_uprobes();
+	return explain_uprobe_error(err);
 }
 
 const struct bench_peer bench_peer = {
 	.off = BENCH_ROW("peer-sdt-off", off),
 	.on = BENCH_ROW("peer-sdt-on", on),
-	.switch_on = switch_on,
-	.switch_off = uprobes_drop,
+	.switch_on = enable_bench_on,
+	.switch_off = close_uprobes,
 };

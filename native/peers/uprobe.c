@@ -26,7 +26,7 @@ static const struct bench_variant on_row = BENCH_ROW("peer-uprobe-optimised-on",
 
 extern const unsigned char *const __start_uprobe_sites[], *const __stop_uprobe_sites[];
 
-static int add_uprobes(void)
+static int add_site_uprobes(void)
 {
 	const unsigned char *const *site;
 	Dl_info own;
@@ -37,13 +37,13 @@ static int add_uprobes(void)
 	for (site = __start_uprobe_sites; site < __stop_uprobe_sites && !err; site++) {
 		unsigned long addr = *site - (const unsigned char *)own.dli_fbase;
 
-		err = uprobes_add(own.dli_fname, uprobes_find_offset(own.dli_fbase, addr));
+		err = add_counting_uprobe(own.dli_fname, find_file_offset(own.dli_fbase, addr));
 	}
 	return err;
 }
 
 /* Execute all sites.  Return true if the kernel has replaced each of them by a call. */
-static bool are_calls(void)
+static bool are_sites_calls(void)
 {
 	const unsigned char *const *site;
 	unsigned int i;
@@ -56,20 +56,20 @@ static bool are_calls(void)
 	return true;
 }
 
-static const char *switch_on(void)
+static const char *enable_bench_on(void)
 {
 	static char why[128];
 	struct utsname name;
 	int err;
 
-	if (uprobes_read_type() < 0)
+	if (read_uprobe_pmu_type() < 0)
 		return "this kernel has no uprobes for perf events";
-	err = add_uprobes();
-	if (!err && are_calls())
+	err = add_site_uprobes();
+	if (!err && are_sites_calls())
 		return NULL;
-	uprobes_drop();
+	close_uprobes();
 	if (err)
-		return uprobes_explain(err);
+		return explain_uprobe_error(err);
 	uname(&name);
 	snprintf(why, sizeof(why), "kernel %.65s does not optimise uprobes", name.release);
 	return why;
@@ -78,6 +78,6 @@ static const char *switch_on(void)
 const struct bench_peer bench_peer = {
 	.off = BENCH_ROW("peer-uprobe-optimised-off", off),
 	.on = BENCH_ROW("peer-uprobe-optimised-on", on),
-	.switch_on = switch_on,
-	.switch_off = uprobes_drop,
+	.switch_on = enable_bench_on,
+	.switch_off = close_uprobes,
 };

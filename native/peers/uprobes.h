@@ -33,7 +33,7 @@
 static int uprobes[UPROBES_MOST];
 static unsigned int nr_uprobes;
 
-static int uprobes_read_type(void)
+static int read_uprobe_pmu_type(void)
 {
 	FILE *file = fopen(UPROBES_TYPE, "r");
 	int type = -1;
@@ -46,7 +46,7 @@ static int uprobes_read_type(void)
 }
 
 /* Return the offset in an ELF file of an address, or 0 if no segment contains the address. */
-static unsigned long uprobes_find_offset(const Elf64_Ehdr *elf, unsigned long addr)
+static unsigned long find_file_offset(const Elf64_Ehdr *elf, unsigned long addr)
 {
 	const Elf64_Phdr *phdr = (const void *)elf + elf->e_phoff;
 	int i;
@@ -58,10 +58,10 @@ static unsigned long uprobes_find_offset(const Elf64_Ehdr *elf, unsigned long ad
 }
 
 /* Add a uprobe that counts executions of the instruction at an offset of a file by this process. */
-static int uprobes_add(const char *path, unsigned long offset)
+static int add_counting_uprobe(const char *path, unsigned long offset)
 {
 	struct perf_event_attr attr = {
-		.type = uprobes_read_type(),
+		.type = read_uprobe_pmu_type(),
 		.size = sizeof(attr),
 		.uprobe_path = (unsigned long)path,
 		.probe_offset = offset,
@@ -76,13 +76,13 @@ static int uprobes_add(const char *path, unsigned long offset)
 	return 0;
 }
 
-static void uprobes_drop(void)
+static void close_uprobes(void)
 {
 	while (nr_uprobes)
 		close(uprobes[--nr_uprobes]);
 }
 
-static const char *uprobes_explain(int err)
+static const char *explain_uprobe_error(int err)
 {
 	return err == -EACCES || err == -EPERM ? "no permission for uprobes" : strerror(-err);
 }

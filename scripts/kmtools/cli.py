@@ -27,19 +27,25 @@ from kmtools.base.errors import (
     explain_error,
 )
 from kmtools.base.paths import read_version, require_checkout
-from kmtools.base.processes import interruptible
-from kmtools.base.text import escape_unprintable, terminal_width, wrap_line
+from kmtools.base.processes import raise_on_signals
+from kmtools.base.text import escape_unprintable, get_terminal_width, wrap_line
 from kmtools.commands import Run
 
-# For each command: the module of kmtools.commands with the function of the same name, and a line of
-# help.
+# For each command: the module of kmtools.commands with its function add_NAME_command(), and a line
+# of help.
 COMMANDS = {
-    "bench": ("run", "set up, build, measure in every tier that works on this machine, report"),
+    "bench": (
+        "run",
+        "set up, build, measure in every environment that works on this machine, report",
+    ),
     "collect": ("run", "merge raw samples into the folder of a run"),
     "report": ("run", "write summary, figures and HTML page of a run, and print its main result"),
     "table": ("run", "print the tables of a run"),
-    "compare": ("comparing", "compare runs row by row"),
-    "export": ("exporting", "export a run as Parquet, OpenMetrics or a trace of its site switches"),
+    "compare": ("comparing", "compare the results of runs, row by row"),
+    "export": (
+        "exporting",
+        "export a run as Parquet, as OpenMetrics, or as a trace of when sites were switched",
+    ),
     "fleet": ("many", "compare the runs of many machines by CPU model, microcode and kernel"),
     "history": (
         "many",
@@ -91,16 +97,18 @@ def list_commands(prefix: str = "") -> str:
     names = [name for name in COMMANDS if name.startswith(prefix)]
     width = max(map(len, names), default=0)
     lines = (
-        wrap_line(f"{name:{width}}  {COMMANDS[name][1]}", terminal_width(), "  ", " " * (width + 2))
+        wrap_line(
+            f"{name:{width}}  {COMMANDS[name][1]}", get_terminal_width(), "  ", " " * (width + 2)
+        )
         for name in names
     )
     return "\n".join(line for several in lines for line in several)
 
 
-def fill_paragraphs(text: str) -> str:
+def wrap_paragraphs(text: str) -> str:
     """Return paragraphs, wrapped to the width of the terminal."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-    filled = (wrap_line(paragraph, terminal_width(), hanging="") for paragraph in paragraphs)
+    filled = (wrap_line(paragraph, get_terminal_width(), hanging="") for paragraph in paragraphs)
     return "\n\n".join("\n".join(lines) for lines in filled)
 
 
@@ -120,9 +128,13 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if own:
             streams.prepare_streams()
-        with interruptible():
+        with raise_on_signals():
             known = name in COMMANDS
-            code = run_command(name, words[len(name.split()) :]) if known else print_usage(words)
+            code = (
+                run_command(name, words[len(name.split()) :])
+                if known
+                else print_version_or_help(words)
+            )
             # Flush here: a write error is then reported as an error of the command.
             sys.stdout.flush()
             return code
@@ -150,9 +162,9 @@ def print_error(name: str, error: str) -> None:
     print(f"{name}: " + "\n".join(lines), file=sys.stderr)
 
 
-def print_usage(words: Sequence[str]) -> int:
-    """If the words ask for the version or for help, print that; else raise UnableError, because
-    they name no command."""
+def print_version_or_help(words: Sequence[str]) -> int:
+    """Print the version, or the list of commands, if the words of the command line ask for it; else
+    raise UnableError, because the words name no command."""
     if list(words) == ["--version"]:
         print(f"kmarkers {read_version()}", flush=True)
         return DONE
@@ -174,13 +186,12 @@ def run_command(name: str, words: Sequence[str]) -> int:
         require_checkout()
     where, about = COMMANDS[name]
     module = import_module(f"kmtools.commands.{where}")
-    describe: Callable[[argparse.ArgumentParser], Run] = getattr(
-        module, name.replace(" ", "_").replace("-", "_")
-    )
+    function = f"add_{name.replace(' ', '_').replace('-', '_')}_command"
+    describe: Callable[[argparse.ArgumentParser], Run] = getattr(module, function)
     more = list_commands(f"{name} ")
     parser = argparse.ArgumentParser(
         prog=f"kmarkers {name}",
-        description=fill_paragraphs("\n\n".join([about, inspect.getdoc(describe) or ""])).rstrip(),
+        description=wrap_paragraphs("\n\n".join([about, inspect.getdoc(describe) or ""])).rstrip(),
         epilog=f"further commands:\n{more}" if more else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -94,28 +94,28 @@ unsigned int arena_len(const u8 *place)
 	return insn.len;
 }
 
-bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len)
+bool patcher_is_module_text(struct module *module, unsigned long addr, unsigned int len)
 {
 	unsigned long start = (unsigned long)arena;
 
 	return addr >= start && addr < start + ARENA_BYTES && len <= start + ARENA_BYTES - addr;
 }
 
-bool patcher_text_is_new(const struct module *module)
+bool patcher_is_text_unexecuted(const struct module *module)
 {
 	return false;
 }
 
-int patcher_text_vet(const struct patcher_poke *batch, unsigned int nr, bool locked)
+int patcher_text_check_kprobes(const struct patcher_poke *batch, unsigned int nr, bool locked)
 {
 	return 0;
 }
 
-void patcher_text_release(void)
+void patcher_text_drop_guards(void)
 {
 }
 
-int patcher_text_vet_core(const struct patcher_poke *batch, unsigned int nr)
+int patcher_text_check_core(const struct patcher_poke *batch, unsigned int nr)
 {
 	return arena_vet;
 }
@@ -150,17 +150,17 @@ bool patcher_text_can_wait(void)
 	return arena_can_wait;
 }
 
-void patcher_text_wait_tasks(void)
+void patcher_text_wait_for_tasks(void)
 {
 	waited = true;
 }
 
-bool patcher_text_alone(void)
+bool patcher_is_one_cpu_online(void)
 {
 	return arena_alone;
 }
 
-void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 

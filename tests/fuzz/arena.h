@@ -12,7 +12,10 @@
 
 extern u8 arena[ARENA_BYTES];
 
-/* Return values of patcher_text_can_wait(), patcher_text_alone() and patcher_text_vet_core(). */
+/*
+ * Return values of patcher_text_can_wait(), patcher_is_one_cpu_online() and
+ * patcher_text_check_core().
+ */
 extern bool arena_can_wait, arena_alone;
 extern int arena_vet;
 

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	text = malloc(size + 1);
 	memcpy(text, data, size);
 	text[size] = 0;
-	if (!bench_parse_control(text, &verb, &groups)) {
+	if (!bench_parse_command(text, &verb, &groups)) {
 		MUST(verb == BENCH_START || verb == BENCH_STOP || verb == BENCH_RESET);
 		MUST(groups && groups < 1ULL << bench_nr_groups);
 	}

@@ -146,7 +146,7 @@ static void do_drop(struct input *in)
 {
 	unsigned int number = take_below(in, CHUNKS);
 
-	imv_drop_module(MODULE(number));
+	imv_unregister_module_sites(MODULE(number));
 	taken[number] = false;
 	memcpy(before, arena, ARENA_BYTES);
 }
@@ -192,7 +192,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		check_text();
 	}
 	for (i = 0; i < CHUNKS; i++) {
-		imv_drop_module(MODULE(i));
+		imv_unregister_module_sites(MODULE(i));
 		taken[i] = false;
 	}
 	return 0;

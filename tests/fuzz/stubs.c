@@ -8,17 +8,17 @@
 #include "../../immediate/symbol.h"
 #include "../../sdt/symbol.h"
 
-void imv_show_symbol(struct seq_file *m, unsigned long addr)
+void imv_show_variable_name(struct seq_file *m, unsigned long addr)
 {
 }
 
-unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
+unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size)
 {
 	*name = '\0';
 	return addr;
 }
 
-int sdt_require_functions(void)
+int sdt_require_symbols(void)
 {
 	return 0;
 }

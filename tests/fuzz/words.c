@@ -200,7 +200,7 @@ static void check_control(const char *line)
 	unsigned int nr = find_words(line, word);
 	char *copy = copy_text(line, strlen(line));
 	struct control_request request;
-	int err = marker_command_parse(copy, &request);
+	int err = marker_command_parse_line(copy, &request);
 
 	MUST(err == (is_request_valid(line, word, nr) ? 0 : -EINVAL));
 	if (!err)
@@ -217,7 +217,7 @@ static void check_word(const char *line)
 	MUST(!command == !(is_command(line) && !strchr(line, ' ')));
 	if (command)
 		check_command(command, line);
-	command = marker_command_enable(line);
+	command = marker_command_parse_enable(line);
 	MUST(!command == !digit);
 	if (command)
 		check_command(command, *line == '1' ? "trace" : "-trace");

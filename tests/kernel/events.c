@@ -153,8 +153,8 @@ static int add_breakpoint(void)
 }
 
 /*
- * Hit a marker when a hit of ev_outer calls kmarkers_layout_measure(), before it reserves its record.
- * This kprobe uses ftrace, so its handler runs in the context of the caller.
+ * Hit a marker when a hit of ev_outer calls kmarkers_layout_compute_size(), before it reserves its
+ * record.  This kprobe uses ftrace, so its handler runs in the context of the caller.
  */
 static int on_measure(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -163,7 +163,7 @@ static int on_measure(struct kprobe *probe, struct pt_regs *regs)
 }
 
 static struct kprobe inside = {
-	.symbol_name = "kmarkers_layout_measure",
+	.symbol_name = "kmarkers_layout_compute_size",
 	.pre_handler = on_measure,
 };
 

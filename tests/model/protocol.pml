@@ -382,7 +382,7 @@ trap:
 		known = number
 #endif
 	}
-	/* get_batch() */
+	/* get_current_batch() */
 	atomic {
 		AWAKE(me) ->
 		if
@@ -394,7 +394,7 @@ trap:
 			printf("cpu %d level %d: gets a batch\n", me, level)
 		fi
 	}
-	/* find_poke(), patcher_insn_emulate() */
+	/* find_poke_at(), patcher_insn_emulate() */
 	atomic {
 		AWAKE(me) ->
 		found = pokes;
@@ -417,7 +417,7 @@ trap:
 		found = 0
 #endif
 	}
-	/* put_batch() */
+	/* put_current_batch() */
 	atomic {
 		AWAKE(me) ->
 #ifndef NO_COUNT
@@ -451,13 +451,13 @@ stale:	atomic {
 		freed = !table;
 		assert(!freed)
 	}
-	/* is_foreign(): read the byte in memory */
+	/* is_foreign_int3(): read the byte in memory */
 	atomic {
 		AWAKE(me) ->
 		found = text[PART(site, 0)];
 		printf("cpu %d level %d: reads byte %d\n", me, level, found)
 	}
-	/* is_foreign(): read the number of the last batch again */
+	/* is_foreign_int3(): read the number of the last batch again */
 	atomic {
 		AWAKE(me) ->
 #if defined(ALWAYS_RETRY)
@@ -625,7 +625,7 @@ inline withdraw()
 	}
 }
 
-/* patcher_text_wait_tasks() */
+/* patcher_text_wait_for_tasks() */
 #ifdef RUN
 inline wait_tasks()
 {
@@ -650,7 +650,7 @@ inline grace_period()
 	skip
 }
 
-/* apply_chunk() */
+/* apply_poke_chunk() */
 proctype writer()
 {
 	byte batch = 1;

@@ -39,16 +39,16 @@ static const char *check_counts_per_pass(void)
 	static bench_op *const touch_pages_layouts[] = { [0 ... 7] = touch_pages };
 	static const struct bench_variant variant = BENCH_ROW("touch", touch_pages);
 	static const u32 loops[BENCH_LOOP_COUNTS] = { 4, 8, MOST_LOOPS };
-	int fd = native_counter_open(&faults);
+	int fd = native_open_perf_counter(&faults);
 	double share = 0, events;
 
 	if (fd < 0)
 		return "SKIP no permission for perf events";
-	events = native_count_per_pass(fd, &variant, loops, &share);
+	events = native_count_loop_events(fd, &variant, loops, &share);
 	close(fd);
 	EXPECT(events > 1.9 && events < 2.1);
 	EXPECT(share > 0.99 && share <= 1);
-	EXPECT(isnan(native_count_per_pass(fd, &variant, loops, &share)));
+	EXPECT(isnan(native_count_loop_events(fd, &variant, loops, &share)));
 	return NULL;
 }
 
@@ -67,7 +67,7 @@ static const char *check_unknown_event(void)
 {
 	static const struct native_counter unknown = { "unknown", PERF_TYPE_HW_CACHE, 0xffffff };
 
-	EXPECT(native_counter_open(&unknown) < 0);
+	EXPECT(native_open_perf_counter(&unknown) < 0);
 	return NULL;
 }
 

@@ -75,7 +75,7 @@ static int register_core_table(void)
 	int err;
 
 	patcher_lock();
-	err = patcher_register_core(&table);
+	err = patcher_register_core_table(&table);
 	patcher_unlock();
 	return err;
 }

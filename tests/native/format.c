@@ -19,27 +19,33 @@
 
 static char text[256], wanted[256];
 
-/* Return 0, or -EINVAL if kmarkers_format_read() does not accept a conversion of a format. */
+/*
+ * Return 0, or -EINVAL if kmarkers_format_parse_conversion() does not accept a conversion of a
+ * format.
+ */
 static int check_format(const char *format)
 {
 	struct format_conversion conversion;
 
 	while ((format = strchr(format, '%'))) {
-		format = kmarkers_format_read(format + 1, &conversion);
+		format = kmarkers_format_parse_conversion(format + 1, &conversion);
 		if (!format)
 			return -EINVAL;
 	}
 	return 0;
 }
 
-/* Return the number of arguments of the conversions that kmarkers_format_read() accepts. */
+/*
+ * Return the number of arguments of the conversions that kmarkers_format_parse_conversion()
+ * accepts.
+ */
 static unsigned int count_arguments(const char *format)
 {
 	struct format_conversion conversion;
 	unsigned int nr = 0;
 
 	while ((format = strchr(format, '%'))) {
-		format = kmarkers_format_read(format + 1, &conversion);
+		format = kmarkers_format_parse_conversion(format + 1, &conversion);
 		if (!format)
 			break;
 		nr += (conversion.width == FORMAT_FROM_ARGUMENT) +

@@ -284,10 +284,10 @@ static const char *print_record(const char *format, ...)
 		slots[i] = va_arg(args, unsigned long);
 	va_end(args);
 	memset(record, GUARD, sizeof(record));
-	bytes = kmarkers_layout_measure(layout, slots, lengths);
-	kmarkers_layout_fill(layout, record, slots, lengths);
+	bytes = kmarkers_layout_compute_size(layout, slots, lengths);
+	kmarkers_layout_write_record(layout, record, slots, lengths);
 	memset(slots, 0, sizeof(slots));
-	if (kmarkers_layout_read(layout, record, bytes, slots))
+	if (kmarkers_layout_read_record(layout, record, bytes, slots))
 		kmarkers_format_print(text, sizeof(text), format, slots);
 	else
 		bytes = LAYOUT_RECORD + 1;
@@ -376,10 +376,10 @@ static const char *check_precisions(void)
 	unsigned long slots[] = { (unsigned long)"abcd", 3, (unsigned long)"abcd" };
 
 	EXPECT(!IS_ERR(layout) && layout->nr == 3);
-	EXPECT(kmarkers_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 4);
+	EXPECT(kmarkers_layout_compute_size(layout, slots, lengths) == layout->bytes + 3 + 4);
 	EXPECT(lengths[0] == 3 && lengths[2] == 4);
 	slots[1] = -1;
-	EXPECT(kmarkers_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 5);
+	EXPECT(kmarkers_layout_compute_size(layout, slots, lengths) == layout->bytes + 3 + 5);
 	kmarkers_layout_free(layout);
 	return NULL;
 }
@@ -394,16 +394,16 @@ static const char *check_changing_string(void)
 
 	EXPECT(!IS_ERR(layout));
 	memset(record, GUARD, sizeof(record));
-	bytes = kmarkers_layout_measure(layout, slots, lengths);
+	bytes = kmarkers_layout_compute_size(layout, slots, lengths);
 	EXPECT(bytes == HEAD + 4 + 5);
 	memset(string, 'l', sizeof(string));
-	kmarkers_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_write_record(layout, record, slots, lengths);
 	EXPECT(!strcmp((char *)record + HEAD + 4, "llll") && record[bytes] == GUARD);
 	strcpy(string, "s");
-	kmarkers_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_write_record(layout, record, slots, lengths);
 	EXPECT(!memcmp(record + HEAD + 4, "s\0\0\0", 5) && record[bytes] == GUARD);
 	slots[0] = 0x10;
-	kmarkers_layout_fill(layout, record, slots, lengths);
+	kmarkers_layout_write_record(layout, record, slots, lengths);
 	EXPECT(!strcmp((char *)record + HEAD + 4, "(fau") && record[bytes] == GUARD);
 	kmarkers_layout_free(layout);
 	return NULL;
@@ -418,17 +418,17 @@ static const char *check_refused_records(void)
 	unsigned int bytes;
 
 	EXPECT(!IS_ERR(layout));
-	bytes = kmarkers_layout_measure(layout, slots, lengths);
-	kmarkers_layout_fill(layout, record, slots, lengths);
-	EXPECT(kmarkers_layout_read(layout, record, bytes, slots));
-	EXPECT(!kmarkers_layout_read(layout, record, bytes - 1, slots));
-	EXPECT(!kmarkers_layout_read(layout, record, HEAD + 3, slots));
+	bytes = kmarkers_layout_compute_size(layout, slots, lengths);
+	kmarkers_layout_write_record(layout, record, slots, lengths);
+	EXPECT(kmarkers_layout_read_record(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read_record(layout, record, bytes - 1, slots));
+	EXPECT(!kmarkers_layout_read_record(layout, record, HEAD + 3, slots));
 	*word -= 1 << 16;
-	EXPECT(!kmarkers_layout_read(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read_record(layout, record, bytes, slots));
 	*word = HEAD;
-	EXPECT(!kmarkers_layout_read(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read_record(layout, record, bytes, slots));
 	*word = 0xffffffff;
-	EXPECT(!kmarkers_layout_read(layout, record, bytes, slots));
+	EXPECT(!kmarkers_layout_read_record(layout, record, bytes, slots));
 	kmarkers_layout_free(layout);
 	return NULL;
 }

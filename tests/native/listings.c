@@ -80,7 +80,7 @@ static int run_sdt_command(const char *text)
 	char line[80];
 
 	snprintf(line, sizeof(line), "%s", text);
-	return sdt_command_run(line);
+	return sdt_run_command(line);
 }
 
 static const char *check_list_of_sdt_sites(void)
@@ -133,18 +133,18 @@ static const char *check_update_counts_locked(void)
 	}
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		changes[0] = (struct imv_change){ .var = &counted__imv[order[i]], .size = 1 };
-		EXPECT(!imv_updates_reserve(&by_var[2 * order[i]], 2));
+		EXPECT(!imv_add_update_counters(&by_var[2 * order[i]], 2));
 		imv_count_updates(changes, 1);
 	}
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
 		EXPECT(imv_get_update_count(&counted__imv[i]) == times[i]);
 		changes[i] = (struct imv_change){ .var = &counted__imv[i], .size = 1 };
 	}
-	EXPECT(!imv_updates_reserve(by_var, ARRAY_SIZE(by_var)));
+	EXPECT(!imv_add_update_counters(by_var, ARRAY_SIZE(by_var)));
 	imv_count_updates(changes, i);
 	for (i = 0; i < ARRAY_SIZE(times); i++)
 		EXPECT(imv_get_update_count(&counted__imv[i]) == times[i] + 1);
-	imv_updates_drop(NULL);
+	imv_drop_update_counters(NULL);
 	EXPECT(!imv_get_update_count(&counted__imv[1]));
 	return NULL;
 }

@@ -65,12 +65,12 @@ static struct marker_link links[] = {
 
 static int connect_links(void)
 {
-	return marker_connect_many(links, ARRAY_SIZE(links));
+	return marker_connect_probes(links, ARRAY_SIZE(links));
 }
 
 static void disconnect_links(void)
 {
-	marker_disconnect_many(links, ARRAY_SIZE(links));
+	marker_disconnect_probes(links, ARRAY_SIZE(links));
 	marker_synchronize_unregister();
 }
 
@@ -111,8 +111,8 @@ static const char *check_connect(void)
 	EXPECT(hits_call(0, 0, 0, 0));
 	/* Links that are not connected may be disconnected. */
 	disconnect_links();
-	marker_disconnect_many(links, 0);
-	EXPECT(!marker_connect_many(links, 0));
+	marker_disconnect_probes(links, 0);
+	EXPECT(!marker_connect_probes(links, 0));
 	return NULL;
 }
 
@@ -122,10 +122,10 @@ static const char *check_one_batch(void)
 	struct patcher_stats before, on, off;
 
 	patcher_read_stats(&before);
-	EXPECT(!marker_connect_many(links, 2));
+	EXPECT(!marker_connect_probes(links, 2));
 	patcher_read_stats(&on);
 	EXPECT(hits_call(1, 2, 0, 0));
-	marker_disconnect_many(links, 2);
+	marker_disconnect_probes(links, 2);
 	patcher_read_stats(&off);
 	EXPECT(hits_call(0, 0, 0, 0));
 	EXPECT(on.batches == before.batches + 1 && on.rounds == before.rounds + 3);
@@ -153,17 +153,17 @@ static const char *check_wrong_link(void)
 	memcpy(bad, links, sizeof(links));
 	EXPECT(!marker_probe_register("many_value", "%d", empty_probe, NULL));
 	bad[ARRAY_SIZE(links)] = (struct marker_link){ "many_nowhere", count_call, NULL };
-	EXPECT(marker_connect_many(bad, ARRAY_SIZE(bad)) == -ENOENT);
+	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -ENOENT);
 	EXPECT(hits_call(0, 0, 0, 0));
 
 	/* Try a name that has a probe but no marker. */
 	EXPECT(!marker_probe_register("many_later", "%d", count_call, NULL));
 	bad[ARRAY_SIZE(links)].name = "many_later";
-	EXPECT(marker_connect_many(bad, ARRAY_SIZE(bad)) == -ENOENT);
+	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -ENOENT);
 	EXPECT(hits_call(0, 0, 0, 0));
 
 	bad[ARRAY_SIZE(links)] = (struct marker_link){ "many_value", empty_probe, NULL };
-	EXPECT(marker_connect_many(bad, ARRAY_SIZE(bad)) == -EBUSY);
+	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -EBUSY);
 	EXPECT(hits_call(0, 0, 0, 0));
 	EXPECT(!connect_links());
 	EXPECT(hits_call(1, 2, 1, 1));
@@ -243,15 +243,15 @@ static const char *check_unloaded_probes(void)
 	EXPECT(!marker_probe_register("many_later", "%d", count_call, NULL));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[4]));
 	EXPECT(hits_call(1, 2, 1, 1) && calls[4] == 1);
-	EXPECT(!marker_tables_disconnect(is_same_code, NULL));
-	EXPECT(marker_tables_disconnect(is_same_code, count_call) == 5);
+	EXPECT(!marker_tables_disconnect_gone(is_same_code, NULL));
+	EXPECT(marker_tables_disconnect_gone(is_same_code, count_call) == 5);
 	EXPECT(hits_call(0, 0, 0, 0) && calls[4] == 1);
 	EXPECT(marker_probe_unregister("many_later", count_call, NULL) == -ENOENT);
 	EXPECT(!marker_probe_unregister("many_value", empty_probe, NULL));
 
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
 	EXPECT(hits_call(0, 0, 0, 1) && calls[4] == 1);
-	EXPECT(marker_tables_disconnect(is_same_code, count_typed_call) == 2);
+	EXPECT(marker_tables_disconnect_gone(is_same_code, count_typed_call) == 2);
 	EXPECT(hits_call(0, 0, 0, 0) && !calls[4]);
 
 	/* Also a probe of the kind of 2006, which markers call through a function of kmarkers. */
@@ -259,7 +259,7 @@ static const char *check_unloaded_probes(void)
 	calls_2006 = 0;
 	hit_markers();
 	EXPECT(calls_2006 == 1);
-	EXPECT(marker_tables_disconnect(is_same_code, count_call_2006) == 1);
+	EXPECT(marker_tables_disconnect_gone(is_same_code, count_call_2006) == 1);
 	hit_markers();
 	EXPECT(calls_2006 == 1);
 	return NULL;

@@ -54,7 +54,7 @@ static void print_hit(const struct sdt_note_record *record, const greg_t *gregs)
 	unsigned int i;
 
 	copy_registers(&regs, gregs);
-	if (sdt_operands_fetch(sdt_note_codes(record), probe->nr, &regs, args)) {
+	if (sdt_fetch_operands(sdt_get_note_codes(record), probe->nr, &regs, args)) {
 		printf("%s: cannot decode an argument\n", probe->name);
 		exit(1);
 	}

@@ -78,9 +78,9 @@ static const char *check_fetched_values(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(forms); i++) {
-		EXPECT(sdt_operand_decode(forms[i].codes, &operand) ==
+		EXPECT(sdt_decode_operand(forms[i].codes, &operand) ==
 		       forms[i].codes + forms[i].len);
-		EXPECT(!sdt_operands_fetch(forms[i].codes, 1, &regs, &value));
+		EXPECT(!sdt_fetch_operands(forms[i].codes, 1, &regs, &value));
 		EXPECT(value == forms[i].wanted);
 	}
 	return NULL;
@@ -93,9 +93,9 @@ static const char *check_several_operands(void)
 	struct pt_regs regs = { .cx = 6 };
 	unsigned long values[3];
 
-	EXPECT(!sdt_operands_fetch(codes, 2, &regs, values));
+	EXPECT(!sdt_fetch_operands(codes, 2, &regs, values));
 	EXPECT(values[0] == 6 && values[1] == -7UL);
-	EXPECT(sdt_operands_fetch(codes, 3, &regs, values) == -EINVAL);
+	EXPECT(sdt_fetch_operands(codes, 3, &regs, values) == -EINVAL);
 	return NULL;
 }
 
@@ -104,7 +104,7 @@ static const char *check_relative_operand(void)
 	static u8 codes[] = { 8, 0x48, 0x8b, 0x05, 4, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 	struct sdt_operand operand;
 
-	EXPECT(sdt_operand_decode(codes, &operand) == codes + 8);
+	EXPECT(sdt_decode_operand(codes, &operand) == codes + 8);
 	EXPECT(operand.kind == SDT_IN_MEMORY && operand.memory.base == KMARKERS_NO_REGISTER);
 	EXPECT(operand.value == (long)(codes + 12));
 	return NULL;
@@ -130,12 +130,13 @@ static const char *check_baseless_operands(void)
 	unsigned int i, max;
 
 	for (i = 0; i < ARRAY_SIZE(baseless); i++) {
-		EXPECT(kmarkers_decode_memory(baseless[i].bytes, 6, baseless[i].rex, &found) == 6);
+		EXPECT(kmarkers_decode_memory_operand(baseless[i].bytes, 6, baseless[i].rex,
+						      &found) == 6);
 		EXPECT(found.base == KMARKERS_NO_REGISTER && found.displacement == 8);
 		EXPECT(found.index == baseless[i].index && found.scale == baseless[i].scale);
 		EXPECT(!found.is_relative);
 		for (max = 0; max < 6; max++)
-			EXPECT(!kmarkers_decode_memory(baseless[i].bytes, max, 0, &found));
+			EXPECT(!kmarkers_decode_memory_operand(baseless[i].bytes, max, 0, &found));
 	}
 	return NULL;
 }
@@ -146,7 +147,7 @@ static const char *check_unknown_operands(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(unknown); i++)
-		EXPECT(!sdt_operand_decode(unknown[i], &operand));
+		EXPECT(!sdt_decode_operand(unknown[i], &operand));
 	return NULL;
 }
 

@@ -253,7 +253,7 @@ static const char *check_start_with_blocked_sigtrap(void)
 		sigemptyset(&set);
 		sigaddset(&set, SIGTRAP);
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
-		_exit(native_trap_start(patcher_handle_int3) != -EPERM);
+		_exit(native_install_sigtrap(patcher_handle_int3) != -EPERM);
 	}
 	EXPECT(process_reap(child) == 0);
 	return NULL;
@@ -366,13 +366,13 @@ static const char *check_ignored_sigtrap(void)
 
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
-		_exit(native_trap_start(patcher_handle_int3) || raise(SIGTRAP));
+		_exit(native_install_sigtrap(patcher_handle_int3) || raise(SIGTRAP));
 	}
 	EXPECT(process_reap(child) == 0);
 	child = fork();
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
-		native_trap_start(patcher_handle_int3);
+		native_install_sigtrap(patcher_handle_int3);
 		asm volatile("int3");
 		_exit(0);
 	}

@@ -236,10 +236,10 @@ static const char *check_emulated_jumps(void)
 	return NULL;
 }
 
-/* Check that patcher_insn_is_usual(), a fast test of some encodings, agrees with the decoder. */
+/* Check that patcher_is_common_insn(), a fast test of some encodings, agrees with the decoder. */
 static const char *check_usual_instructions(void)
 {
-	static const u8 some[][PATCHER_INSN_USUAL] = {
+	static const u8 some[][PATCHER_COMMON_LEN] = {
 		{ 0x0f, 0x1f, 0x44 }, { 0xe8, 1, 2, 3, 4 }, { 0xe9, 1, 2, 3, 4 }, { 0xb8, 5 }, { 0xbf, 5 },
 	};
 	u8 bytes[PATCHER_INSN_MAX] = { 0 };
@@ -247,12 +247,12 @@ static const char *check_usual_instructions(void)
 	unsigned int i, len;
 
 	for (i = 0; i < ARRAY_SIZE(some); i++)
-		EXPECT(patcher_insn_is_usual(some[i], PATCHER_INSN_USUAL));
+		EXPECT(patcher_is_common_insn(some[i], PATCHER_COMMON_LEN));
 	for (len = 0; len <= PATCHER_INSN_MAX; len++) {
 		for (i = 0; i < 2U << 16; i++) {
 			memcpy(bytes, &i, 2);
 			bytes[2] = 0x44 + (i >> 16);
-			if (patcher_insn_is_usual(bytes, len))
+			if (patcher_is_common_insn(bytes, len))
 				EXPECT(!patcher_insn_decode(bytes, len, &insn) && insn.len == len);
 		}
 	}
@@ -264,7 +264,7 @@ static int parse_command(const char *text, enum bench_verb *verb, u64 *groups)
 	char copy[64];
 
 	strcpy(copy, text);
-	return bench_parse_control(copy, verb, groups);
+	return bench_parse_command(copy, verb, groups);
 }
 
 static const char *check_commands(void)

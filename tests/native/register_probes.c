@@ -195,11 +195,11 @@ static const char *check_failed_disconnect(void)
 	marker_stub_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
-	EXPECT(!marker_tables_disconnect(is_tested_name, NULL));
+	EXPECT(!marker_tables_disconnect_gone(is_tested_name, NULL));
 	EXPECT(test_wrong_page_shown());
 	EXPECT(hit_calls(0, 1, 0, 0, 0));
 	test_show_wrong_page(NULL);
-	EXPECT(marker_tables_disconnect(is_tested_name, NULL) == 1);
+	EXPECT(marker_tables_disconnect_gone(is_tested_name, NULL) == 1);
 	EXPECT(hit_calls(0, 0, 0, 0, 0));
 	return NULL;
 }

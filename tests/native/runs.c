@@ -364,7 +364,7 @@ const struct test_case run_cases[] = {
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
 
 /* Functions that kmbench provides to runs.  The cycle counter has three times the TSC's rate. */
-u64 bench_count_switches(void)
+u64 bench_count_context_switches(void)
 {
 	return switches;
 }
@@ -378,7 +378,7 @@ enum bench_cycles bench_find_cycles_source(void)
 	return cycles_source;
 }
 
-u64 bench_read_cycles(void)
+u64 bench_read_cycle_counter(void)
 {
 	return bench_tsc() * 3;
 }

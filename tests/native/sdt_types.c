@@ -15,7 +15,7 @@ static bool gives(unsigned int nr, const char *types, const char *wanted)
 	const struct sdt_probe probe = { .types = types, .nr = nr };
 	char format[SDT_FORMAT];
 
-	sdt_types_format(format, &probe);
+	sdt_make_event_format(format, &probe);
 	return !strncmp(format, "site %pS", 8) && !strcmp(format + 8, wanted);
 }
 

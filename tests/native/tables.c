@@ -55,7 +55,7 @@ static struct {
 
 static u64 variable;
 
-/* An invalid module, as the owner of the table: imv_drop_module(MODULE) removes only this table. */
+/* An invalid module that owns only this table: imv_unregister_module_sites(MODULE) removes it. */
 #define MODULE	((struct module *)1)
 
 static void fill_head(unsigned int bytes, unsigned int record)
@@ -79,7 +79,7 @@ static int add_and_drop(const u8 *addr, const u8 *end, u8 size, u16 flags)
 	err = kmarkers_join_chunk(&span, &chunk.head, sizeof(chunk.sites[0])) ?:
 	      imv_add_table(MODULE, &span);
 	if (!err)
-		imv_drop_module(MODULE);
+		imv_unregister_module_sites(MODULE);
 	return err;
 }
 
@@ -269,7 +269,7 @@ static const char *check_time_of_set(void)
 
 static void drop_others(void)
 {
-	imv_drop_module(MODULE);
+	imv_unregister_module_sites(MODULE);
 }
 
 const struct test_case table_cases[] = {

@@ -103,8 +103,8 @@ static int add_uprobe(const u8 *addr)
 {
 	extern const u8 __ehdr_start[];
 
-	return uprobes_add("/proc/self/exe",
-			   uprobes_find_offset((const void *)__ehdr_start, (unsigned long)addr));
+	return add_counting_uprobe("/proc/self/exe", find_file_offset((const void *)__ehdr_start,
+								       (unsigned long)addr));
 }
 
 static int add_uprobes(void)
@@ -123,11 +123,11 @@ static int add_uprobes(void)
 
 int traced_by_uprobes(void)
 {
-	int err = uprobes_read_type() < 0 ? -EPERM : add_uprobes();
+	int err = read_uprobe_pmu_type() < 0 ? -EPERM : add_uprobes();
 	unsigned int i;
 
 	if (err) {
-		fprintf(stderr, "uprobes: %s\n", uprobes_explain(err));
+		fprintf(stderr, "uprobes: %s\n", explain_uprobe_error(err));
 		return NO_UPROBES;
 	}
 	if (*get_place(0) != KMARKERS_INT3)
@@ -139,12 +139,12 @@ int traced_by_uprobes(void)
 	}
 	err = kmarkers_start() ? 1 : check_all();
 	/* Remove the uprobes, and add them again, as when another tracer attaches. */
-	uprobes_drop();
+	close_uprobes();
 	err = err ?: check_all();
 	if (!err && add_uprobes())
 		return 7;
 	err = err ?: check_all();
-	uprobes_drop();
+	close_uprobes();
 	return err ?: check_all();
 }
 

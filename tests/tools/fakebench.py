@@ -32,20 +32,20 @@ class Machine:
         self.done: list[str] = []
         self.trouble: dict[str, BaseException | Callable[[Path], None]] = {}
         self.release = "6.1.0-test"
-        self.whole_report = report.report
+        self.whole_report = report.report_run
         self.whole_merge = collect.merge_run
         monkeypatch.setattr(benchrun, "LOCAL", self.local)
         monkeypatch.setattr(bench, "ROOT", tmp_path)
         monkeypatch.setattr(commands, "ROOT", tmp_path)
-        monkeypatch.setattr(bench, "run_command", self.command)
+        monkeypatch.setattr(bench, "run_measuring_step", self.command)
         monkeypatch.setattr(bench, "require_root", lambda _: self.at("root"))
         monkeypatch.setattr(collect, "merge_run", self.collected)
-        monkeypatch.setattr(report, "report", self.shown)
+        monkeypatch.setattr(report, "report_run", self.shown)
         monkeypatch.setattr(bench, "build_modules", self.build)
         monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.at("fetch"))
-        monkeypatch.setattr(catalogue, "require", self.kernel)
+        monkeypatch.setattr(catalogue, "require_kernel", self.kernel)
         monkeypatch.setattr(native, "measure_processes", self.in_user_space)
-        monkeypatch.setattr(guest, "measure_in_guest", self.in_kernel)
+        monkeypatch.setattr(guest, "measure_in_test_kernel", self.in_kernel)
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def at(self, step: str, raw: Path | None = None) -> None:

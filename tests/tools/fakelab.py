@@ -37,10 +37,15 @@ finish() {
 
 def make_laboratory(root: Path) -> None:
     """Make a cache directory with a fake kernel, for the fake QEMU."""
-    tree = root / "cache" / "kernels" / catalogue.default_name()
+    tree = root / "cache" / "kernels" / catalogue.get_default_kernel_name()
     tree.mkdir(parents=True)
     (tree / "vmlinuz").touch()
-    record = {"name": catalogue.default_name(), "suite": "s", "package": "p", "version": "1"}
+    record = {
+        "name": catalogue.get_default_kernel_name(),
+        "suite": "s",
+        "package": "p",
+        "version": "1",
+    }
     record |= {"release": "6.1.0-fake", "vmlinuz": "vmlinuz"}
     (tree / "kernel.json").write_text(json.dumps(record))
     with tarfile.open(root / "results.tar.gz", "w:gz") as tar:
@@ -69,7 +74,7 @@ def boot_fake(
     """Boot with the fake QEMU; return the result and the lines of the status channel."""
     said: list[str] = []
     request = Request(
-        kernel=catalogue.default_name(),
+        kernel=catalogue.get_default_kernel_name(),
         job=laboratory / "job",
         out=laboratory / "out",
         timeout=timeout,

@@ -117,13 +117,13 @@ def list_module_headers(share: Path) -> list[str]:
     return names
 
 
-def build_clients(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
+def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
     """Build modules from source texts, by file name; fail if one does not build without a
     warning."""
-    kernel = catalogue.default_name()
+    kernel = catalogue.get_default_kernel_name()
     if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
-    if not catalogue.find_unpacked(kernel):
+    if not catalogue.find_unpacked_kernel(kernel):
         pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
     source = tmp_path / "client"
     shutil.copytree(share, source / "km")
@@ -149,7 +149,7 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
         texts[f"client{number}"] = (
             f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
         )
-    build_clients(share, tmp_path, texts)
+    build_client_modules(share, tmp_path, texts)
 
 
 def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_pat
         "before": f"{head}{DRIVER}{includes}{end}",
         "after": f"{head}{includes}{DRIVER}{end}",
     }
-    build_clients(share, tmp_path, texts)
+    build_client_modules(share, tmp_path, texts)
 
 
 def test_public_names_have_a_prefix_or_are_historical(share: Path) -> None:

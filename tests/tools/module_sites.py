@@ -50,10 +50,10 @@ MODULE_LICENSE("GPL");
 
 def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
     """Build the test module in a directory with this name; return the module file."""
-    kernel = catalogue.default_name()
+    kernel = catalogue.get_default_kernel_name()
     if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
-    if not catalogue.find_unpacked(kernel):
+    if not catalogue.find_unpacked_kernel(kernel):
         pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
     folder = tmp_path / name
     folder.mkdir(parents=True)
@@ -116,15 +116,15 @@ def test_object_is_the_same_in_two_directories(tmp_path: Path) -> None:
     done
     cmp /tmp/a/mine.ko /tmp/another/place/mine.ko"""
     build_module(tmp_path, "twice")
-    kernel = catalogue.require(catalogue.default_name())
+    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
     binds = [
         (tmp_path / "twice", "src"),
-        (build.object_dir(kernel.name, ROOT), "kmarkers"),
+        (build.get_object_dir(kernel.name, ROOT), "kmarkers"),
         *build.list_kernel_binds(kernel),
     ]
     words = ["sh", "-c", script, "sh", f"/usr/lib/modules/{kernel.release}/build"]
     log = tmp_path / "twice.log"
-    code = chroot.run_command(unpack.suite_dir(kernel.suite), binds, words, log)
+    code = chroot.run_in_chroot(unpack.get_suite_dir(kernel.suite), binds, words, log)
     assert code == 0, log.read_text()
 
 

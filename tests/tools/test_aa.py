@@ -14,7 +14,7 @@ import pytest
 import rawdata
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import Result, analyse_samples
+from kmtools.analyse.verdicts import Result, compute_results
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
@@ -30,8 +30,8 @@ PLAN = Plan(BLOCKS, 60)
 def clones(tmp_path: Path) -> list[Result]:
     """Return the results of the clones in a simulated run, without core cycles."""
     raw = rawdata.write_tier(tmp_path / "raw", BLOCKS, 1, rawdata.BENCHES[:2], emulated="0")
-    loaded = collect.load_raw("native", raw)
-    results = analyse_samples(loaded.rows, [loaded.tier])
+    loaded = collect.load_raw_folder("native", raw)
+    results = compute_results(loaded.rows, [loaded.tier])
     found = [result for result in results if result.is_clone]
     assert {result.benchmark for result in found} == set(aa.HOTTEST)
     return found
@@ -54,7 +54,7 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
     """The neighbour process uses a core in bursts until the block ends."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    with bursts.run_neighbour(1):
+    with bursts.run_neighbour_process(1):
         time.sleep(5)
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     assert 0.5 < used < 4.5
@@ -158,7 +158,7 @@ def test_options_below_one_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
 ) -> None:
     """Numbers below 1 are refused before a measurement."""
-    monkeypatch.setattr(aa, "judge_copies", None)
+    monkeypatch.setattr(aa, "judge_clone_runs", None)
     assert main(["check", "aa", "-o", "=".join(words)]) == 2
     assert f"{words[0]}: '{words[1]}' is no whole number above 0" in capsys.readouterr().err
 
@@ -171,7 +171,7 @@ def test_message_of_a_failed_run_is_printed(
     def fail(_runs: int, _plan: Plan) -> bool:
         raise FailedError("kmbench failed: no blocks")
 
-    monkeypatch.setattr(aa, "judge_copies", fail)
+    monkeypatch.setattr(aa, "judge_clone_runs", fail)
     assert main(["check", "aa"]) == 1
     assert "FAILED kmbench failed: no blocks" in capsys.readouterr().out
 

@@ -18,7 +18,9 @@ from verdictrows import make_tier
 
 GOOD = Result(ok=True, exit_code=0)
 SLOW = Result(reason="no exit status after 60 s")
-DIRTY = Result(exit_code=0, reason="the kernel log has 1 faulty lines", dirt=["WARNING: CPU: 0"])
+DIRTY = Result(
+    exit_code=0, reason="the kernel log has 1 lines that report faults", dirt=["WARNING: CPU: 0"]
+)
 SILENT = Result(reason="it printed nothing in 60 s")
 OUR_CONSOLE = """\
 [    9.1] kmarkers_patcher: loading out-of-tree module taints kernel.
@@ -65,7 +67,7 @@ def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
     for _ in range(2):
         assert boots.choose("a") == accel.Accel("kvm")
         assert boots.choose("b").line == (
-            "vm: emulated: kernel b fails under KVM: the kernel log has 1 faulty lines"
+            "vm: emulated: kernel b fails under KVM: the kernel log has 1 lines that report faults"
         )
         forget_verdicts()
     assert boots.kernels == ["a", "b"]
@@ -135,7 +137,7 @@ def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path
     ("script", "said"),
     [
         ('echo quiet >"$console"; finish 0', ""),
-        ("finish 0; echo 'WARNING: CPU: 0 PID: 0 at x' >\"$console\"", "faulty lines"),
+        ("finish 0; echo 'WARNING: CPU: 0 PID: 0 at x' >\"$console\"", "lines that report faults"),
         ("exec sleep 30", "it printed nothing in 1 s"),
         ('echo slow >"$console"; exec sleep 30', "no exit status after 1 s"),
         ("exit 1", "ended without an exit status"),
@@ -149,7 +151,7 @@ def test_trial_boot_decides_about_kvm(
     monkeypatch.setattr(accel, "KVM", Path("/dev/null"))
     monkeypatch.setattr(accel, "PROBE_SECONDS", 1.0)
     monkeypatch.setattr(machine, "PROBE_OUT", tmp_path / "kvm")
-    kernel = catalogue.default_name()
+    kernel = catalogue.get_default_kernel_name()
     shown: list[str] = []
     with use_fake_qemu(tmp_path, script):
         found = machine.find_usable_accel(kernel, shown.append)
@@ -172,8 +174,8 @@ def test_crash_under_kvm_is_not_attributed_to_the_emulator(tmp_path: Path) -> No
 def test_is_emulated_if_the_hypervisor_is_tcg(monkeypatch: pytest.MonkeyPatch) -> None:
     for below, emulated in ((b"", False), (b"KVMKVMKVM", False), (b"TCGTCGTCGTCG", True)):
         monkeypatch.setattr(accel, "read_hypervisor_name", lambda below=below: below)
-        assert accel.is_emulated("kvm") is emulated
-        assert accel.is_emulated("tcg") and accel.is_emulated("bochs")
+        assert accel.are_instructions_emulated("kvm") is emulated
+        assert accel.are_instructions_emulated("tcg") and accel.are_instructions_emulated("bochs")
 
 
 def test_hypervisor_name_is_read_by_cpuid() -> None:

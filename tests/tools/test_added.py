@@ -10,7 +10,7 @@ import pytest
 from kmtools.base.errors import UnableError
 from kmtools.lab import added, catalogue, unpack
 
-SUITE = catalogue.load()[0].suite
+SUITE = catalogue.load_kernels()[0].suite
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs root")
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs
 @pytest.fixture
 def system(laboratory: Path) -> Path:
     """Make a directory like the root of a system with a kernel, and an unpacked suite."""
-    unpack.suite_dir(SUITE).mkdir(parents=True)
+    unpack.get_suite_dir(SUITE).mkdir(parents=True)
     root = laboratory / "system"
     headers = root / "usr" / "src" / "headers-9.9"
     modules = root / "usr" / "lib" / "modules" / "9.9-strange"
@@ -36,18 +36,18 @@ def system(laboratory: Path) -> Path:
 def test_kernel_is_added_from_a_root_directory_and_removed(system: Path) -> None:
     kernel = added.add_kernel("strange", [system], SUITE)
     assert kernel.release == "9.9-strange"
-    assert catalogue.require("strange") == kernel
+    assert catalogue.require_kernel("strange") == kernel
     assert kernel.image.read_text() == "kernel"
     assert not (kernel.tree / "etc").exists()
-    assert catalogue.load()[-1].role == catalogue.ADDED
+    assert catalogue.load_kernels()[-1].role == catalogue.ADDED
     added.remove_kernel("strange")
     with pytest.raises(UnableError, match="unknown kernel 'strange'"):
-        catalogue.require("strange")
+        catalogue.require_kernel("strange")
 
 
 def test_name_in_kernels_txt_is_refused(system: Path) -> None:
     with pytest.raises(UnableError, match=r"is in kernels\.txt"):
-        added.add_kernel(catalogue.default_name(), [system], SUITE)
+        added.add_kernel(catalogue.get_default_kernel_name(), [system], SUITE)
 
 
 @pytest.mark.parametrize(

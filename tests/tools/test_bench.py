@@ -81,7 +81,7 @@ def test_without_a_compiler_the_message_names_packages(
 def test_without_numpy_a_line_tells_how_to_make_the_report(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "report", machine.whole_report)
+    monkeypatch.setattr(report, "report_run", machine.whole_report)
     monkeypatch.setattr(report, "has_package", lambda name: False)
     assert machine.bench() == 2
     said = capsys.readouterr()

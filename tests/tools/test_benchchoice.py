@@ -16,7 +16,7 @@ from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
 from kmtools.measure import bench, benchmark_names, benchrun, choice, guest, native
-from kmtools.measure.guest import NONE_LIVE, Live, make_settings
+from kmtools.measure.guest import NONE_LIVE, Live, make_guest_settings
 from kmtools.measure.progress_json import Events
 from nativeprograms import run_kmbench
 
@@ -75,9 +75,9 @@ def test_guest_under_kvm_measures_more_blocks(
         told[tier] = words
         machine.at(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(guest, "measure_in_guest", in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", in_kernel)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel(accelerator))
-    monkeypatch.setattr(accel, "is_emulated", lambda _: emulated)
+    monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: emulated)
     for words in (("--quick",), ()):
         planned = (bench.QUICK if words else bench.FULL)["vm"]
         assert machine.bench("--tiers", "vm,icount", *words) == 0
@@ -104,7 +104,7 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
         machine.at(tier, Path(str(places[2])))
 
     monkeypatch.setattr(native, "measure_processes", in_user_space)
-    monkeypatch.setattr(guest, "measure_in_guest", in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", in_kernel)
     words = ("--benchmarks", "lo*,other", "--variants", "x", "--blocks", "12", "--budget", "2m")
     assert machine.bench(*words) == 0
     assert told["native"]["benchmarks"] == ["loop"]
@@ -120,15 +120,17 @@ def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
     """Patterns also choose live benchmarks; a quick run has none of whole operations."""
 
     def live(quick: bool, tier: str, wanted: list[str]) -> Live:
-        plan = bench.make_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
+        plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
-        return bench.Bench(run, print, Events(None), None, lambda _: None).live(tier)
+        return bench.Bench(run, print, Events(None), None, lambda _: None).select_live_benchmarks(
+            tier
+        )
 
     assert live(False, "icount", []) == Live(4, ["macro-ping", "macro-hackbench"])
     assert live(False, "icount", ["macro-p*", "loop"]) == Live(4, ["macro-ping"])
     assert live(False, "vm", ["macro-*"]) == live(True, "icount", []) == NONE_LIVE
-    assert make_settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
-    assert make_settings(3, 1).splitlines()[2] == "live 0"
+    assert make_guest_settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
+    assert make_guest_settings(3, 1).splitlines()[2] == "live 0"
 
 
 def test_a_resumed_run_keeps_what_was_chosen(
@@ -185,17 +187,19 @@ def test_table_of_names_matches_kmbench_list(native_programs: None) -> None:
     listed = choice.parse_benchmark_list(done.stdout)
     # Peers (other tracers) are listed only if their packages are installed.
     missing = tuple(f"{peer}-" for peer in re.findall(r"SKIP ([\w-]+): not built", done.stderr))
-    table = benchmark_names.read_names({benchmark_names.NATIVE})
+    table = benchmark_names.read_benchmark_names({benchmark_names.NATIVE})
     assert list(table) == list(listed)
     assert {
         name: sorted(one for one in own if not one.startswith(missing))
         for name, own in table.items()
     } == {name: sorted(own) for name, own in listed.items()}
     names = {("empty-loop", "none"), ("peers-dormant", "flag"), ("arm-scaling", "stores-alone")}
-    assert benchmark_names.find_unlisted(names, benchmark_names.KERNEL) == [
+    assert benchmark_names.find_unlisted_variants(names, benchmark_names.KERNEL) == [
         "arm-scaling:stores-alone"
     ]
-    assert benchmark_names.find_unlisted(names, benchmark_names.NATIVE) == ["peers-dormant:flag"]
+    assert benchmark_names.find_unlisted_variants(names, benchmark_names.NATIVE) == [
+        "peers-dormant:flag"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -76,19 +76,19 @@ def test_invalid_samples_are_kept_aside_and_measured_again(machine: Machine) -> 
 def test_full_disk_during_collect_loses_no_samples(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = collect.write_run
+    whole = collect.write_run_files
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "samples.csv")
 
-    monkeypatch.setattr(collect, "write_run", full)
+    monkeypatch.setattr(collect, "write_run_files", full)
     assert machine.bench() == 1
     said = capsys.readouterr().err
     assert "No space left on device; make room" in said
     (run,) = machine.runs()
     assert (run / "raw" / "native" / "loop.csv").is_file()
     assert f"make bench RESUME={run.name}" in said
-    monkeypatch.setattr(collect, "write_run", whole)
+    monkeypatch.setattr(collect, "write_run_files", whole)
     assert machine.bench("--resume", run.name) == 0
     assert "native" not in machine.done
 
@@ -136,7 +136,7 @@ def test_resuming_with_other_options_is_refused(
     (run / "run.json").write_text(json.dumps({**record, key: other}))
     before = sorted(run.rglob("*"))
     machine.trouble.clear()
-    asked = {"kernel": ["--kernel", catalogue.default_name()], "seed": ["--seed", "1"]}
+    asked = {"kernel": ["--kernel", catalogue.get_default_kernel_name()], "seed": ["--seed", "1"]}
     assert machine.bench("--resume", run.name, *asked.get(key, [])) == 2
     assert words in capsys.readouterr().err
     assert machine.done == [] and sorted(run.rglob("*")) == before

@@ -25,7 +25,7 @@ class Builds:
         self.binds: object = None
         monkeypatch.setenv("KMARKERS_CACHE", str(home / "cache"))
         monkeypatch.setattr(build, "require_root", lambda action: None)
-        monkeypatch.setattr(build, "require", lambda name: None)
+        monkeypatch.setattr(build, "require_kernel", lambda name: None)
         monkeypatch.setattr(build, "run_make", self._run_make)
 
     def _run_make(
@@ -88,6 +88,6 @@ def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_p
     ours = tmp_path / "ours"
     assert build.build_modules("6.1", tmp_path / "theirs", tmp_path / "out", ["-s"], uses=ours) == 1
     assert builds.words == ["KMARKERS=/kmarkers", "-s"]
-    assert builds.binds == [(build.object_dir("6.1", ours), "kmarkers")]
+    assert builds.binds == [(build.get_object_dir("6.1", ours), "kmarkers")]
     assert build.build_modules("6.1", ours, tmp_path / "out", ["-s"]) == 1
     assert (builds.words, builds.binds) == (["-s"], [])

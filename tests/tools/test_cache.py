@@ -40,7 +40,7 @@ def test_directory_with_foreign_files_is_not_claimed_or_cleaned(home: Path, tag:
         cache.clean_cache()
     with pytest.raises(UnableError, match="is not empty, and no laboratory made it"):
         kernels.fetch_kernels([])
-    with pytest.raises(UnableError, match="is not empty"), cache.locked("fetch"):
+    with pytest.raises(UnableError, match="is not empty"), cache.hold_cache_lock("fetch"):
         pass
     assert list_files(home) == before
 
@@ -48,7 +48,7 @@ def test_directory_with_foreign_files_is_not_claimed_or_cleaned(home: Path, tag:
 def test_tag_of_an_earlier_version_is_accepted(home: Path) -> None:
     was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
     (home / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
-    assert cache.is_tagged()
+    assert cache.is_cache_tagged()
     cache.claim_cache()
 
 
@@ -93,7 +93,9 @@ def test_untagged_cache_with_a_kernel_is_claimed(
     with pytest.raises(UnableError, match="fetching a kernel writes it"):
         cache.clean_cache()
     monkeypatch.setattr(
-        unpack, "find_complete", lambda entry: catalogue.find_unpacked(catalogue.default_name())
+        unpack,
+        "find_complete_kernel",
+        lambda entry: catalogue.find_unpacked_kernel(catalogue.get_default_kernel_name()),
     )
     kernels.fetch_kernels([])
     cache.clean_cache()
@@ -109,11 +111,11 @@ def test_removed_lock_file_is_created_again(
     held = []
 
     def wait() -> None:
-        with cache.locked("x"):
+        with cache.hold_cache_lock("x"):
             held.append((tmp_path / "cache/x.lock").exists())
 
     other = threading.Thread(target=wait)
-    with cache.locked("x"):
+    with cache.hold_cache_lock("x"):
         other.start()
         assert waits.wait(20)
         (tmp_path / "cache/x.lock").unlink()
@@ -145,4 +147,4 @@ def test_threads_can_claim_a_new_directory_concurrently(
             monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / str(number)))
             for done in [pool.submit(claim) for _ in range(4)]:
                 done.result()
-            assert cache.is_tagged()
+            assert cache.is_cache_tagged()

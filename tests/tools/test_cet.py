@@ -16,7 +16,7 @@ from kmtools.lab.apt import FetchError
 from kmtools.lab.bochs import Guest
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
-from kmtools.runner.suite import no_obstacle
+from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import cet, kernelsuite
 
 MISSED = "[    4.1] traps: Missing ENDBR: kmarkers_test_entry+0x4/0xa [kmarkers_test_noendbr]\n"
@@ -93,9 +93,9 @@ def test_failed_test_on_its_processor_fails(tmp_path: Path) -> None:
 def test_kernel_without_ibt_or_bochs_is_skipped_with_the_reason(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = catalogue.default_name()
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: no_obstacle)
-    config = catalogue.require(name).config
+    name = catalogue.get_default_kernel_name()
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
+    config = catalogue.require_kernel(name).config
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("CONFIG_X86=y\n# CONFIG_X86_KERNEL_IBT is not set\n")
     assert "without indirect branch tracking" in cet.make_bochs_check(name)()
@@ -126,7 +126,7 @@ def test_bochs_settings_have_processor_and_serial_files(
 
     monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: tree)
     monkeypatch.setattr(bochs, "read_version", lambda tree: "3.0")
-    monkeypatch.setattr(chroot, "run_command", run)
+    monkeypatch.setattr(chroot, "run_in_chroot", run)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     kernel, initramfs = tmp_path / "vmlinuz", tmp_path / "initramfs"
@@ -156,7 +156,7 @@ def test_requests_that_bochs_cannot_fulfil_are_refused(
     laboratory: Path, wrong: dict[str, object]
 ) -> None:
     request = Request(
-        kernel=catalogue.default_name(),
+        kernel=catalogue.get_default_kernel_name(),
         job=laboratory / "job",
         out=laboratory / "out",
         bochs="tigerlake",

@@ -16,9 +16,9 @@ from kmtools.cli import main
 from kmtools.lab import catalogue, chroot
 from kmtools.runner import pace, registry
 from kmtools.runner import suite as suites_of_check
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, assign_processes, no_obstacle
+from kmtools.runner.suite import Suite, assign_processes, find_no_obstacle
 from kmtools.suites import kernelsuite, scripts, testkernel
 
 KERNELS = """\
@@ -33,15 +33,17 @@ e s linux-source-1        host debug:kasan
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace kernels.txt by a list with kernels of every role."""
-    monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse_catalogue(KERNELS))
-    monkeypatch.setattr("kmtools.suites.kernelsuite.make_boot_check", lambda kernel: no_obstacle)
+    monkeypatch.setattr(catalogue, "load_kernels", lambda: catalogue.parse_catalogue(KERNELS))
+    monkeypatch.setattr(
+        "kmtools.suites.kernelsuite.make_boot_check", lambda kernel: find_no_obstacle
+    )
 
 
 def make_suites_of(form: str, kernel: str = "a") -> list[Suite]:
     """Return the suites of a set (short, full) for a kernel."""
     rows = registry.select_tests([], form)
-    found = registry.make_suites(rows, Ask(form, kernel, {}))
-    return assign_processes(testkernel.insert_builds(found))
+    found = registry.make_suites(rows, SuiteRequest(form, kernel, {}))
+    return assign_processes(testkernel.insert_build_suites(found))
 
 
 def test_full_set_adds_the_gating_kernels() -> None:
@@ -74,7 +76,7 @@ def test_work_is_divided_equally_between_two_processes() -> None:
         assert 0.8 < sum(beside) / sum(others) < 1.25
 
 
-@pytest.mark.parametrize("row", registry.all_rows(), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", registry.list_tests(), ids=lambda row: row.name)
 def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Row) -> None:
     assert (
         row.what
@@ -84,11 +86,11 @@ def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Row) -> N
     assert set(row.sets.split()) <= set(registry.SETS) and row.sets
     assert set(row.options.split()) <= set(registry.OPTIONS)
     assert row.needs in registry.PROGRAMS
-    assert registry.make_suites([row], Ask("full", "a", {}))
+    assert registry.make_suites([row], SuiteRequest("full", "a", {}))
 
 
 def test_names_of_tests_are_unique() -> None:
-    names = [row.name for row in registry.all_rows()]
+    names = [row.name for row in registry.list_tests()]
     assert len(set(names)) == len(names) > 60
 
 
@@ -136,7 +138,7 @@ def test_unknown_test_name_gives_similar_names(
 def test_list_option_prints_each_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--list"]) == 0
     said = capsys.readouterr().out
-    assert all(f"\n{row.name} " in said for row in registry.all_rows())
+    assert all(f"\n{row.name} " in said for row in registry.list_tests())
     assert main(["check", "--list", "coexist"]) == 0
     assert len([line for line in capsys.readouterr().out.splitlines() if line[0] != " "]) == 4
 
@@ -160,7 +162,7 @@ def test_failure_in_a_gating_kernel_fails_the_check(
         tally = Tally(1, ["it broke"] if kernel == culprit else [])
         return kernelsuite.Outcome(kernel, suites={"one": tally})
 
-    monkeypatch.setattr(kernelsuite, "run_kernel", run_or_say)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_or_say)
     assert main(["check", "gates", "--kernel", "b"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"2 passed, {code} failed")
@@ -195,9 +197,9 @@ def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
     users = [Suite(name, use, "a user", usual=100, modules="a") for name in ("one", "two")]
-    planned = assign_processes(testkernel.insert_builds(users))
+    planned = assign_processes(testkernel.insert_build_suites(users))
     assert [suite.aside for suite in planned] == [False, False, True]
-    tally = suites_of_check.run_all(planned)
+    tally = suites_of_check.run_all_suites(planned)
     if not why_not:
         assert order.read_text() == "built used used "
         assert not tally.failed
@@ -207,9 +209,11 @@ def test_suites_wait_for_the_build_of_their_modules(
 
 def test_many_suites_are_split_between_two_guests() -> None:
     lists = registry.read_guest_suites()
-    assert testkernel.split_suites([name for names in lists for name in names]) == lists
-    assert testkernel.split_suites(["entry"]) == [["entry"]]
-    assert testkernel.split_suites(["modules"]) == [["cases", "modules"]]
+    assert (
+        testkernel.split_suites_between_guests([name for names in lists for name in names]) == lists
+    )
+    assert testkernel.split_suites_between_guests(["entry"]) == [["entry"]]
+    assert testkernel.split_suites_between_guests(["modules"]) == [["cases", "modules"]]
 
 
 def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,36 +306,36 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     log.write_text("....s.. [  5%]\n...F [ 62%]\n")
     assert pace.describe_progress(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
-    assert history.forecast("x", 90) == "about 90 s"
+    assert history.format_forecast("x", 90) == "about 90 s"
     assert ", about 89 s left" in pace.format_progress("x", log, 1, 90, 10)
-    history.add("x", 33.3, 10)
+    history.add_suite_run("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
-    assert again.forecast("x", 90) == "about 33 s, 33 s the last time"
-    assert again.count("x") == 10
+    assert again.format_forecast("x", 90) == "about 33 s, 33 s the last time"
+    assert again.get_last_count("x") == 10
     assert "of 10 results" in pace.format_progress("x", tmp_path / "none.log", 1, 33, 10)
 
 
 def test_remaining_time_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
-    history.add("y", 30.0, 1, usual=10)
-    assert history.forecast("x", 90) == "about 270 s"
-    history.add("z", 1000.0, 1)
-    assert history.forecast("x", 90) == "about 270 s"
-    assert history.forecast("x") == "the first time here"
-    assert history.forecast("y") == "about 90 s, 30 s the last time"
+    history.add_suite_run("y", 30.0, 1, usual=10)
+    assert history.format_forecast("x", 90) == "about 270 s"
+    history.add_suite_run("z", 1000.0, 1)
+    assert history.format_forecast("x", 90) == "about 270 s"
+    assert history.format_forecast("x") == "the first time here"
+    assert history.format_forecast("y") == "about 90 s, 30 s the last time"
     # The machine is three times slower than in the last run.
-    history.add("y", 90.0, 1)
-    assert history.expected("x", 90) == 90 * 120 / 40
+    history.add_suite_run("y", 90.0, 1)
+    assert history.estimate_seconds("x", 90) == 90 * 120 / 40
 
 
 def test_times_of_the_second_process_scale_the_forecast(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     add = multiprocessing.get_context("fork").Process(
-        target=history.add, args=("y", 30.0, 1), kwargs={"usual": 10}
+        target=history.add_suite_run, args=("y", 30.0, 1), kwargs={"usual": 10}
     )
     add.start()
     add.join()
-    assert history.expected("x", 90) == 270
+    assert history.estimate_seconds("x", 90) == 270
 
 
 def test_remaining_time_is_accurate_after_a_fifth_of_the_run(tmp_path: Path) -> None:
@@ -341,8 +345,8 @@ def test_remaining_time_is_accurate_after_a_fifth_of_the_run(tmp_path: Path) -> 
     slower = {"a": 4.4, "b": 3.6, "c": 4.0, "d": 4.8, "e": 3.4}
     history = pace.History(tmp_path / "times.json")
     for name in ("a", "b"):
-        history.add(name, usual[name] * slower[name], 1, usual[name])
-    left = sum(history.expected(name, usual[name]) for name in ("c", "d", "e"))
+        history.add_suite_run(name, usual[name] * slower[name], 1, usual[name])
+    left = sum(history.estimate_seconds(name, usual[name]) for name in ("c", "d", "e"))
     truth = sum(usual[name] * slower[name] for name in ("c", "d", "e"))
     assert 0.7 < left / truth < 1.3
 
@@ -365,7 +369,7 @@ def test_times_of_short_and_full_sets_are_stored_separately(
 
 def test_equal_skip_reasons_are_printed_once() -> None:
     skipped = [f"tests.{n}: no clang: scripts/setup --tools" for n in range(97)]
-    assert list(suites_of_check.group_skipped(["x: why", *skipped])) == [
+    assert list(suites_of_check.group_skips_by_reason(["x: why", *skipped])) == [
         "x: why",
         "97 tests: no clang: scripts/setup --tools",
     ]
@@ -375,4 +379,4 @@ def test_equal_skip_reasons_are_printed_once() -> None:
 def test_damaged_file_of_times_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "times.json"
     path.write_text(text)
-    assert pace.History(path).seconds("x") == 0
+    assert pace.History(path).get_last_seconds("x") == 0

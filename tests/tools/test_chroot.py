@@ -39,7 +39,7 @@ def test_exit_code_of_the_command_is_returned(programs: Path, tmp_path: Path) ->
     log = tmp_path / "log"
     for code in (0, 1, 2, 125):
         command = ["sh", "-c", f"echo said {code}; exit {code}"]
-        assert chroot.run_command(tmp_path, [(tmp_path, "src")], command, log) == code
+        assert chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], command, log) == code
     assert log.read_text() == "said 0\nsaid 1\nsaid 2\nsaid 125\n"
 
 
@@ -56,12 +56,12 @@ def test_failed_mount_raises_an_error(
     programs: Path, tmp_path: Path, program: str, script: str, why: str
 ) -> None:
     write_script(programs / program, script)
-    with pytest.raises(UnableError, match=f"lets nothing be run in {tmp_path}: {why}"):
-        chroot.run_command(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
+    with pytest.raises(UnableError, match=f"no command can run in a chroot in {tmp_path}: {why}"):
+        chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
 
 
 def test_without_root_no_command_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="tree needs root"):
-        chroot.run_command(tmp_path, [(tmp_path, "src")], ["true"])
+        chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"])
     assert not (tmp_path / "src").exists()

@@ -31,7 +31,9 @@ def register_only(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]
         return lambda args: end()
 
     monkeypatch.setattr(cli, "COMMANDS", {"try out": ("trial", "tries things")})
-    monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(try_out=try_out))
+    monkeypatch.setattr(
+        cli, "import_module", lambda name: SimpleNamespace(add_try_out_command=try_out)
+    )
 
 
 def raise_later(error: BaseException) -> Callable[[], int | None]:
@@ -193,7 +195,7 @@ def test_build_accepts_names_before_and_after_options(
         assert cli.main(["lab", "build", *words]) == 0
         # The kmarkers modules are built before the modules outside the tree.
         ours, others = builds
-        assert ours == ["6.1", ROOT, shell.modules_dir("6.1"), shell.OPTIONS, None]
+        assert ours == ["6.1", ROOT, shell.get_shell_modules_dir("6.1"), shell.OPTIONS, None]
         assert others == ["6.1", Path("S"), Path("O"), make_args, ROOT]
 
 

@@ -194,4 +194,4 @@ def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFix
 def test_unit_of_each_tier(
     tier: str, env: dict[str, str], vm: dict[str, object], unit: str
 ) -> None:
-    assert rundir.tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit
+    assert rundir.get_tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit

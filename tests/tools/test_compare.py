@@ -18,7 +18,7 @@ import pytest
 import rawdata
 from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
-from kmtools.analyse.rows import EXACT, SHARE, Name, Row, make_rows
+from kmtools.analyse.rows import EXACT, SHARE, Name, Row, make_run_rows
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
@@ -65,18 +65,20 @@ def make_run(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
 
 def simulate_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
     """Return the rows of a simulated run, without writing its samples.csv."""
-    loaded = collect.load_raw(
+    loaded = collect.load_raw_folder(
         "native", write_raw_runs(tmp_path / f"{seed}-{factor}", seed, slow_down(factor))
     )
-    return make_rows(
-        loaded.rows, [loaded.tier], verdicts.analyse_samples(loaded.rows, [loaded.tier])
+    return make_run_rows(
+        loaded.rows, [loaded.tier], verdicts.compute_results(loaded.rows, [loaded.tier])
     )
 
 
 @cache
 def reference_rows() -> tuple[Row, ...]:
     """Return the rows of the reference run that were measured on a real CPU."""
-    return tuple(row for row in comparison.load_run(REFERENCE).rows if row.name.tier == "native")
+    return tuple(
+        row for row in comparison.load_compared_run(REFERENCE).rows if row.name.tier == "native"
+    )
 
 
 def read_grouped_rows() -> list[Row]:
@@ -137,7 +139,7 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
         both = [(x, y) for x, y in zip(a, b, strict=True) if x.kind == SHARE]
         rash += any(
             not found.lo <= 0 <= found.hi
-            for found in (changes.relative_change(x, y, 0.05)[1] for x, y in both)
+            for found in (changes.compute_relative_change(x, y, 0.05)[1] for x, y in both)
         )
     assert rash > len(pairs) / 20
 
@@ -277,8 +279,8 @@ def test_row_with_large_numbers_fits_without_truncation() -> None:
         single_row_run(row), single_row_run(row, layouts={0: 1.0, 1: 1.9})
     )
     assert change.interval.half_width > 500
-    shown = changetext.make_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
-    lines = changetext.group_rows([shown])
+    shown = changetext.make_row_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
+    lines = changetext.group_rows_by_benchmark([shown])
     assert max(map(len, lines)) <= changetext.WIDTH and len(lines) > 5
     said = " ".join(" ".join(lines).split())
     assert all(" ".join(cell.split()) in said for cell in shown)
@@ -438,9 +440,9 @@ def test_more_rows_make_wider_intervals() -> None:
 def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> None:
     """With one process, stretches of neighbouring blocks are clusters, and code layouts count."""
     folder = rawdata.write_tier(tmp_path / "vm", 80, 3, BENCHES, emulated="0")
-    loaded = collect.load_raw("native", folder)
-    rows = make_rows(
-        loaded.rows, [loaded.tier], verdicts.analyse_samples(loaded.rows, [loaded.tier])
+    loaded = collect.load_raw_folder("native", folder)
+    rows = make_run_rows(
+        loaded.rows, [loaded.tier], verdicts.compute_results(loaded.rows, [loaded.tier])
     )
     assert {(row.processes, len(row.values)) for row in rows} <= {(1, 8), (1, 9)}
     found = changes.compare_rows(rows, rows)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 from kmtools.analyse import verdicts
-from kmtools.analyse.corecycles import CoreCycles, measure_ratio
+from kmtools.analyse.corecycles import CoreCycles, measure_core_cycle_ratio
 from kmtools.analyse.grade import Evidence, grade_evidence
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.summary import core_cycle_fields
+from kmtools.analyse.summary import make_core_cycle_fields
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
@@ -21,7 +21,7 @@ from kmtools.method import estimators, frequency
 def make_tier(name: str = "native", **env: str) -> Tier:
     """Return a tier with these values in its env file."""
     emulated = rundir.is_emulated(name, env, {})
-    return Tier(name, "6.12", rundir.tier_unit(name, emulated), emulated, env, {})
+    return Tier(name, "6.12", rundir.get_tier_unit(name, emulated), emulated, env, {})
 
 
 def make_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
@@ -36,20 +36,20 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
     """An outlier, a flagged window and one without cycles do not change the median."""
     samples = [make_window(1000, 1500), make_window(2000, 3000), make_window(1000, 1900)]
     samples += [make_window(1000, 9000, "preempted"), make_window(1000, None)]
-    core = measure_ratio(make_tier(cycles="estimated"), samples)
+    core = measure_core_cycle_ratio(make_tier(cycles="estimated"), samples)
     assert core == CoreCycles("estimated", 1.5)
     assert core is not None
-    assert core.of(2.0) == 3.0
-    assert core.of(None) is None
-    assert core.words() == "1 TSC cycle is 1.500 core cycles (estimated)"
+    assert core.convert_ticks(2.0) == 3.0
+    assert core.convert_ticks(None) is None
+    assert core.describe_ratio() == "1 TSC cycle is 1.500 core cycles (estimated)"
 
 
 @pytest.mark.parametrize("kind", frequency.CHANGES)
 def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
     """Each block is converted by its own ratio, so that intervals contain the true cost as often as
     they should."""
-    score = estimators.score_changing(kind, 300)
-    assert score.runs == 30 and not score.faults(slack=3)
+    score = estimators.score_changing_frequency(kind, 300)
+    assert score.runs == 30 and not score.list_missed_limits(slack=3)
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 
 
@@ -58,16 +58,16 @@ def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         CoreCycles, "cycles_of", lambda core, sample: round(sample.value * core.per_tick)
     )
-    score = estimators.score_changing("frequency-often", 100)
-    assert "covers less than 93%" in score.faults(slack=3) and abs(score.bias) > 0.2
+    score = estimators.score_changing_frequency("frequency-often", 100)
+    assert "covers less than 93%" in score.list_missed_limits(slack=3) and abs(score.bias) > 0.2
 
 
 def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
     own = make_tier(cycles="estimated", hypervisor="none")
     samples = frequency.simulate_windows(1, frequency.CHANGES["frequency-often"])
-    results = verdicts.analyse_samples(samples, [replace(own, kernel="k")])
+    results = verdicts.compute_results(samples, [replace(own, kernel="k")])
     assert results[0].core is not None
-    assert "from block to block" in results[0].core.words()
+    assert "from block to block" in results[0].core.describe_ratio()
     grade = grade_evidence(Evidence(own, {}, results))
     assert any("frequency changed by up to" in reason.words for reason in grade.reasons)
     assert {r.verdict for r in results if r.variant == "dearer"} == {verdicts.SLOWER}
@@ -75,9 +75,9 @@ def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
 
 def test_table_distinguishes_counted_and_estimated_cycles() -> None:
     """The table has the source that the env file has."""
-    core = measure_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
+    core = measure_core_cycle_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
     assert core is not None
-    assert core.words().endswith("(counted)")
+    assert core.describe_ratio().endswith("(counted)")
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,14 @@ def test_table_distinguishes_counted_and_estimated_cycles() -> None:
 )
 def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
     """An emulated CPU and a CPU with an unknown source have no core cycles."""
-    assert measure_ratio(unknown, [make_window(1000, 1500)]) is None
+    assert measure_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
 
 
 def test_json_has_no_infinite_numbers() -> None:
     """The ends of an unbounded interval are null."""
-    entry = core_cycle_fields(CoreCycles("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75))
+    entry = make_core_cycle_fields(
+        CoreCycles("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75)
+    )
     assert entry == {
         "source": "estimated",
         "per_tick": 2.0,

@@ -91,8 +91,8 @@ def run_clang(one: database.Command) -> str:
 @pytest.mark.skipif(not shutil.which("clang"), reason="clang is missing: apt-get install clang")
 def test_clang_accepts_the_entries() -> None:
     """Runs clang on the entries that `make clangd` wrote, if it was run."""
-    if not (ROOT / database.NAME).is_file() or not catalogue.find_unpacked(
-        catalogue.default_name()
+    if not (ROOT / database.NAME).is_file() or not catalogue.find_unpacked_kernel(
+        catalogue.get_default_kernel_name()
     ):
         pytest.skip("no compile_commands.json: run make clangd")
     found = json.loads((ROOT / database.NAME).read_text())

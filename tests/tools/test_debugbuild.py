@@ -36,7 +36,7 @@ class Builder:
         self.offer("1")
         monkeypatch.setattr(debugkernel, "is_qemu_unpacked", lambda entry: True)
         monkeypatch.setattr(debugkernel, "NEEDED_BYTES", 1 << 20)
-        monkeypatch.setattr(chroot, "run_command", self.make)
+        monkeypatch.setattr(chroot, "run_in_chroot", self.make)
 
     def offer(self, version: str) -> None:
         """Replace the source package on the mirror by this version."""
@@ -51,7 +51,7 @@ class Builder:
     def make(
         self, tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
     ) -> int:
-        """Replace chroot.run_command(): a fake make."""
+        """Replace chroot.run_in_chroot(): a fake make."""
         assert (tree / "usr/bin/make").is_file()
         source = binds[0][0] / "linux"
         assert (source / "Makefile").is_file()
@@ -82,7 +82,7 @@ def test_base_configuration_depends_on_the_role(
     entry = Entry("k-built", "s", "linux-source-1", "emulator", role)
     kernel = kernels.ensure_kernel(entry)
     assert builder.configured == [begins_with]
-    parts = [file.read_text() for file in debugkernel.list_fragments(entry)]
+    parts = [file.read_text() for file in debugkernel.list_config_fragments(entry)]
     assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
 
 
@@ -95,7 +95,7 @@ def test_a_debug_kernel_is_built_once(builder: Builder) -> None:
     kernel = kernels.ensure_kernel(DEBUG)
     assert (kernel.release, kernel.version, kernel.make_args) == ("1-k", "1", [])
     assert kernel.image.read_text() == "image"
-    assert debugkernel.find_complete(DEBUG) == kernel == kernels.ensure_kernel(DEBUG)
+    assert debugkernel.find_complete_kernel(DEBUG) == kernel == kernels.ensure_kernel(DEBUG)
     assert len(builder.compiled) == 1 and list_unfinished_trees(builder) == []
 
 
@@ -178,7 +178,9 @@ def test_failed_compilation_leaves_no_files(builder: Builder, error: BaseExcepti
     builder.during = stop
     with pytest.raises(type(error)):
         kernels.ensure_kernel(DEBUG)
-    assert catalogue.find_unpacked("k-debug") is None and list_unfinished_trees(builder) == []
+    assert (
+        catalogue.find_unpacked_kernel("k-debug") is None and list_unfinished_trees(builder) == []
+    )
 
 
 def kill_during_compilation(builder: Builder, update: bool = False) -> None:
@@ -199,7 +201,7 @@ def kill_during_compilation(builder: Builder, update: bool = False) -> None:
 
 def test_tree_of_a_killed_compilation_is_not_used(builder: Builder) -> None:
     kill_during_compilation(builder)
-    assert debugkernel.find_complete(DEBUG) is None
+    assert debugkernel.find_complete_kernel(DEBUG) is None
     kernel = kernels.ensure_kernel(DEBUG)
     assert not (kernel.tree / "rest").exists() and list_unfinished_trees(builder) == []
 
@@ -214,4 +216,4 @@ def test_killed_update_keeps_the_installed_kernel(builder: Builder) -> None:
     there = kernels.ensure_kernel(DEBUG)
     builder.offer("2")
     kill_during_compilation(builder, update=True)
-    assert debugkernel.find_complete(DEBUG) == there
+    assert debugkernel.find_complete_kernel(DEBUG) == there

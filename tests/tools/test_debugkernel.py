@@ -35,19 +35,19 @@ def test_debug_kernel_is_built_again_for_other_options(
     (tmp_path / "qemu/emulator").mkdir(parents=True)
     wanted = tmp_path / "wanted"
     wanted.write_text("CONFIG_A=y\n")
-    monkeypatch.setattr(debugkernel, "list_fragments", lambda entry: [wanted])
-    tree = catalogue.kernel_dir("k")
+    monkeypatch.setattr(debugkernel, "list_config_fragments", lambda entry: [wanted])
+    tree = catalogue.get_kernel_dir("k")
     (tree / "boot").mkdir(parents=True)
-    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save(tree)
+    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save_record(tree)
     (tree / "vmlinuz").touch()
     (tree / debugkernel.RECORD).write_text(built_for)
     (tree / "boot/config-1-k").write_text(final)
     entry = Entry("k", "suite", "linux-source-1", "emulator", "debug:kasan")
-    assert (debugkernel.find_complete(entry) is not None) == usable
+    assert (debugkernel.find_complete_kernel(entry) is not None) == usable
 
 
-DEBUG_KERNELS = [entry for entry in catalogue.load() if entry.debug]
-UPSTREAM_KERNELS = [entry for entry in catalogue.load() if entry.role == catalogue.UPSTREAM]
+DEBUG_KERNELS = [entry for entry in catalogue.load_kernels() if entry.debug]
+UPSTREAM_KERNELS = [entry for entry in catalogue.load_kernels() if entry.role == catalogue.UPSTREAM]
 # The options that each fragment must set; without one of them, a debug kernel finds fewer faults.
 REQUIRED = {
     "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
@@ -66,7 +66,7 @@ REQUIRED = {
 
 @pytest.mark.parametrize("part", REQUIRED)
 def test_each_fragment_sets_its_required_options(part: str) -> None:
-    wanted = debugkernel.read_options([debugkernel.FRAGMENTS / f"{part}.config"])
+    wanted = debugkernel.read_config_options([debugkernel.FRAGMENTS / f"{part}.config"])
     missing = [name for name in REQUIRED[part].split() if wanted.get(f"CONFIG_{name}") != "y"]
     assert missing == []
 
@@ -80,14 +80,14 @@ def test_every_debug_part_is_known() -> None:
 
 def test_every_debug_kernel_has_its_fragments() -> None:
     for entry in DEBUG_KERNELS + UPSTREAM_KERNELS:
-        wanted = debugkernel.read_options(debugkernel.list_fragments(entry))
+        wanted = debugkernel.read_config_options(debugkernel.list_config_fragments(entry))
         assert wanted["CONFIG_MODULES"] == "y"
 
 
 def test_every_gating_kernel_has_an_upstream_build() -> None:
-    stable = {entry.name for entry in catalogue.load() if entry.role == "gates"}
+    stable = {entry.name for entry in catalogue.load_kernels() if entry.role == "gates"}
     assert {entry.name for entry in UPSTREAM_KERNELS} == {f"{name}-upstream" for name in stable}
-    assert all(debugkernel.list_fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
+    assert all(debugkernel.list_config_fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
 
 
 def test_invalid_source_archive_raises_an_error(tmp_path: Path) -> None:

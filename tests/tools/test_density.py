@@ -37,9 +37,9 @@ def make_bench(costs: Mapping[str, float], body: float = 7.0) -> rawdata.Bench:
 
 
 def analyse_costs(tier: str, raw: Path) -> list[SiteCost]:
-    loaded = collect.load_raw(tier, raw)
-    return density.analyse_density(
-        verdicts.analyse_samples(loaded.rows, [loaded.tier]), [loaded.tier]
+    loaded = collect.load_raw_folder(tier, raw)
+    return density.compute_all_site_costs(
+        verdicts.compute_results(loaded.rows, [loaded.tier]), [loaded.tier]
     )
 
 
@@ -50,7 +50,7 @@ def test_instruction_counts_give_an_exact_cost_per_site(tmp_path: Path) -> None:
     assert (jump.flavour, jump.unit, jump.sites) == ("marker-jump", UNIT_INSTRUCTIONS, [1, 4, 16])
     assert (jump.cost, jump.ci.lo, jump.ci.hi) == (1, 1, 1)
     assert (generic.cost, generic.ci.lo, generic.ci.hi) == (3, 3, 3)
-    assert jump.ns is None and jump.percent == pytest.approx(100 / 57)
+    assert jump.nanoseconds is None and jump.percent_of_pass == pytest.approx(100 / 57)
 
 
 def test_intervals_contain_the_true_cost_of_a_site(tmp_path: Path) -> None:
@@ -66,18 +66,18 @@ def test_intervals_contain_the_true_cost_of_a_site(tmp_path: Path) -> None:
         none, jump, value = (found[name].ci for name in truth)
         told += none.hi < jump.lo and jump.hi < value.lo
     assert found["marker-jump"].unit == UNIT_TSC
-    assert found["marker-jump"].ns == pytest.approx(0.4 * found["marker-jump"].cost)
+    assert found["marker-jump"].nanoseconds == pytest.approx(0.4 * found["marker-jump"].cost)
     assert held >= 0.93 * 180
     assert told >= 54
 
 
 def test_a_block_without_all_passes_has_no_slope() -> None:
     passes = {
-        0: [Slope.of(0, 0, Fraction(5)), Slope.of(1, 1, Fraction(5))],
-        1: [Slope.of(0, 0, Fraction(7))],
-        4: [Slope.of(0, 0, Fraction(13)), Slope.of(1, 1, Fraction(9))],
+        0: [Slope.from_fraction(0, 0, Fraction(5)), Slope.from_fraction(1, 1, Fraction(5))],
+        1: [Slope.from_fraction(0, 0, Fraction(7))],
+        4: [Slope.from_fraction(0, 0, Fraction(13)), Slope.from_fraction(1, 1, Fraction(9))],
     }
-    (found,) = density.fit_over_sites(passes)
+    (found,) = density.fit_cost_per_site(passes)
     assert (found.block, found.layout, found.value) == (0, 0, Fraction(2))
 
 
@@ -87,7 +87,7 @@ def test_passes_of_other_denominators_have_an_exact_slope() -> None:
         sites: [Slope(3, 1, (7 + 6 * sites) * loops, 21 * loops)]
         for sites, loops in ((0, 9), (1, 4), (4, 10), (16, 1))
     }
-    (found,) = density.fit_over_sites(passes)
+    (found,) = density.fit_cost_per_site(passes)
     assert found.value == Fraction(2, 7)
 
 
@@ -142,11 +142,11 @@ def test_figure_has_lines_as_long_as_intervals() -> None:
     ]
     (panel,) = panels.make_site_panels(costs)
     axis = panel.axis
-    ends = [(axis.inside(row.lo), axis.inside(row.hi)) for row in panel.rows]
+    ends = [(axis.clamp_value(row.lo), axis.clamp_value(row.hi)) for row in panel.rows]
     assert axis.low < ends[0][0] < ends[0][1] < axis.high
     assert ends[1] == (axis.low, axis.high), "an interval without ends goes from end to end"
     assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500, unbounded"]
-    assert "; 0 and 64 sites; " in sitetable.make_title(costs[0])
+    assert "; 0 and 64 sites; " in sitetable.make_site_table_title(costs[0])
 
 
 @pytest.mark.parametrize(
@@ -175,15 +175,15 @@ def test_nonlinear_costs_of_passes_are_reported(
         for loops in (1000, 2000, 3000)
     ]  # fmt: skip
     tier = Tier("native", "k", UNIT_TSC, False, {}, {})
-    (cost,) = density.analyse_density(verdicts.analyse_samples(samples, [tier]), [tier])
+    (cost,) = density.compute_all_site_costs(verdicts.compute_results(samples, [tier]), [tier])
     assert cost.verdict == verdict and said in cost.note
     assert cost.note.startswith("not on a line over the number of sites") is bool(said)
     assert cost.margin == pytest.approx(0.25 / 16)
 
 
 def test_no_block_gives_no_interval() -> None:
-    assert density.locate_slopes([], exact=False, resolution=0.1)[1] == UNBOUNDED
-    assert density.locate_slopes([], exact=True, resolution=0.1)[1] == UNBOUNDED
+    assert density.estimate_slope_location([], exact=False, resolution=0.1)[1] == UNBOUNDED
+    assert density.estimate_slope_location([], exact=True, resolution=0.1)[1] == UNBOUNDED
 
 
 @pytest.mark.parametrize(("wrong", "failed"), [({}, 0), ({"marker-jump-16": 74}, 1)])

@@ -30,17 +30,17 @@ CHILDREN = resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
 def test_counters_of_each_cpu_are_parsed() -> None:
-    times = disturbance.read_times(STAT, 0.01)
+    times = disturbance.parse_cpu_times(STAT, 0.01)
     assert set(times) == {0, 1}
     assert times[1][disturbance.STEAL] == pytest.approx(0.3)
-    assert disturbance.read_interrupts(INTERRUPTS) == {0: 1010, 1: 2020}
+    assert disturbance.parse_interrupt_counts(INTERRUPTS) == {0: 1010, 1: 2020}
 
 
 def test_empty_counter_files_give_no_counters() -> None:
-    assert disturbance.read_times("", 0.01) == {}
-    assert disturbance.read_interrupts("") == {}
+    assert disturbance.parse_cpu_times("", 0.01) == {}
+    assert disturbance.parse_interrupt_counts("") == {}
     nothing = Reading(1.0, {}, {}, CHILDREN)
-    found = disturbance.count_between(nothing, Reading(3.0, {}, {}, CHILDREN), 1)
+    found = disturbance.compute_disturbances(nothing, Reading(3.0, {}, {}, CHILDREN), 1)
     assert found == {"seconds": 2.0, "page_faults": 0, "switches": 0}
 
 
@@ -48,7 +48,7 @@ def test_disturbance_is_the_difference_of_two_readings() -> None:
     idle = (0.0,) * 8
     busy = (3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5)
     before = Reading(0.0, {1: idle}, {1: 5}, CHILDREN)
-    found = disturbance.count_between(before, Reading(9.0, {1: busy}, {1: 12}, CHILDREN), 1)
+    found = disturbance.compute_disturbances(before, Reading(9.0, {1: busy}, {1: 12}, CHILDREN), 1)
     assert (found["steal_seconds"], found["others_seconds"], found["interrupts"]) == (0.5, 4.0, 7)
     assert disturbance.format_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
 
@@ -61,7 +61,7 @@ def test_counters_of_processes_are_added(tmp_path: Path) -> None:
             tmp_path / f"process-{number}", 8, number, rawdata.BENCHES[:1],
             emulated="0", seconds="1.5", steal_seconds="0.25", **more,
         )  # fmt: skip
-    env = collect.load_raw("native", tmp_path).tier.env
+    env = collect.load_raw_folder("native", tmp_path).tier.env
     assert (env["seconds"], env["steal_seconds"]) == ("3", "0.5")
     assert disturbance.sum_counters([{"interrupts": "4"}, {}]) == {}
 
@@ -109,8 +109,8 @@ def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int)
     """A window is late if it is at least a microsecond (2,500 ticks) above the median, and
     unflagged."""
     windows = [*(make_window(10000 + 10 * i) for i in range(9)), make_window(value, flags)]
-    assert stats.count_late(windows, 2_500_000) == late
-    assert stats.count_late(windows, None) == 0
+    assert stats.count_late_windows(windows, 2_500_000) == late
+    assert stats.count_late_windows(windows, None) == 0
 
 
 def test_long_window_is_late_above_10_percent() -> None:
@@ -119,7 +119,7 @@ def test_long_window_is_late_above_10_percent() -> None:
         make_window(1_090_000),
         make_window(1_110_000),
     ]
-    assert stats.count_late(windows, 2_500_000) == 1
+    assert stats.count_late_windows(windows, 2_500_000) == 1
 
 
 @pytest.mark.parametrize("place", [(2, 0, 1000), (1, 3, 1000), (1, 0, 300)])
@@ -127,12 +127,15 @@ def test_windows_are_compared_with_the_same_loop_only(place: tuple[int, int, int
     """Each loop has its own median, so that windows of a longer loop are not late."""
     short = [make_window(10_000 + 1_000 * (i % 2)) for i in range(6)]
     long = [make_window(20_000, place=place) for _ in range(4)]
-    assert stats.count_late([*long, *short], 2_500_000) == 0
+    assert stats.count_late_windows([*long, *short], 2_500_000) == 0
     late = [make_window(13_001), make_window(13_000), make_window(22_501, place=place)]
-    assert stats.count_late([*long, *short, *late[:2]], 2_500_000) == 0
-    assert stats.count_late([*short, make_window(13_001), *long, late[2]], 2_500_000) == 1
+    assert stats.count_late_windows([*long, *short, *late[:2]], 2_500_000) == 0
+    assert stats.count_late_windows([*short, make_window(13_001), *long, late[2]], 2_500_000) == 1
     assert (
-        stats.count_late([*long, *short, make_window(10_000), make_window(13_001)], 2_500_000) == 1
+        stats.count_late_windows(
+            [*long, *short, make_window(10_000), make_window(13_001)], 2_500_000
+        )
+        == 1
     )
 
 

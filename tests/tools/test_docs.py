@@ -106,7 +106,7 @@ def test_links_have_existing_targets() -> None:
 def is_test_target(target: str) -> bool:
     """Return True if a target is "check-" and the name of a test or a group."""
     name = target.removeprefix("check-")
-    return name != target and any(row.matches(name) for row in registry.all_rows())
+    return name != target and any(row.matches_pattern(name) for row in registry.list_tests())
 
 
 def test_commands_exist() -> None:

@@ -111,7 +111,7 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
     monkeypatch.setattr("fakebench.LOOP", LOOP)
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.bench() == 130
-    monkeypatch.setattr(report, "report", machine.whole_report)
+    monkeypatch.setattr(report, "report_run", machine.whole_report)
     (run,) = machine.runs()
     lines = run_report(run, columns, capsys)
     said = " ".join(lines)
@@ -133,7 +133,7 @@ def test_table_is_replaced_by_a_hint_if_it_does_not_fit(
 def test_report_without_matplotlib_has_answer_and_package_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "find_fault", lambda: "apt-get install python3-matplotlib")
+    monkeypatch.setattr(library, "find_drawing_fault", lambda: "apt-get install python3-matplotlib")
     run = make_run(tmp_path)
     capsys.readouterr()
     assert main(["report", str(run)]) == 0

@@ -12,7 +12,7 @@ import manyruns
 import numpy as np
 import pytest
 from kmtools.analyse import changes, estimates
-from kmtools.analyse.rows import SHARE, Name, Row, make_row
+from kmtools.analyse.rows import SHARE, Name, Row, make_timed_row
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER
 from kmtools.base.errors import FailedError
@@ -31,7 +31,7 @@ def build_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v"
         Slope(n, int(at), round(value * 1e9), 10**9, n // blocks + 1)
         for n, (value, at) in enumerate(zip(x, layout, strict=True))
     ]
-    return make_row(Name("native", "b", variant), TIER, SHARE, "base", 75.0, series)
+    return make_timed_row(Name("native", "b", variant), TIER, SHARE, "base", 75.0, series)
 
 
 def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
@@ -172,5 +172,7 @@ def test_clock_step_below_block_noise_does_not_widen_intervals() -> None:
     x, layout = 1 + 0.002 * random.standard_normal(512), np.arange(512) % LAYOUTS
     series = [Slope(n, int(layout[n]), round(x[n] * 1e9), 10**9, n // 32 + 1) for n in range(512)]
     name = Name("native", "b", "v")
-    fine, coarse = (make_row(name, TIER, SHARE, "base", 75.0, series, step) for step in (1e-3, 0.1))
+    fine, coarse = (
+        make_timed_row(name, TIER, SHARE, "base", 75.0, series, step) for step in (1e-3, 0.1)
+    )
     assert (fine.resolution, coarse.resolution) == (0.0, 0.1)

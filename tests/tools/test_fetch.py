@@ -13,7 +13,7 @@ import pytest
 from fakemirror import BROKEN, CHANGED, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
 from kmtools.base.errors import UnableError
 from kmtools.lab import cache, catalogue, kernels, unpack
-from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, make_error
+from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, make_fetch_error
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_newest_kernel_is_fetched_once(mirror: FakeMirror) -> None:
     kernel = kernels.ensure_kernel(ENTRY)
     assert (kernel.release, kernel.version) == (NEW, "2")
     assert kernel.image.read_text() == f"linux-image-{NEW}"
-    assert (unpack.suite_dir("s") / "usr/bin/make").is_file()
+    assert (unpack.get_suite_dir("s") / "usr/bin/make").is_file()
     asked = mirror.log
     assert kernels.ensure_kernel(ENTRY) == kernel
     assert mirror.log == asked
@@ -35,7 +35,7 @@ def test_newest_kernel_is_fetched_once(mirror: FakeMirror) -> None:
 def test_newer_kernel_is_fetched_on_update_only(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(catalogue, "find", lambda name: ENTRY)
+    monkeypatch.setattr(catalogue, "find_entry", lambda name: ENTRY)
     aside = mirror.dir.parent / "aside"
     aside.mkdir()
     for deb in mirror.dir.glob(f"*{NEW}*"):
@@ -69,7 +69,7 @@ def test_temporary_error_does_not_select_an_older_kernel(mirror: FakeMirror, sai
         kernels.ensure_kernel(ENTRY)
     assert said in str(caught.value)
     assert not isinstance(caught.value, NotOnMirrorError)
-    assert unpack.find_complete(ENTRY) is None
+    assert unpack.find_complete_kernel(ENTRY) is None
     mirror.well_again()
     assert kernels.ensure_kernel(ENTRY).release == NEW
     # A failed download makes the next run download the lists again.
@@ -105,7 +105,7 @@ def test_missing_security_suite_is_reported_and_left_out(
 ) -> None:
     mirror.say("no-security", NO_SUITE)
     apt = PrivateApt("s")
-    apt.update()
+    apt.update_lists()
     assert "-security" not in (apt.dir / "sources.list").read_text()
     assert f"{NO_SUITE}\ns: trying without its security part" in capsys.readouterr().err
 
@@ -114,7 +114,7 @@ def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
     mirror.say("no-security", BROKEN)
     apt = PrivateApt("s")
     with pytest.raises(FetchError, match="Connection failed"):
-        apt.update()
+        apt.update_lists()
     assert not apt.has_lists
     assert "-security" in (apt.dir / "sources.list").read_text()
 
@@ -122,7 +122,7 @@ def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
 def test_missing_suite_is_an_error(mirror: FakeMirror) -> None:
     mirror.say("stale", NO_SUITE)
     with pytest.raises(NotOnMirrorError, match="does not have a Release file"):
-        PrivateApt("s").update()
+        PrivateApt("s").update_lists()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_missing_suite_is_an_error(mirror: FakeMirror) -> None:
     ],
 )
 def test_apt_messages_about_absent_packages_are_recognised(said: str, absent: bool) -> None:
-    assert isinstance(make_error("x", said), NotOnMirrorError) is absent
+    assert isinstance(make_fetch_error("x", said), NotOnMirrorError) is absent
 
 
 def test_fetching_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_interrupted_download_is_completed(mirror: FakeMirror) -> None:
     sizes = {deb.name: deb.stat().st_size for deb in PrivateApt("s").archives.iterdir()}
     assert len(sizes) == 2
     assert sizes[f"linux-image-{NEW}_2_amd64.deb"] == 100
-    assert unpack.find_complete(ENTRY) is None
+    assert unpack.find_complete_kernel(ENTRY) is None
     mirror.well_again()
     assert kernels.ensure_kernel(ENTRY).release == NEW
 
@@ -184,7 +184,7 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
 ) -> None:
     cache.claim_cache()
     apt = PrivateApt("s")
-    apt.update()
+    apt.update_lists()
     name = f"linux-image-{NEW}_2_amd64.deb"
     apt.archives.mkdir(parents=True, exist_ok=True)
     other = (mirror.dir / name).read_bytes().replace(f"image-{NEW}".encode(), b"X" * 19)
@@ -195,11 +195,11 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
 
 def test_package_lists_with_a_future_date_are_renewed(mirror: FakeMirror) -> None:
     apt = PrivateApt("s")
-    apt.update()
+    apt.update_lists()
     ahead = time.time() + 86400
     os.utime(apt.dir / "updated", (ahead, ahead))
-    apt.update()
-    apt.update()
+    apt.update_lists()
+    apt.update_lists()
     assert mirror.log == ["update", "update"]
 
 
@@ -209,7 +209,7 @@ def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
         deb.write_bytes(content[:200] + bytes(len(content) - 200))
     with pytest.raises(UnableError, match="cannot unpack linux-headers-"):
         kernels.ensure_kernel(ENTRY)
-    assert not catalogue.kernel_dir("k").exists()
+    assert not catalogue.get_kernel_dir("k").exists()
     for deb, content in whole.items():
         deb.write_bytes(content)
     assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
@@ -226,7 +226,7 @@ def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
     assert str(caught.value).endswith(
         ": tar: x: No space left on device; make room and run it again"
     )
-    assert unpack.find_complete(ENTRY) is None
+    assert unpack.find_complete_kernel(ENTRY) is None
     asked = mirror.log
     assert "download" in asked
     tar.unlink()
@@ -245,7 +245,7 @@ def test_interrupted_unpacking_leaves_no_final_tree(
         patch.setattr(unpack, "find_vmlinuz", stop)
         with pytest.raises(type(error)):
             kernels.ensure_kernel(ENTRY)
-    assert unpack.find_complete(ENTRY) is None
+    assert unpack.find_complete_kernel(ENTRY) is None
     assert list((mirror.cache / "kernels").iterdir()) == []
     assert kernels.ensure_kernel(ENTRY).release == NEW
 

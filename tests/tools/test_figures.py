@@ -11,7 +11,7 @@ import nativeprograms
 import pages
 import pytest
 from kmtools.analyse import result_kinds
-from kmtools.analyse.published import read_published
+from kmtools.analyse.published import read_published_numbers
 from kmtools.analyse.verdicts import SLOWER, WITHHELD
 from kmtools.report import markup
 from kmtools.report.figures import canvas, costs, look, panels, thenandnow
@@ -31,7 +31,7 @@ def make_row(name: str, caveat: str = "", **more: object) -> Row:
 
 def draw_texts(one: Panel, width: int) -> list[tuple[float, str]]:
     """Return the texts of a panel with their vertical positions, sorted."""
-    found = drawnsvg.parse_texts(canvas.render_inline(one, width, "words"))
+    found = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
     return sorted((part.y, part.text) for part in found)
 
 
@@ -51,7 +51,7 @@ def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
     one = Panel(
         "b", "cycles", Scale(-1.0, 2.0), [make_row("first", LONG), make_row("second")], margin=0.5
     )
-    drawn = canvas.render_inline(one, NARROW, "words")
+    drawn = canvas.render_inline_svg(one, NARROW, "words")
     dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
     spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)V([0-9.]+)", dots)]
     assert spans
@@ -65,7 +65,7 @@ def test_names_of_wide_letters_fit(width: int) -> None:
     """A long name of wide letters (m) is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
         one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row(name)])
-        drawn = drawnsvg.parse_texts(canvas.render_inline(one, width, "words"))
+        drawn = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
         (told,) = [part for part in drawn if part.text.startswith("m")]
         assert told.text == name or "…" in told.text
         wide = sum(11.7 if letter == "m" else 7 for letter in told.text)
@@ -119,7 +119,7 @@ def test_cost_of_a_site_in_a_poor_benchmark_is_withheld() -> None:
 
 
 def test_notes_of_published_costs_refer_to_rows_and_fit_a_line() -> None:
-    numbers = read_published()
+    numbers = read_published_numbers()
     names = {f"{one.source} {one.benchmark}: {one.variant}" for one in numbers}
     assert set(thenandnow.CAVEATS) <= names
     told = [one for one in numbers if thenandnow.find_caveat(one)]
@@ -134,15 +134,17 @@ def test_every_benchmark_has_a_kind(native_programs: None) -> None:
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
     others = {
-        name for name, variant in named if result_kinds.kind_of(name, variant) == result_kinds.OTHER
+        name
+        for name, variant in named
+        if result_kinds.find_result_kind(name, variant) == result_kinds.OTHER
     }
     assert others == {"xadd-prefix", "xadd-prefix-contended"}
 
 
 def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
-    short = markup.folded_html("Short", "<p>1</p>" * 5, more=True)
-    long = markup.folded_html("Long", "<p>2</p>" * 50, more=True)
-    kept = markup.folded_html("Kept", "<p>3</p>" * 20)
+    short = markup.render_folded_html("Short", "<p>1</p>" * 5, more=True)
+    long = markup.render_folded_html("Long", "<p>2</p>" * 50, more=True)
+    kept = markup.render_folded_html("Kept", "<p>3</p>" * 20)
     text = f"<main>{short}{long}{kept}</main>"
     assert markup.limit_page_size(text, 1000, 10_000) == text
     for nodes, size in ((40, 10_000), (1000, 500)):

@@ -45,13 +45,13 @@ def test_fleet_reads_the_same_rows_as_compare(
     run = manyruns.Maker(tmp_path).write(3)
     tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
-    plain = rows.make_rows(samples, tiers, verdicts.analyse_samples(samples, tiers))
+    plain = rows.make_run_rows(samples, tiers, verdicts.compute_results(samples, tiers))
     found = machines.Found()
-    found.read("x", run)
+    found.add_run_rows("x", run)
     monkeypatch.setattr(estimates, "read_samples", None)
-    found.read("y", run)
+    found.add_run_rows("y", run)
     assert found.refused == {} and len(found.entries) == 2 * len(plain) == 16
-    by_name = {row.name: row for row in comparison_key.merge_rows(found.entries)}
+    by_name = {row.name: row for row in comparison_key.merge_rows_of_runs(found.entries)}
     for row in plain:
         other = by_name[row.name]
         assert (other.kind, other.baseline, other.unit) == (row.kind, row.baseline, row.unit)
@@ -239,7 +239,7 @@ def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
 def test_elapsed_time_is_judged_only_on_an_idle_machine(
     seconds: float, busy: float, others: float, megabytes: float, within: bool
 ) -> None:
-    assert check_fleet.Cost(seconds, busy, others, megabytes).within is within
+    assert check_fleet.Cost(seconds, busy, others, megabytes).is_within_limits is within
 
 
 def test_cpu_use_of_other_programs_is_computed() -> None:

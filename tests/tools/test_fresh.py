@@ -123,24 +123,24 @@ def test_times_are_stored_and_formatted(tmp_path: Path) -> None:
         "  80.0  A dormant marker costs 0.1 core cycles in hot code.\n"
         "  99.0  A dormant marker costs 0.1 core cycles in hot code.\n"
     )
-    marks = fresh.find_marks(log)
+    marks = fresh.find_mark_seconds(log)
     assert marks == {"set-up": 42.1, "native": 80.0}
     record = tmp_path / "times.json"
-    fresh.add_times(record, "a", {"clone": 2.0, "check": 400.0})
-    fresh.add_times(record, "a", {"bench": 130.04, "bench set-up": 42.1, "bench native": 80.0})
+    fresh.add_step_times(record, "a", {"clone": 2.0, "check": 400.0})
+    fresh.add_step_times(record, "a", {"bench": 130.04, "bench set-up": 42.1, "bench native": 80.0})
     assert json.loads(record.read_text())["a"]["bench"] == 130.0
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{fresh.BEGIN}\nold\n{fresh.END}\nafter\n")
-    fresh.put_times(readme, record, {"a": "Debian A", "b": "Debian B"})
+    fresh.replace_times_table(readme, record, {"a": "Debian A", "b": "Debian B"})
     text = readme.read_text()
     assert "| Debian A | 42 s | 82 s | 2 min 10 s | 6 min 40 s |" in text
     assert "old" not in text and "Debian B" not in text
     assert text.startswith("before\n") and text.endswith("\nafter\n")
-    fresh.put_times(readme, record, {"a": "Debian A"})
+    fresh.replace_times_table(readme, record, {"a": "Debian A"})
     assert readme.read_text() == text
     readme.write_text("no table\n")
     with pytest.raises(UnableError, match="has no lines"):
-        fresh.put_times(readme, record, {})
+        fresh.replace_times_table(readme, record, {})
 
 
 def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.M
 class Mirrors:
     """Replaces find_debian_mirror(): a mirror with one source list."""
 
-    def candidates(self, suite: str) -> list[list[str]]:
+    def list_source_lists(self, suite: str) -> list[list[str]]:
         """Return the lines of sources.list."""
         return [[f"deb mirror://m {suite} main"]]
 
@@ -202,7 +202,7 @@ def test_proxy_password_is_not_on_a_command_line(
     monkeypatch.setenv("https_proxy", "s3cret")
     said = run_in_root(tiny, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
     assert said.count("s3cret") == 1
-    assert "s3cret" not in str(tiny.words("true", user=False))
+    assert "s3cret" not in str(tiny.make_command_line("true", user=False))
 
 
 def test_cache_is_read_but_not_written(tiny: Root, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_cache_is_read_but_not_written(tiny: Root, tmp_path: Path) -> None:
     assert said == "as it was\nchanged\n"
     assert (cache / "kernel").read_text() == "as it was\n"
     assert [path.name for path in cache.iterdir()] == ["kernel"]
-    root.remove()
+    root.remove_trees()
     assert not any(tmp_path.glob("tiny*"))
 
 
@@ -237,7 +237,7 @@ def test_killed_command_leaves_no_process_and_mount(tiny: Root, number: signal.S
         time.sleep(0.05)
     assert not is_mounted(tiny.path)
     assert str(tiny.path) not in Path("/proc/self/mountinfo").read_text()
-    tiny.remove()
+    tiny.remove_trees()
 
 
 def is_mounted(path: Path) -> bool:
@@ -268,7 +268,7 @@ def test_incomplete_root_of_a_killed_run_is_removed(
         fcntl.flock(lock, fcntl.LOCK_EX)
         with (
             pytest.raises(UnableError, match="no root today"),
-            fresh.unpacked_root("new", False, True, {}),
+            fresh.unpack_temporary_root("new", False, True, {}),
         ):
             pass
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}
@@ -287,9 +287,9 @@ def test_second_run_in_the_same_root_is_refused(
         return root
 
     monkeypatch.setattr(bareroot, "unpack_root", unpack)
-    with fresh.unpacked_root("a", False, True, {}):
+    with fresh.unpack_temporary_root("a", False, True, {}):
         refused = pytest.raises(UnableError, match="another run works in the root a of this")
-        with refused, fresh.unpacked_root("a", False, True, {}):
+        with refused, fresh.unpack_temporary_root("a", False, True, {}):
             pass
         assert (root.path / "kept").exists()
     assert not root.path.exists()
@@ -306,7 +306,7 @@ def test_old_root_tarball_is_made_again(
         path.touch()
         made.append(suite)
 
-    monkeypatch.setattr(bareroot, "_bootstrap", bootstrap)
+    monkeypatch.setattr(bareroot, "_make_tarball", bootstrap)
     monkeypatch.setattr(bareroot, "find_debian_mirror", Mirrors)
     path = bareroot.ensure_tarball("a")
     # The date of the file may be in the future, if the clock was wrong.

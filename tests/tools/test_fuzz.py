@@ -17,6 +17,6 @@ def test_unlimited_duration_is_refused(
     words = [] if variable else ["-o", f"seconds={text}"]
     if variable:
         monkeypatch.setenv("FUZZ_SECONDS", text)
-    monkeypatch.setattr(fuzz, "build_targets", None)
+    monkeypatch.setattr(fuzz, "build_fuzz_targets", None)
     assert main(["check", "fuzz", *words]) == 2
     assert f"seconds: '{text}' is no whole number above 0" in capsys.readouterr().err

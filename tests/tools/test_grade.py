@@ -98,7 +98,7 @@ def test_one_flagged_window_is_no_reason() -> None:
 
 def test_worst_reason_decides_and_is_listed_first() -> None:
     found = grade_results(make_tier(hypervisor="KVM", invariant_tsc="0"))
-    assert found.level == Level.POOR and found.word == "poor"
+    assert found.level == Level.POOR and found.level_name == "poor"
     assert [reason.level for reason in found.reasons] == [Level.POOR, Level.FAIR]
 
 

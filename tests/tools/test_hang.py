@@ -46,7 +46,7 @@ def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> 
     watch = Watch(tmp_path / "qmp", [tmp_path / "log"], SILENCE, tmp_path / LOOK_LOG)
     deadline = time.monotonic() + 60
     while not (tmp_path / LOOK_LOG).exists() and time.monotonic() < deadline:
-        if finding := watch.poll():
+        if finding := watch.inspect_if_due():
             return finding
         time.sleep(0.002)
     watch.close()
@@ -195,7 +195,7 @@ def test_guest_with_output_is_not_inspected(tmp_path: Path) -> None:
     watch = Watch(tmp_path / "qmp", [log], 2.0, tmp_path / LOOK_LOG)
     for number in range(20):
         log.write_text("x" * number)
-        assert watch.poll() is None
+        assert watch.inspect_if_due() is None
     assert not monitor.asked
 
 
@@ -204,9 +204,9 @@ def test_lockup_message_triggers_an_inspection_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("quiet\n")
     watch = Watch(tmp_path / "qmp", [log], 1000.0, tmp_path / LOOK_LOG)
-    assert watch.poll() is None
+    assert watch.inspect_if_due() is None
     log.write_text("quiet\nwatchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]\n")
-    watch.poll()
+    watch.inspect_if_due()
     assert len(watch.looks) == 1
 
 
@@ -216,7 +216,7 @@ def test_silent_run_ends_with_a_finding(laboratory: Path) -> None:
     assert "cannot connect to the emulator" in result.reason
 
 
-@pytest.mark.parametrize("look", ["poll", "inspect_at_timeout"])
+@pytest.mark.parametrize("look", ["inspect_if_due", "inspect_at_timeout"])
 def test_guest_that_ends_during_an_inspection_is_no_finding(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
@@ -224,10 +224,10 @@ def test_guest_that_ends_during_an_inspection_is_no_finding(
         (laboratory / "looked").touch()
         return Finding("the emulator has closed its monitor connection")
 
-    monkeypatch.setattr(Watch, "poll", lambda _: None)
+    monkeypatch.setattr(Watch, "inspect_if_due", lambda _: None)
     monkeypatch.setattr(Watch, look, hung_up)
     ends = 'until [ -e "$HERE/looked" ]; do sleep 0.02; done; sleep 0.1; finish 0'
-    result, _ = boot_fake(laboratory, ends, timeout=20.0 if look == "poll" else 1.0)
+    result, _ = boot_fake(laboratory, ends, timeout=20.0 if look == "inspect_if_due" else 1.0)
     assert (result.ok, result.reason, result.finding) == (True, "", None)
 
 
@@ -253,7 +253,7 @@ def test_names_are_added_to_addresses_with_kaslr() -> None:
         "ffffffffc0000000 t ours [patcher]\nffffffff82000000 D data\n"
     )
     seen = "entry of breakpoints: ffffffff91a00000\n+008 ffffffff91000104\nRIP=ffffffff91000104\n"
-    named = symbols.add_names(seen, table)
+    named = symbols.add_function_names(seen, table)
     assert "+008 ffffffff91000104 f+0x4\n" in named
-    assert symbols.add_names("+008 ffffffff91000104", table) == "+008 ffffffff91000104"
-    assert symbols.add_names(seen, []) == seen
+    assert symbols.add_function_names("+008 ffffffff91000104", table) == "+008 ffffffff91000104"
+    assert symbols.add_function_names(seen, []) == seen

@@ -40,7 +40,7 @@ NAMES = (
 def read_run(run: Path) -> machines.Found:
     """Read a run like `fleet` and `history` do."""
     found = machines.Found()
-    found.read("x", run)
+    found.add_run_rows("x", run)
     return found
 
 
@@ -91,21 +91,24 @@ def test_rows_with_other_layouts_are_listed_and_not_compared(
 
 
 def test_exact_counts_are_compared_without_layouts() -> None:
-    assert comparison_key.layouts_differ({0, 1}, {0, 2}) and not comparison_key.layouts_differ(
-        set(), {0}
+    assert comparison_key.are_layouts_incomparable(
+        {0, 1}, {0, 2}
+    ) and not comparison_key.are_layouts_incomparable(set(), {0})
+    assert comparison_key.describe_layout_difference({0, 1}, {0, 2}) == (
+        "code layouts 0, 1",
+        "0, 2",
     )
-    assert comparison_key.describe_difference({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
 
 
 def test_random_subsets_of_32_layouts_are_comparable() -> None:
     """Random halves of 32 layouts are comparable; so are the eight layouts of a module."""
     halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
-    assert halves[0] != {*range(32)} and not comparison_key.layouts_differ(*halves)
-    assert not comparison_key.layouts_differ(halves[0], range(32))
-    assert comparison_key.layouts_differ(range(8), range(32)) and comparison_key.layouts_differ(
-        {0, 8, 16}, range(32)
-    )
-    assert comparison_key.layouts_differ(range(4), range(8))
+    assert halves[0] != {*range(32)} and not comparison_key.are_layouts_incomparable(*halves)
+    assert not comparison_key.are_layouts_incomparable(halves[0], range(32))
+    assert comparison_key.are_layouts_incomparable(
+        range(8), range(32)
+    ) and comparison_key.are_layouts_incomparable({0, 8, 16}, range(32))
+    assert comparison_key.are_layouts_incomparable(range(4), range(8))
 
 
 def test_fleet_refuses_a_machine_with_other_layouts(
@@ -166,7 +169,7 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
     file.write_text("".join([*body, *more]))
     env["tiers"].append({**tier, "kernel": "other"})
     (run / "env.json").write_text(json.dumps(env))
-    found = comparison_key.merge_rows(read_run(run).entries)
+    found = comparison_key.merge_rows_of_runs(read_run(run).entries)
     assert len(found) == 16 and {len(row.values) for row in found} == {1}
     assert {row.kernel for row in found} == {tier["kernel"], "other"}
 
@@ -258,8 +261,8 @@ def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
     told = {"blocks": str(manyruns.BLOCKS), "processes": str(manyruns.PROCESSES)}
     before = [replace(tier, env={**tier.env, **told}) for tier in tiers]
-    old, new = (estimates.make_estimates(read_samples(packed, before), before, {}).rows,
-                estimates.make_estimates(samples, tiers, {}).rows)  # fmt: skip
+    old, new = (estimates.compute_estimates(read_samples(packed, before), before, {}).rows,
+                estimates.compute_estimates(samples, tiers, {}).rows)  # fmt: skip
     assert len(old) == 8
     for ours, theirs in zip(old, new, strict=True):
         assert (ours.name, ours.cost) == (theirs.name, theirs.cost)

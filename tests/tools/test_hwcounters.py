@@ -44,7 +44,7 @@ def test_report_has_events_per_pass(tmp_path: Path) -> None:
 
 def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
-    assert collect.load_raw("native", raw).counted == {}
+    assert collect.load_raw_folder("native", raw).counted == {}
     assert main(["collect", str(tmp_path / "run"), "--raw", f"native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run")]) == 0
     assert "Hardware counters" not in (tmp_path / "run" / "report.html").read_text()
@@ -66,7 +66,7 @@ def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, said: str) 
     raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
     (raw / "counters").write_text(text)
     with pytest.raises(RunError, match="counters") as refused:
-        collect.load_raw("native", raw)
+        collect.load_raw_folder("native", raw)
     assert f"{raw / 'counters'}{said}" in str(refused.value)
 
 

@@ -69,4 +69,4 @@ def test_rows_without_an_interval_are_left_out() -> None:
 
 def test_emulated_cycles_are_not_used() -> None:
     emulated = [{**row, "tier": "vm"} for row in RUN]
-    assert not list(impact.render_section(emulated))
+    assert not list(impact.render_impact_section(emulated))

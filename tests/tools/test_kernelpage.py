@@ -16,23 +16,23 @@ from kmtools.runner.ktap import Tally
 from kmtools.suites import kernelpage
 from kmtools.suites.kernelpage import FAIL, NEVER, PASS, SKIP, Kept
 
-KERNELS = catalogue.load()
+KERNELS = catalogue.load_kernels()
 
 
 def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> Kept:
     """Return results of a kernel in which all suites passed."""
-    names = [name for names in kernelpage.list_columns().values() for name in names]
+    names = [name for names in kernelpage.list_page_columns().values() for name in names]
     return Kept(kernel, "6.1.1-1", "10.0", date, "0123abcd", {name: Tally(3) for name in names})
 
 
 def make_cells(one: Kept | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
     """Return the cells of the row of a kernel, by column."""
-    head = ["kernel", "version", "date", "commit", *kernelpage.list_columns()]
-    return dict(zip(head, kernelpage.format_row(entry, one), strict=True))
+    head = ["kernel", "version", "date", "commit", *kernelpage.list_page_columns()]
+    return dict(zip(head, kernelpage.format_kernel_row(entry, one), strict=True))
 
 
 def test_each_suite_of_the_tree_has_a_column() -> None:
-    named = [name for names in kernelpage.list_columns().values() for name in names]
+    named = [name for names in kernelpage.list_page_columns().values() for name in names]
     assert len(named) == len(set(named))
     assert {*named} - {*kernelpage.OUTSIDE} == {row.name for row in registry.make_guest_rows()}
 
@@ -57,9 +57,11 @@ def test_a_cell_is_pass_fail_skip_or_not_run() -> None:
 @pytest.mark.parametrize("name", ["log", "fetch", "run", "plan"])
 def test_failure_outside_the_suites_fails_the_row(name: str) -> None:
     one = make_results()
-    one.suites[name] = Tally(0, ["the kernel log has 1 faulty lines"])
+    one.suites[name] = Tally(0, ["the kernel log has 1 lines that report faults"])
     assert make_cells(one)["together"] == FAIL
-    assert f"- FAILED 6.1 {name}: the kernel log has 1" in kernelpage.format_page({"6.1": one})
+    assert f"- FAILED 6.1 {name}: the kernel log has 1" in kernelpage.format_kernel_table(
+        {"6.1": one}
+    )
 
 
 def test_each_reason_is_printed_once_below_the_table() -> None:
@@ -67,16 +69,16 @@ def test_each_reason_is_printed_once_below_the_table() -> None:
     for one in both.values():
         one.suites["core"].skipped += ["a test: it is too old", "another: it is too old"]
     del both["5.10"].suites["hundred"]
-    text = kernelpage.format_page(both)
+    text = kernelpage.format_kernel_table(both)
     assert text.count("it is too old") == 1
     assert "- skip: it is too old (core: 6.1, 5.10)" in text
     assert "- not run in 5.10 (hundred)" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(rows) == 2 + len(kernelpage.list_kernels())
+    assert len(rows) == 2 + len(kernelpage.list_catalogue_kernels())
 
 
 def test_requirements_of_kernels_without_results_are_listed() -> None:
-    text = kernelpage.format_page({"6.1": make_results()})
+    text = kernelpage.format_kernel_table({"6.1": make_results()})
     said = {line.partition(": ")[0]: line for line in text.splitlines() if "no result, " in line}
     assert (
         "6.8-ubuntu" in said["- no result, needs an archive of Ubuntu, which KMARKERS_UBUNTU names"]
@@ -86,15 +88,15 @@ def test_requirements_of_kernels_without_results_are_listed() -> None:
     assert "5.10, 5.10-rt" in said["- no result, needs a whole run"]
     every = {
         one.kernel: one
-        for one in map(make_results, (entry.name for entry in kernelpage.list_kernels()))
+        for one in map(make_results, (entry.name for entry in kernelpage.list_catalogue_kernels()))
     }
-    assert "no result, " not in kernelpage.format_page(every)
+    assert "no result, " not in kernelpage.format_kernel_table(every)
 
 
 def test_page_keeps_its_other_sections(tmp_path: Path) -> None:
     page = tmp_path / "kernels.md"
     for title, text in (("One", "old\n"), ("Two", "kept\n"), ("One", "new\n")):
-        kernelpage.write_section(page, title, text)
+        kernelpage.replace_page_section(page, title, text)
     content = page.read_text()
     assert content.index("## One\n\nnew\n") < content.index("## Two\n\nkept\n")
     assert "old" not in content
@@ -112,11 +114,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_one_row_is_replaced_and_the_others_stay(place: Path) -> None:
     for one in (make_results("6.1", "2026-01-01"), make_results("5.10", "2026-01-01")):
-        kernelpage.keep_results(one)
+        kernelpage.store_results(one)
     kernelpage.publish_kernels()
     again = make_results("6.1", "2026-02-02")
     again.suites["core"].failed.append("no")
-    kernelpage.keep_results(again)
+    kernelpage.store_results(again)
     kernelpage.publish_kernels()
     text = (place / "kernels.md").read_text()
     assert "| 6.1 | 6.1.1-1 | 2026-02-02 | 0123abcd |" in text
@@ -131,7 +133,7 @@ def test_one_row_is_replaced_and_the_others_stay(place: Path) -> None:
 def test_results_of_uncommitted_trees_are_not_published(place: Path, commit: str) -> None:
     one = make_results()
     one.commit = commit
-    kernelpage.keep_results(one)
+    kernelpage.store_results(one)
     with pytest.raises(UnableError, match=r"6\.1 are of no commit .*: run them in a clone"):
         kernelpage.publish_kernels()
     assert not (place / "kernels.md").exists()
@@ -140,9 +142,9 @@ def test_results_of_uncommitted_trees_are_not_published(place: Path, commit: str
 def judge_with_change(monkeypatch: pytest.MonkeyPatch, day: str, kept: Sequence[Kept]) -> Tally:
     """Judge results; the suite `core` was changed on `day`, others before."""
     monkeypatch.setattr(
-        kernelpage, "find_last_change", lambda name: day if name == "core" else "2026-01-01"
+        kernelpage, "find_last_suite_change", lambda name: day if name == "core" else "2026-01-01"
     )
-    return kernelpage.judge_published({one.kernel: one for one in kept})
+    return kernelpage.judge_published_results({one.kernel: one for one in kept})
 
 
 def test_gating_kernel_without_a_suite_or_with_old_results_fails(
@@ -163,5 +165,6 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
 def test_committed_page_matches_published_results() -> None:
     text = kernelpage.PAGE.read_text()
     assert (
-        f"## {kernelpage.TITLE}\n\n{kernelpage.format_page(kernelpage.read_published())}\n" in text
+        f"## {kernelpage.TITLE}\n\n{kernelpage.format_kernel_table(kernelpage.read_published())}\n"
+        in text
     )

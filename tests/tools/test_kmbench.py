@@ -45,7 +45,7 @@ def test_samples_of_a_run_can_be_collected(tmp_path: Path) -> None:
     done = run_kmbench("run", "-b", 8, "-o", tmp_path / "raw", "empty-loop", "memcpy-4096")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
-    raw = collect.load_raw("native", tmp_path / "raw")
+    raw = collect.load_raw_folder("native", tmp_path / "raw")
     assert {row.benchmark for row in raw.rows} == {"empty-loop", "memcpy-4096"}
     assert read_env_file(tmp_path / "raw")["cycles"] in ("counted", "estimated")
     for row in raw.rows:
@@ -57,7 +57,7 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
     orders = []
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         run_kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
-        rows = collect.load_raw("native", tmp_path / name).rows
+        rows = collect.load_raw_folder("native", tmp_path / name).rows
         counts: dict[str, list[int]] = {}
         for row in rows:
             counts.setdefault(row.variant, []).append(row.size)
@@ -77,7 +77,7 @@ def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
         run_kmbench("run", "-b", 16, "-o", raw, "marker-enabled")
         khz = int(read_env_file(raw)["tsc_khz"])
         windows: dict[tuple[str, int], list[float]] = {}
-        for row in collect.load_raw("native", raw).rows:
+        for row in collect.load_raw_folder("native", raw).rows:
             windows.setdefault((row.variant, row.size), []).append(1000 * row.value / khz)
         usual = [statistics.median(several) for several in windows.values()]
         assert len(usual) >= 3 * 14
@@ -93,7 +93,7 @@ def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> No
     on the random order. For cold-icache-l2, the code is evicted from the L1 cache before each
     pass."""
     run_kmbench("run", "-b", 64, "-o", tmp_path / "raw", "cold-icache-l2")
-    rows = collect.load_raw("native", tmp_path / "raw").rows
+    rows = collect.load_raw_folder("native", tmp_path / "raw").rows
     least = min(row.size for row in rows)
     costs: list[list[float]] = [[], []]
     for number, row in enumerate(rows):
@@ -109,7 +109,7 @@ def test_sites_are_switched_in_random_order(tmp_path: Path) -> None:
     orders = []
     for seed in (1, 2):
         assert run_kmbench("run", "-b", 9, "-s", seed, "-o", tmp_path / str(seed), "arm-scaling")
-        rows = collect.load_raw("native", tmp_path / str(seed)).rows
+        rows = collect.load_raw_folder("native", tmp_path / str(seed)).rows
         rounds = {row.size: row.value for row in rows if row.variant == "batched-round-count"}
         assert set(rounds.values()) == {3} and 1_000_000 in rounds
         assert {row.size for row in rows if row.variant == "batched-off"} == set(rounds)
@@ -129,7 +129,7 @@ def test_gap_sample_has_the_cpu_that_waited(tmp_path: Path) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("a gap needs a second CPU")
     assert run_kmbench("run", "-b", 1, "-o", tmp_path / "raw", "arm-scaling", "arm-stall")
-    rows = collect.load_raw("native", tmp_path / "raw").rows
+    rows = collect.load_raw_folder("native", tmp_path / "raw").rows
     switched = {row.cpu for row in rows if row.measured == "switch"}
     waited = {row.cpu for row in rows if row.measured == "gap"}
     assert len(switched) == len(waited) == 1 and switched != waited
@@ -314,7 +314,7 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
         _, said = process.communicate(timeout=30)
     assert process.returncode == EXIT_INTERRUPTED
     assert "interrupted" in said
-    assert collect.load_raw("native", tmp_path / "raw").rows
+    assert collect.load_raw_folder("native", tmp_path / "raw").rows
 
 
 def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> No
     env = read_env_file(raw)
     assert env["invariant_tsc"] == "0"
     assert "tsc_khz" not in env
-    assert collect.load_raw("native", raw).rows
+    assert collect.load_raw_folder("native", raw).rows
 
 
 def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:

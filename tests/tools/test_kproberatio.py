@@ -30,7 +30,7 @@ def test_ratio_equals_the_published_one() -> None:
 
 
 def test_cost_of_the_marker_is_subtracted_from_the_kprobe() -> None:
-    told = kproberatio.make_sentences(RUN)
+    told = kproberatio.describe_kprobe_ratios(RUN)
     assert told[:2] == [
         "In 2006, on a Pentium 4, it added 75 times the marker's cycles.",
         "Here, icount, kernel 6.1: 19.5 times the marker's instructions.",
@@ -43,20 +43,20 @@ def test_ratio_in_cycles_has_no_remark() -> None:
         make_entry(RUN[1]["variant"], 40, UNIT_TSC),
         make_entry("kprobe-on-probe", 2040, UNIT_TSC),
     )
-    assert kproberatio.make_sentences([marker, kprobe])[1:] == [
+    assert kproberatio.describe_kprobe_ratios([marker, kprobe])[1:] == [
         "Here, metal, kernel 6.1: 50.0 times the marker's cycles."
     ]
-    assert len(kproberatio.make_sentences([*RUN, marker, kprobe])) == 3
+    assert len(kproberatio.describe_kprobe_ratios([*RUN, marker, kprobe])) == 3
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_without_a_row_there_is_no_ratio(lost: int) -> None:
     rest = [row for row in RUN if row is not RUN[lost]]
-    assert bool(kproberatio.make_sentences(rest)) == (lost == 0)
+    assert bool(kproberatio.describe_kprobe_ratios(rest)) == (lost == 0)
 
 
 def test_emulated_ticks_and_unbounded_rows_give_no_ratio() -> None:
     ticks = [{**row, "tier": "vm", "unit": UNIT_EMULATED} for row in RUN]
-    assert not list(kproberatio.render_section(ticks))
-    assert not list(kproberatio.render_section([{**row, "delta": None} for row in RUN]))
-    assert not list(kproberatio.render_section([{**row, "delta": 0.0} for row in RUN]))
+    assert not list(kproberatio.render_kprobe_section(ticks))
+    assert not list(kproberatio.render_kprobe_section([{**row, "delta": None} for row in RUN]))
+    assert not list(kproberatio.render_kprobe_section([{**row, "delta": 0.0} for row in RUN]))

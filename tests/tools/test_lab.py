@@ -20,7 +20,7 @@ import pytest
 from fakelab import boot_fake
 from kmtools.base.errors import UnableError
 from kmtools.lab import build, catalogue, initramfs, logscan, shell
-from kmtools.lab.logscan import scan_log, select_context
+from kmtools.lab.logscan import scan_log, select_fault_context
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,13 +99,13 @@ def test_grep_in_the_guest_finds_the_same_faults(tmp_path: Path) -> None:
 
 
 def test_lines_around_a_fault_are_selected() -> None:
-    shown = select_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
+    shown = select_fault_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
     assert shown == ["c", "WARNING: x", "d"]
 
 
 def test_kernels_txt_is_valid() -> None:
-    entries = catalogue.load()
-    assert entries[0].name == catalogue.default_name()
+    entries = catalogue.load_kernels()
+    assert entries[0].name == catalogue.get_default_kernel_name()
     assert len({entry.name for entry in entries}) == len(entries)
 
 
@@ -138,12 +138,14 @@ def test_error_in_kernels_txt_has_the_line_number(text: str, message: str) -> No
     ],
 )
 def test_image_pattern_matches_versions(pattern: str, package: str, fits: bool) -> None:
-    assert catalogue.Entry("name", "suite", pattern, "suite", "gates").matches(package) is fits
+    assert (
+        catalogue.Entry("name", "suite", pattern, "suite", "gates").matches_package(package) is fits
+    )
 
 
 def test_error_about_an_unknown_kernel_lists_known_ones() -> None:
     with pytest.raises(UnableError, match=r"unknown kernel '0\.99'.*6\.1"):
-        catalogue.find("0.99")
+        catalogue.find_entry("0.99")
 
 
 @pytest.mark.parametrize("program", ["lab", "vm"])
@@ -169,13 +171,13 @@ def test_source_copy_is_updated_and_objects_are_kept(tmp_path: Path) -> None:
     (src / ".git").mkdir()
     for name in ("Kbuild", "a.c", "sub/b.c", ".git/config", "a.o", "a.mod.c"):
         (src / name).write_text(name)
-    build.update_copy(src, objects)
+    build.update_source_copy(src, objects)
     (objects / "a.o").write_text("built here")
     (objects / "a.c").touch()
     stamp = (objects / "a.c").stat().st_mtime_ns
     (src / "sub/b.c").unlink()
     (src / "c.c").write_text("new")
-    build.update_copy(src, objects)
+    build.update_source_copy(src, objects)
     there = {str(path.relative_to(objects)) for path in objects.rglob("*") if path.is_file()}
     assert there == {"Kbuild", "a.c", "c.c", "a.o"}
     assert (objects / "a.c").stat().st_mtime_ns == stamp
@@ -192,7 +194,7 @@ def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
     (tmp_path / "tree/deep/file").write_text("abc")
     out = io.BytesIO()
     archive = initramfs.Archive(out)
-    archive.add(tmp_path / "tree", "/opt/tree")
+    archive.add_path(tmp_path / "tree", "/opt/tree")
     archive.close()
     data = out.getvalue()
     assert len(data) % 4 == 0
@@ -255,7 +257,7 @@ def test_damaged_results_fail(laboratory: Path) -> None:
     (laboratory / "results.tar.gz").write_bytes(whole[:100])
     result, _ = boot_fake(laboratory, "finish 0")
     assert not result.ok
-    assert "results did not come through" in result.reason
+    assert "results archive of the guest is incomplete" in result.reason
 
 
 def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) -> None:
@@ -300,7 +302,7 @@ def test_terminal_settings_are_restored(monkeypatch: pytest.MonkeyPatch) -> None
     with os.fdopen(theirs) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
         before = termios.tcgetattr(theirs)
-        with pytest.raises(KeyboardInterrupt), shell.keep_terminal_settings():
+        with pytest.raises(KeyboardInterrupt), shell.restore_terminal_settings():
             tty.setraw(theirs)
             assert termios.tcgetattr(theirs) != before
             raise KeyboardInterrupt

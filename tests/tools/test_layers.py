@@ -20,11 +20,11 @@ def check_tree(root: Path, changes: dict[str, str]) -> list[str]:
     for name, text in (TREE | changes).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    return list(layers.find_violations(root))
+    return list(layers.find_layer_violations(root))
 
 
 def test_source_tree_has_no_violation() -> None:
-    assert list(layers.find_violations()) == []
+    assert list(layers.find_layer_violations()) == []
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def check_module_names(root: Path, **sources: str) -> list[str]:
         (root / f"{name}.c").write_text(text)
         subprocess.run(["gcc", "-c", f"{name}.c"], cwd=root, check=True)
     (root / "kmarkers_some.mod").write_text("".join(f"/src/{name}.o\n" for name in sources))
-    return list(names.find_module_faults(root / "kmarkers_some.ko", root))
+    return list(names.find_symbol_faults(root / "kmarkers_some.ko", root))
 
 
 def test_object_files_with_wrong_names_are_found(tmp_path: Path) -> None:

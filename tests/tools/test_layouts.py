@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kmtools.analyse.layouts import layout_of_code, offset_in_line
+from kmtools.analyse.layouts import compute_offset_in_cache_line, find_executed_layout
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.verdicts import locate_difference
+from kmtools.analyse.verdicts import estimate_difference
 from kmtools.measure.samples import LAYOUTS
 from kmtools.report.restable import BETWEEN, draw_layout_bars
 from nativeprograms import KMBENCH
@@ -59,7 +59,7 @@ def test_loops_begin_at_the_offsets_of_their_layouts() -> None:
         f"{row}_{layout}: {sorted(found[f'{row}_{layout}'])}"
         for row in sorted(variants)
         for layout in layouts
-        if offset_in_line(layout) not in found[f"{row}_{layout}"]
+        if compute_offset_in_cache_line(layout) not in found[f"{row}_{layout}"]
     ]
     assert {"empty_none", "empty_jump", "empty_jump_16", "quiet_out", "entry_none"} <= variants
     assert not wrong
@@ -67,18 +67,20 @@ def test_loops_begin_at_the_offsets_of_their_layouts() -> None:
 
 def test_four_copies_of_code_are_four_layouts() -> None:
     """A variant with four copies of its code has four layouts, at four offsets."""
-    places = [offset_in_line(layout_of_code(layout, 4)) for layout in range(LAYOUTS)]
+    places = [
+        compute_offset_in_cache_line(find_executed_layout(layout, 4)) for layout in range(LAYOUTS)
+    ]
     assert places == [0] * 8 + [16] * 8 + [32] * 8 + [48] * 8
     random = np.random.default_rng(1)
     both = [
-        Slope.of(
+        Slope.from_fraction(
             block, block % 32, Fraction(1000 + round(random.normal()) + base * (block % 32 > 7))
         )
         for base in (0, 100)
         for block in range(512)
     ]
-    few = locate_difference(both[512:], both[:512], False, codes=4)
-    many = locate_difference(both[512:], both[:512], False)
+    few = estimate_difference(both[512:], both[:512], False, codes=4)
+    many = estimate_difference(both[512:], both[:512], False)
     assert few.over_layouts is not None and many.over_layouts is not None
     assert few.over_layouts.half_width > 75 > 2 * many.over_layouts.half_width
     assert {one.layout for one in few.deltas} == {0, 2, 4, 6}
@@ -86,7 +88,9 @@ def test_four_copies_of_code_are_four_layouts() -> None:
 
 def test_layout_chart_has_a_bar_for_each_offset() -> None:
     """The bars are sorted by offset; the height of a bar is the cost relative to the margin."""
-    dear = {offset_in_line(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)}
+    dear = {
+        compute_offset_in_cache_line(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)
+    }
     low, high = chr(0x2581), chr(0x2588)
     assert draw_layout_bars(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
     assert draw_layout_bars({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")

@@ -19,7 +19,7 @@ TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(least, "read_minimums", lambda: TABLE)
+    monkeypatch.setattr(least, "read_minimum_counts", lambda: TABLE)
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
@@ -58,13 +58,13 @@ def test_suite_outside_kernels_with_fewer_results_fails(
     passed: int, skipped: int, good: int
 ) -> None:
     one = Tally(passed, skipped=["x: a reason"] * skipped)
-    total = suite.run_all([suite.Suite("native-plain", lambda log: one)])
+    total = suite.run_all_suites([suite.Suite("native-plain", lambda log: one)])
     assert len(total.failed) == 1 - good
 
 
 def test_skipped_suite_does_not_fail_for_missing_results() -> None:
     one = Tally(skipped=["no compiler"], absent=1)
-    assert not suite.run_all([suite.Suite("native-plain", lambda log: one)]).failed
+    assert not suite.run_all_suites([suite.Suite("native-plain", lambda log: one)]).failed
 
 
 def test_published_minimums_are_those_of_passed_suites(
@@ -80,7 +80,7 @@ def test_published_minimums_are_those_of_passed_suites(
     )
     monkeypatch.setattr(least, "TABLE", tmp_path / "results.csv")
     monkeypatch.setattr(least, "LOGS", logs)
-    least.publish()
+    least.publish_minimums()
     assert (tmp_path / "results.csv").read_text() == (
         "test,kernel,results\ncases,5.10,2\ncases,6.1,3\nnative-plain,,200\norders,6.1,40\n"
     )
@@ -91,12 +91,12 @@ def test_nothing_is_published_without_results(
 ) -> None:
     monkeypatch.setattr(least, "LOGS", tmp_path)
     with pytest.raises(UnableError, match="run make check-full first"):
-        least.publish()
+        least.publish_minimums()
 
 
 def test_results_csv_names_existing_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    names = {row.name for row in registry.all_rows()}
-    for test, kernel in least.read_minimums():
+    names = {row.name for row in registry.list_tests()}
+    for test, kernel in least.read_minimum_counts():
         assert kernel or test in names or test.rpartition("-")[0].removesuffix("-6.1") in names
         assert not kernel or (kernelsuite.TESTS / "suites" / f"{test}.sh").is_file()

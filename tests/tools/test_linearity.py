@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from kmtools.analyse import linearity, stats, verdicts
-from kmtools.analyse.slopes import select_points, slopes_of_samples
+from kmtools.analyse.slopes import fit_slopes_of_samples, select_unflagged_points
 from kmtools.analyse.verdicts import EQUIVALENT, SLOWER, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -51,7 +51,7 @@ def linear_time(variant: str, loops: int, _: int) -> float:
 
 
 def judge_samples(samples: list[Sample], tier: Tier = NATIVE) -> dict[str, Result]:
-    return {result.variant: result for result in verdicts.analyse_samples(samples, [tier])}
+    return {result.variant: result for result in verdicts.compute_results(samples, [tier])}
 
 
 def fit_line(points: Sequence[tuple[int, int]]) -> Fraction:
@@ -63,9 +63,9 @@ def fit_line(points: Sequence[tuple[int, int]]) -> Fraction:
 
 def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
     samples = simulate_windows(linear_time)
-    fitted = slopes_of_samples(samples)
+    fitted = fit_slopes_of_samples(samples)
     assert len(fitted["x"]) == PROCESSES * BLOCKS
-    for (variant, block, _, _), windows in select_points(samples).items():
+    for (variant, block, _, _), windows in select_unflagged_points(samples).items():
         one = next(slope for slope in fitted[variant] if slope.block == block)
         assert one.value == fit_line(windows) and one.bottom > 0
 
@@ -73,8 +73,8 @@ def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
 def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
     samples = [make_window("x", 1, 0, 10, 75), make_window("x", 1, 0, 20, 10**9, "preempted")]
     samples.append(make_window("x", 1, 0, 30, 215))
-    assert [slope.value for slope in slopes_of_samples(samples)["x"]] == [Fraction(7)]
-    assert not linearity.compute_bends(select_points(samples))
+    assert [slope.value for slope in fit_slopes_of_samples(samples)["x"]] == [Fraction(7)]
+    assert not linearity.compute_bends(select_unflagged_points(samples))
 
 
 def test_windows_on_a_line_have_verdicts() -> None:
@@ -131,9 +131,11 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
                 knee = COUNTS[1] * (1 + process % 2)
                 return 10.0 * loops + float(effects[process]) * max(0, loops - knee)
 
-            points = select_points(simulate_windows(bent, seed=seed + 1000))
+            points = select_unflagged_points(simulate_windows(bent, seed=seed + 1000))
             for series in linearity.compute_bends(points).values():
-                named[most] += linearity.significant_bend(series, 10.0, 0.25, 0.0, 0.05) is not None
+                named[most] += (
+                    linearity.find_significant_bend(series, 10.0, 0.25, 0.0, 0.05) is not None
+                )
     assert named[0.0] == 0
     assert named[0.25] <= 0.05 * 600
 
@@ -162,7 +164,7 @@ def test_clock_step_is_divided_by_the_number_of_passes() -> None:
         for variant, many in (("none", 100), ("none-clone", 100), ("x", 1))
         for loops in (10, 16, 24)
     ]  # fmt: skip
-    found = stats.clock_resolution(samples)
+    found = stats.estimate_clock_resolution(samples)
     step = 26 * 2
     assert found["none"] == pytest.approx(step / 1400) and found["x"] == pytest.approx(step / 14)
     assert judge_samples(samples)["x"].resolution == found["x"]

@@ -22,7 +22,7 @@ PROCESSES = 4
 DRIVER = """
 import os, sys
 from pathlib import Path
-from kmtools.base.processes import interruptible
+from kmtools.base.processes import raise_on_signals
 from kmtools.measure import bench, benchrun, native
 from kmtools.measure.progress_json import Events
 from kmtools.report.report import make_live_rows
@@ -31,8 +31,8 @@ native.KMBENCH = here / "kmbench"
 plan = benchrun.Plan(["native"], "6.1", 1, True, {"native": 24, "processes": int(sys.argv[1])})
 work = bench.Bench(benchrun.Run(here / "run", plan), print, Events(None), None, make_live_rows)
 try:
-    with interruptible():
-        done = work.attempt(["native"], "measure_native")
+    with raise_on_signals():
+        done = work.try_step(["native"], "measure_native")
 except KeyboardInterrupt:
     sys.exit(130)
 print("measured" if done else "not measured")
@@ -194,8 +194,8 @@ def test_output_to_a_pipe_is_plain_lines(here: Path) -> None:
 def test_rows_of_a_guest_become_measured_in_order() -> None:
     rows = Resolving("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
-        rows.at(name)
-    texts = [text for text, _ in rows.lines(50, 10)]
+        rows.set_current_benchmark(name)
+    texts = [text for text, _ in rows.render_lines(50, 10)]
     assert [text.split() for text in texts[1:3]] == [
         ["empty-loop", "measured"], ["memcpy-4096", "measuring"],
     ]  # fmt: skip

@@ -34,7 +34,7 @@ def test_interval_treats_boots_as_clusters() -> None:
     independent, in about half."""
     chance, covered = random.Random(1), 0
     for _ in range(400):
-        row = boots.compute_ratios(simulate_boots(chance, TRUTH))[1]
+        row = boots.compute_time_ratios(simulate_boots(chance, TRUTH))[1]
         assert row.low is not None and row.high is not None
         covered += row.low <= TRUTH <= row.high
     assert 0.92 <= covered / 400 <= 0.99

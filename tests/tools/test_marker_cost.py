@@ -13,7 +13,7 @@ from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
 from kmtools.report import ending, marker_cost, table
-from kmtools.report.marker_cost import Answer, find_answers, make_sentence
+from kmtools.report.marker_cost import Answer, describe_answers, find_answers
 from verdictrows import make_result, make_site_cost, make_tier
 
 LOOP = [make_result("empty-loop", "none", None), make_result("empty-loop", "marker-jump", 0.02)]
@@ -36,7 +36,7 @@ def index_by_place(found: list[Answer]) -> dict[str, Answer]:
 
 def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
     found = find_answers([*LOOP, *CALL], SITES)
-    assert make_sentence(found) == (
+    assert describe_answers(found) == (
         "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
         " cache and 0.12 % of a system call (unresolved)."
     )
@@ -62,7 +62,7 @@ def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
     assert own["In hot code, among other instructions"].value == 0
     assert own["In hot code, behind a taken branch"].value == pytest.approx(0.15)
     assert "In hot code" not in own
-    assert make_sentence(found).startswith(
+    assert describe_answers(found).startswith(
         "A dormant marker costs 0.000 core cycles among other instructions of hot code, 0.15 behind"
         " a taken branch"
     )
@@ -96,7 +96,7 @@ def test_emulated_ticks_and_counts_give_no_answer() -> None:
         make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
     ]
     assert find_answers(ticks, []) == []
-    assert make_sentence([]).endswith("no tier has cycles of a real CPU.")
+    assert describe_answers([]).endswith("no tier has cycles of a real CPU.")
 
 
 def test_metal_tier_has_priority_over_native() -> None:
@@ -111,19 +111,19 @@ def test_poor_numbers_are_withheld_in_the_sentence() -> None:
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
     found = find_answers([*LOOP, *CALL], poor)
     assert index_by_place(found)["In hot code"].verdict == WITHHELD
-    assert make_sentence(found).startswith(
+    assert describe_answers(found).startswith(
         "A dormant marker costs 0.27 core cycles in hot code (withheld), 40 cold"
     )
     call = [replace(CALL[1], verdict=WITHHELD), CALL[0]]
-    assert make_sentence(find_answers([*LOOP, *call], poor)).endswith(
+    assert describe_answers(find_answers([*LOOP, *call], poor)).endswith(
         "of a system call (numbers too poor for a verdict)."
     )
-    assert "(" not in make_sentence(find_answers(LOOP, SITES))
+    assert "(" not in describe_answers(find_answers(LOOP, SITES))
 
 
 def test_run_without_marker_benchmarks_has_a_reason() -> None:
     found = find_answers([make_result("mine", "none", None), make_result("mine", "more", 3.0)], [])
-    assert "no benchmark that measures it was run" in make_sentence(found)
+    assert "no benchmark that measures it was run" in describe_answers(found)
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -134,7 +134,7 @@ def test_long_names_fit_on_a_terminal(width: int) -> None:
         make_result("mine", f"{name}-clone"),
         make_result("mine", "x", 3.0),
     ]
-    lines = table.render(rows, width, False).splitlines()
+    lines = table.render_result_table(rows, width, False).splitlines()
     assert max(map(len, lines)) <= width
     assert any(line.split()[0].startswith("a-bench") and "…" in line for line in lines[2:])
     assert any(line.split()[:1] == ["x"] for line in lines)
@@ -153,7 +153,7 @@ def test_unbounded_interval_is_printed_as_such() -> None:
     [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
 )
 def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
-    assert marker_cost.format_short(value) == text
+    assert marker_cost.format_for_sentence(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -164,7 +164,7 @@ def test_answer_is_first_on_the_terminal_and_fits(width: int) -> None:
         (make_tier("vm"), grade.Grade(Level.GOOD, ())),
     ]
     rows, run = [*LOOP, *CALL], Path("run")
-    lines = ending.render(
+    lines = ending.render_run_summary(
         run, {}, find_answers(rows, SITES), graded, (rows, []), width
     ).splitlines()
     assert lines[0].startswith("A dormant marker costs")
@@ -186,7 +186,7 @@ def test_answer_is_first_on_the_terminal_and_fits(width: int) -> None:
     ],
 )
 def test_kind_of_dormant_and_enabled_rows(benchmark: str, variant: str, kind: str) -> None:
-    assert result_kinds.kind_of(benchmark, variant) == kind
+    assert result_kinds.find_result_kind(benchmark, variant) == kind
 
 
 def test_each_row_has_one_kind() -> None:
@@ -197,12 +197,17 @@ def test_each_row_has_one_kind() -> None:
         make_result("empty-loop-peers", "marker-jump-off"),
     ]
     names = {
-        kind: [r.variant for r in result_kinds.select_judged(result_kinds.select_kind(rows, kind))]
+        kind: [
+            r.variant
+            for r in result_kinds.select_judged_results(
+                result_kinds.select_results_of_kind(rows, kind)
+            )
+        ]
         for kind in result_kinds.KINDS
     }
     assert names == {"dormant": ["marker-jump-off"], "enabled": ["marker-jump-on"],
                      "cold": [], "other": []}  # fmt: skip
-    assert [r.variant for r in result_kinds.select_kind(rows, result_kinds.ENABLED)] == [
+    assert [r.variant for r in result_kinds.select_results_of_kind(rows, result_kinds.ENABLED)] == [
         "none", "none-clone", "marker-jump-on",
     ]  # fmt: skip
 

@@ -45,7 +45,7 @@ OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [pa
 @pytest.fixture(autouse=True)
 def no_least(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable tests/results.csv: the fake suites have few results."""
-    monkeypatch.setattr(least, "read_minimums", lambda: {})
+    monkeypatch.setattr(least, "read_minimum_counts", lambda: {})
 
 
 @pytest.fixture
@@ -65,7 +65,9 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kernelsuite, "build_for_kernel", build)
     monkeypatch.setattr(kernelsuite, "check_alarm", alarm)
     monkeypatch.setattr(
-        kernelsuite, "ensure_kernel", lambda entry: catalogue.require(catalogue.default_name())
+        kernelsuite,
+        "ensure_kernel",
+        lambda entry: catalogue.require_kernel(catalogue.get_default_kernel_name()),
     )
     monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 20.0)
@@ -76,8 +78,8 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run_fake_kernel(laboratory: Path, script: str) -> Outcome:
     """Run the suites with the fake QEMU, whose script is given; return the outcome."""
     with use_fake_qemu(laboratory, script):
-        return kernelsuite.run_kernel(
-            catalogue.default_name(), laboratory / "out", laboratory / "modules"
+        return kernelsuite.run_kernel_suites(
+            catalogue.get_default_kernel_name(), laboratory / "out", laboratory / "modules"
         )
 
 
@@ -100,8 +102,8 @@ def test_passed_tests_pass_the_row(built: Path) -> None:
 
 def test_warning_in_the_log_fails_the_row(built: Path) -> None:
     outcome = run_fake_kernel(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
-    assert outcome.suites["log"].failed == ["the kernel log has 1 faulty lines"]
-    assert "1 FAILED" in matrix.format_table([outcome])
+    assert outcome.suites["log"].failed == ["the kernel log has 1 lines that report faults"]
+    assert "1 FAILED" in matrix.format_outcome_table([outcome])
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_alarm_must_fail_the_test_during_the_warning(
     built: Path, warning: str, verdict: str, code: int, missed: int
 ) -> None:
     said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
-    entry = catalogue.find(catalogue.default_name())
+    entry = catalogue.find_entry(catalogue.get_default_kernel_name())
     with use_fake_qemu(built, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
         tally = ALARM(entry, built / "modules", built / "out", Outcome("6.1"))
     assert len(tally.failed) == missed
@@ -144,7 +146,7 @@ def test_kernel_with_panic_on_warn_must_panic(
 ) -> None:
     said = f'echo "not ok 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
     (built / "modules" / f"{kernelsuite.WARN_MODULE}.ko").touch()
-    entry = Entry(catalogue.default_name(), "s", "linux-source-1", "suite", role)
+    entry = Entry(catalogue.get_default_kernel_name(), "s", "linux-source-1", "suite", role)
     outcome = Outcome(entry.name)
     with use_fake_qemu(built, f'{said}; echo "{log}" >"$console"\n{end}\n'):
         tally = ALARM(entry, built / "modules", built / "out", outcome)
@@ -156,7 +158,7 @@ def test_failed_test_fails_the_row(built: Path) -> None:
     script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
     outcome = run_fake_kernel(built, script)
     assert outcome.suites["orders"].failed == ["x"]
-    assert "FAILED 6.1 orders: x" in matrix.format_table([outcome])
+    assert "FAILED 6.1 orders: x" in matrix.format_outcome_table([outcome])
 
 
 def test_suite_without_a_plan_fails_the_row(built: Path) -> None:
@@ -171,7 +173,7 @@ def test_crash_of_the_emulator_is_retried_and_reported(built: Path) -> None:
         "BUG: unable to handle page fault for address: 0000000000000010",
     ]
     assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
-    assert "RETRIED 6.1" in matrix.format_table([outcome])
+    assert "RETRIED 6.1" in matrix.format_outcome_table([outcome])
 
 
 @pytest.mark.parametrize(("console", "again"), [(PANIC, True), (OUR_PANIC, False)])
@@ -179,7 +181,7 @@ def test_single_job_is_retried_after_an_emulator_crash(
     built: Path, capsys: pytest.CaptureFixture[str], console: str, again: bool
 ) -> None:
     request = Request(
-        kernel=catalogue.default_name(),
+        kernel=catalogue.get_default_kernel_name(),
         job=kernelsuite.JOBS / "coexist.sh",
         out=built / "out",
         modules=built / "modules",
@@ -247,7 +249,7 @@ def test_slow_machine_gets_a_longer_time_limit(
         return Result(ok=True, exit_code=0, out=built / "none")
 
     monkeypatch.setattr(kernelsuite, "boot_for_job", boot)
-    entry = replace(catalogue.find(catalogue.default_name()), role=role)
+    entry = replace(catalogue.find_entry(catalogue.get_default_kernel_name()), role=role)
     for seconds, slow in ((1e-9, True), (1000.0, False)):
         monkeypatch.setattr(kernelsuite, "ALARM_SECONDS", seconds)
         monkeypatch.setattr(kernelsuite, "ALARM_DEBUG_SECONDS", seconds)
@@ -268,19 +270,19 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
         seen.append(words["lists"])
         return Outcome(kernel)
 
-    monkeypatch.setattr(kernelsuite, "run_kernel", run_or_say)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_or_say)
     monkeypatch.setattr(kernelpage, "KEPT", built / "kept")
     for keeps in (True, False):
-        matrix.run_in_kernel(catalogue.default_name(), keeps, built / "x.log")
+        matrix.run_in_kernel(catalogue.get_default_kernel_name(), keeps, built / "x.log")
     assert seen == [registry.read_guest_suites(), ()]
-    assert (built / "kept" / f"{catalogue.default_name()}.json").is_file()
+    assert (built / "kept" / f"{catalogue.get_default_kernel_name()}.json").is_file()
 
 
 def test_modules_linked_in_line_is_no_frame() -> None:
-    assert triage.find_our_frames(PANIC, ["patcher", "markers"]) == []
-    assert len(triage.find_our_frames(OUR_PANIC, ["patcher"])) == 1
+    assert triage.find_kmarkers_frames(PANIC, ["patcher", "markers"]) == []
+    assert len(triage.find_kmarkers_frames(OUR_PANIC, ["patcher"])) == 1
     with_build_id = "[ 1.0] RIP: 0010:f+0x1/0x2 [patcher 0123456789abcdef]"
-    assert triage.find_our_frames(with_build_id, ["patcher"]) == [with_build_id]
+    assert triage.find_kmarkers_frames(with_build_id, ["patcher"]) == [with_build_id]
 
 
 STALE = """\
@@ -338,7 +340,7 @@ def test_crash_at_a_stale_int3_is_retried(built: Path, was: str, now: str, again
     ],
 )
 def test_address_without_a_symbol_counts_as_kmarkers(built: Path, line: str, ours: bool) -> None:
-    assert triage.find_our_frames(line, ["patcher"]) == [line] * ours
+    assert triage.find_kmarkers_frames(line, ["patcher"]) == [line] * ours
     outcome = run_fake_kernel(built, make_boot_script(make_crash_script(f"{PANIC}{line}\n"), GOOD))
     assert bool(outcome.tally.failed) == ours
     assert len(outcome.retries) == (not ours)
@@ -388,7 +390,7 @@ def test_exception_becomes_a_failure(
     monkeypatch.setattr(kernelsuite, "ensure_kernel", stop)
     assert said in run_fake_kernel(built, GOOD).suites["fetch"].failed[0]
     monkeypatch.setattr(suites, "LOGS", built)
-    tally = suites.run_all([Suite("one", stop), Suite("two", lambda log: Tally(1))])
+    tally = suites.run_all_suites([Suite("one", stop), Suite("two", lambda log: Tally(1))])
     assert (tally.passed, len(tally.failed)) == (1, 1)
     assert said in tally.failed[0]
 
@@ -403,9 +405,9 @@ def test_results_are_stored_and_published(
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "0123abcd")
     (built / "none").mkdir()
     (built / "modules").rename(built / "none" / "6.1")
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.no_obstacle)
-    first = catalogue.load()[:1]
-    monkeypatch.setattr(catalogue, "load", lambda: first)
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
+    first = catalogue.load_kernels()[:1]
+    monkeypatch.setattr(catalogue, "load_kernels", lambda: first)
     monkeypatch.setattr(registry, "read_guest_suites", lambda: [["orders"]])
     assert main(["publish", "kernels"]) == 2
     with use_fake_qemu(built, GOOD):
@@ -427,10 +429,10 @@ def test_full_disk_is_the_reason(built: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ktap_output_is_split_by_suite() -> None:
-    suites = ktap.parse_by_suite(f"{KTAP}1..3\n".splitlines())
+    suites = ktap.parse_ktap_by_suite(f"{KTAP}1..3\n".splitlines())
     assert suites == {"boot": Tally(1), "orders": Tally(1, [], ["some: no time"])}
-    assert ktap.parse_by_suite(KTAP.splitlines())["plan"].failed
-    assert ktap.parse_by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
+    assert ktap.parse_ktap_by_suite(KTAP.splitlines())["plan"].failed
+    assert ktap.parse_ktap_by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
 
 
 def test_table_has_times_and_retries() -> None:
@@ -439,7 +441,7 @@ def test_table_has_times_and_retries() -> None:
         Outcome("debug", seconds=300.0, may_take=kernelsuite.SLOW_DEBUG_SECONDS),
         Outcome("slow", seconds=240.6, retries=["BUG: x", "the kernel did not boot"]),
     ]
-    text = matrix.format_table(outcomes)
+    text = matrix.format_outcome_table(outcomes)
     assert text.splitlines()[4:] == [
         "Building, booting and testing took 781 s in all.",
         "RETRIED slow: fault of the emulator, not of kmarkers: BUG: x",

@@ -12,7 +12,7 @@ from kmtools.suites.mutants import (
     Mutant,
     MutantError,
     apply_mutant,
-    parse_table,
+    parse_mutant_table,
 )
 
 ROW = """
@@ -50,8 +50,8 @@ def test_every_mutant_line_is_parsed() -> None:
 
 
 def test_all_fields_of_a_mutant_are_parsed() -> None:
-    """parse_table() returns all fields of a mutant."""
-    (mutant,) = parse_table(ROW)
+    """parse_mutant_table() returns all fields of a mutant."""
+    (mutant,) = parse_mutant_table(ROW)
     assert (mutant.name, mutant.what, mutant.file) == ("a-name", "what is broken", "some/file.c")
     assert (mutant.ground, mutant.suites) == (Ground.KERNEL, ["core", "tables"])
     assert (mutant.tests, mutant.model) == (["one test: its end", "another"], "variant")
@@ -62,7 +62,7 @@ def test_all_fields_of_a_mutant_are_parsed() -> None:
 @pytest.mark.parametrize("text", ["", "last\n", "kept\n\ntaken\nlast\nlast\n"])
 def test_old_lines_must_occur_exactly_once(text: str) -> None:
     """If the old lines of a mutant do not occur exactly once, apply_mutant() raises an error."""
-    (mutant,) = parse_table(ROW)
+    (mutant,) = parse_mutant_table(ROW)
     with pytest.raises(MutantError, match="exactly once"):
         apply_mutant(mutant, text)
 
@@ -70,4 +70,4 @@ def test_old_lines_must_occur_exactly_once(text: str) -> None:
 def test_invalid_mutant_is_refused() -> None:
     """A mutant with an unknown ground is an error."""
     with pytest.raises(MutantError, match="cannot be read"):
-        list(parse_table(ROW.replace("kernel core", "nowhere")))
+        list(parse_mutant_table(ROW.replace("kernel core", "nowhere")))

@@ -53,13 +53,13 @@ def test_process_is_repeated_after_a_suspend(
     monkeypatch.setenv("EXIT", "0")
     said: list[str] = []
     left = [sleeps]
-    read = disturbance.read_counters
+    read = disturbance.read_disturbance_counters
 
     def drowsy() -> disturbance.Reading:
         ran = (kmbench / "ran").read_text().split() if (kmbench / "ran").exists() else []
         return replace(read(), asleep=100.0 * min(len(ran), left[0]))
 
-    monkeypatch.setattr(disturbance, "read_counters", drowsy)
+    monkeypatch.setattr(disturbance, "read_disturbance_counters", drowsy)
     if not measured:
         with pytest.raises(FailedError, match="suspended while kmbench measured"):
             native.measure_processes(
@@ -68,7 +68,7 @@ def test_process_is_repeated_after_a_suspend(
         assert not (kmbench / "raw").exists()
     else:
         native.measure_processes(kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append)
-        assert len(collect.load_raw("native", kmbench / "raw").rows) == 2
+        assert len(collect.load_raw_folder("native", kmbench / "raw").rows) == 2
     assert (kmbench / "ran").read_text().split() == ["5"] * min(3, sleeps + 1)
     assert said == [
         "native: the machine was suspended while kmbench measured; this process is measured again"
@@ -132,12 +132,12 @@ def test_invalid_list_of_benchmarks_is_reported(
 ) -> None:
     monkeypatch.setattr(choice, "LIST_SECONDS", 0.5)
     with pytest.raises(UnableError, match=why):
-        choice.matching_benchmarks(write_fake_kmbench(tmp_path / "program", body), ["x"], [])
+        choice.select_matching_benchmarks(write_fake_kmbench(tmp_path / "program", body), ["x"], [])
 
 
 def test_awake_machine_is_not_reported_as_suspended() -> None:
-    before = disturbance.read_counters()
-    assert not disturbance.was_suspended(before, disturbance.read_counters())
+    before = disturbance.read_disturbance_counters()
+    assert not disturbance.was_suspended(before, disturbance.read_disturbance_counters())
     assert disturbance.was_suspended(before, replace(before, asleep=before.asleep + 1))
 
 
@@ -202,12 +202,12 @@ def test_block_numbers_continue_over_processes(
 ) -> None:
     monkeypatch.setenv("EXIT", "0")
     measure_three_processes(kmbench)
-    rows = collect.load_raw("native", kmbench / "native").rows
+    rows = collect.load_raw_folder("native", kmbench / "native").rows
     assert [(s.process, s.block, s.value) for s in rows[::2]] == [(1, 0, 1), (2, 1, 2), (3, 2, 3)]
     assert [s.flags for s in rows[:2]] == [(), ("preempted",)]
     (kmbench / "native" / "b.csv").write_text(HEAD)
     with pytest.raises(FailedError, match="both in it and in folders"):
-        collect.load_raw("native", kmbench / "native")
+        collect.load_raw_folder("native", kmbench / "native")
 
 
 def test_skipped_benchmarks_are_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,16 +85,16 @@ def test_invalid_module_option_is_reported(
 
 
 def test_guest_settings_have_the_path_of_the_module() -> None:
-    assert "own /own\n" in guest.make_settings(8, 1, own=guest.OWN)
-    assert "own" not in guest.make_settings(8, 1)
+    assert "own /own\n" in guest.make_guest_settings(8, 1, own=guest.OWN)
+    assert "own" not in guest.make_guest_settings(8, 1)
 
 
 def test_refusal_of_the_guest_is_reported() -> None:
     refusals: list[str] = []
     shown: list[tuple[float, float, str]] = []
-    read = guest.make_line_reader(lambda *progress: shown.append(progress), refusals)
+    read = guest.make_guest_line_reader(lambda *progress: shown.append(progress), refusals)
     for line in ("bench: running mine 1/9", "bench: not measured: it is bad", "bench: idle 0/0"):
         read(line)
     assert shown == [(1, 9, "mine")] and refusals == ["it is bad"]
-    guest.make_line_reader(None, refusals)("bench: running mine 2/9")
+    guest.make_guest_line_reader(None, refusals)("bench: running mine 2/9")
     assert refusals == ["it is bad"]

@@ -20,7 +20,7 @@ from kmtools.cli import main
 from kmtools.measure.rundir import read_env
 from kmtools.report import page
 from kmtools.report import reference as keeping
-from kmtools.report.markup import LEFT_OUT, escape
+from kmtools.report.markup import LEFT_OUT, escape_html
 from verdictrows import make_tier
 
 
@@ -83,10 +83,10 @@ def test_committed_figures_and_tables_match_committed_samples(reference: Path) -
 
 def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
     reasons = tuple(Reason(Level.POOR, f"reason {n}", "") for n in range(5))
-    short = page.grade_html(make_tier(), Grade(Level.POOR, reasons), 2)
+    short = page.render_grade_html(make_tier(), Grade(Level.POOR, reasons), 2)
     assert "Reason 0; reason 1; and" in short and "reason 2" not in short
     assert '<a href="#conditions">3 more reasons</a>' in short
-    whole = page.grade_html(make_tier(), Grade(Level.POOR, reasons[:3]), 2)
+    whole = page.render_grade_html(make_tier(), Grade(Level.POOR, reasons[:3]), 2)
     assert "reason 2" in whole and "<a" not in whole
 
 
@@ -155,4 +155,4 @@ def test_phone_css_does_not_apply_to_print() -> None:
 
 
 def test_control_characters_do_not_reach_a_figure() -> None:
-    assert escape("a\x00\x1b<") == "a??&lt;"
+    assert escape_html("a\x00\x1b<") == "a??&lt;"

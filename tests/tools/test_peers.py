@@ -43,7 +43,7 @@ def test_missing_peer_is_reported(tmp_path: Path) -> None:
     assert "liblttng-ust-dev" in done.stderr
     raw = tmp_path / "raw"
     run_program(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
-    lacking = rundir.list_unmeasured([collect.load_raw("native", raw).tier])
+    lacking = rundir.list_unmeasured([collect.load_raw_folder("native", raw).tier])
     for row in (f"peer-{name}-{state}" for name in PEERS for state in ("off", "on")):
         assert any(f"empty-loop-peers {row}: its package is missing" in line for line in lacking)
     own = "marker-jump-off marker-jump-on atomic-load-off atomic-load-on function-pointer-off"
@@ -76,7 +76,7 @@ def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
-    measured = {row.variant for row in collect.load_raw("native", raw).rows}
+    measured = {row.variant for row in collect.load_raw_folder("native", raw).rows}
     assert f"{peer}-off" in measured
     assert (f"lacks:empty-loop-peers:{peer}-on" in read_env_file(raw)) == (
         f"{peer}-on" not in measured
@@ -93,7 +93,7 @@ def test_peer_that_cannot_be_enabled_is_reported(peer: str, tmp_path: Path) -> N
     done = run_program(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(f"kmbench: SKIP {peer}-on: ") == 1
-    measured = {row.variant for row in collect.load_raw("native", raw).rows}
+    measured = {row.variant for row in collect.load_raw_folder("native", raw).rows}
     assert f"{peer}-off" in measured
     assert f"{peer}-on" not in measured
     env = read_env_file(raw)
@@ -129,7 +129,7 @@ def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     done = run_program(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
-    measured = {row.variant for row in collect.load_raw("native", raw).rows}
+    measured = {row.variant for row in collect.load_raw_folder("native", raw).rows}
     assert "peer-sdt-off" in measured
     assert "peer-sdt-on" not in measured
     said = read_env_file(raw)["lacks:empty-loop-peers:peer-sdt-on"]
@@ -172,7 +172,7 @@ def test_interruption_keeps_the_tracer_enabled_until_the_end(tmp_path: Path) -> 
     for attempt in range(5):
         raw = tmp_path / str(attempt)
         interrupt_kmbench(raw)
-        rows = collect.load_raw("native", raw).rows
+        rows = collect.load_raw_folder("native", raw).rows
         on = [row.value / row.size for row in rows if row.variant == "peer-lttng-ust-on"]
         off = [row.value / row.size for row in rows if row.variant == "peer-lttng-ust-off"]
         assert min(on) > 10 * sorted(off)[len(off) // 2]

@@ -84,13 +84,13 @@ def test_figures_without_worker_processes_are_the_same(
 ) -> None:
     """Figures are drawn in worker processes; an error in a worker is raised here."""
     with workers.start_workers() as several:
-        assert several.begin(os.getpid).result() != os.getpid()
-        assert several.filled(f"a{several.later(str.upper)('b')}c") == "aBc"
+        assert several.start_drawing(os.getpid).result() != os.getpid()
+        assert several.fill_placeholders(f"a{several.defer_drawing(str.upper)('b')}c") == "aBc"
         with pytest.raises(ZeroDivisionError):
-            several.begin(divmod, 1, 0).result()
+            several.start_drawing(divmod, 1, 0).result()
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
     with workers.start_workers() as several:
-        assert several.begin(os.getpid).result() == os.getpid()
+        assert several.start_drawing(os.getpid).result() == os.getpid()
     (made,) = draw_figures(tmp_path, run, "headline")
     assert made.read_bytes() == (run / "figures" / "headline.svg").read_bytes()
     shutil.copytree(run, tmp_path / "copy")

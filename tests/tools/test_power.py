@@ -122,7 +122,7 @@ def test_printed_detectable_change_is_detected() -> None:
             [r for r in simulate_run(rng, normal_noise) if "-0.3" in r.name.benchmark]
             for _ in range(2)
         )
-        size = changes.median_detectable(changes.compare_rows(a, b))
+        size = changes.compute_median_detectable_change(changes.compare_rows(a, b))
         assert size is not None
         more = [
             replace(r, values=r.values * (1 + size / 100)) if r.name.variant == "jump" else r

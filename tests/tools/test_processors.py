@@ -16,14 +16,14 @@ ROW = Row("6.1", "EPYC", "off", 4, "full")
 FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
 
 
-@pytest.mark.parametrize("by_bochs", [False, True])
-def test_each_possible_pair_of_values_is_in_a_row(by_bochs: bool) -> None:
-    rows = [row for row in pairs.make_table() if row.by_bochs == by_bochs]
-    possible = pairs.list_bochs_rows() if by_bochs else pairs.list_qemu_rows()
+@pytest.mark.parametrize("is_bochs", [False, True])
+def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
+    rows = [row for row in pairs.choose_table_rows() if row.is_bochs == is_bochs]
+    possible = pairs.list_bochs_rows() if is_bochs else pairs.list_qemu_rows()
     wanted = set().union(*(row.pairs for row in possible))
     assert wanted == set().union(*(row.pairs for row in rows))
     assert len(rows) < len(possible) / 3
-    assert rows == [row for row in pairs.make_table() if row.by_bochs == by_bochs]
+    assert rows == [row for row in pairs.choose_table_rows() if row.is_bochs == is_bochs]
     for row in rows:
         others = (other.pairs for other in rows if other != row)
         assert row.pairs - set().union(*others), f"{row} adds no pair"
@@ -40,14 +40,14 @@ def test_all_rows_are_possible_combinations() -> None:
 
 def test_kernels_are_in_kernels_txt() -> None:
     for kernel in pairs.KERNELS:
-        assert not catalogue.find(kernel).debug
+        assert not catalogue.find_entry(kernel).debug
 
 
 def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
-    asked = processors.make_request(ROW, tmp_path, tmp_path)
+    asked = processors.make_row_request(ROW, tmp_path, tmp_path)
     assert asked.append == "mitigations=off preempt=full"
     assert (asked.cpus, asked.model, asked.one_thread) == (4, "EPYC", True)
-    two = processors.make_request(
+    two = processors.make_row_request(
         replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path
     )
     assert two.append == "mitigations=off" and not two.one_thread
@@ -62,11 +62,11 @@ def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
 def test_request_of_a_bochs_row_has_its_parameters(tmp_path: Path) -> None:
     row = Row("6.12", "ryzen", "off", 2, "none")
     assert row.cells[1] == "Bochs ryzen"
-    asked = processors.make_request(row, tmp_path, tmp_path)
+    asked = processors.make_row_request(row, tmp_path, tmp_path)
     assert (asked.bochs, asked.model, asked.cpus) == ("ryzen", "max", 2)
     assert asked.append.startswith("mitigations=off preempt=none nokaslr tsc=reliable ")
     assert f"tsc_early_khz={bochs.INSTRUCTIONS_PER_SECOND // 1000}" in asked.append
-    assert asked.timeout > processors.make_request(ROW, tmp_path, tmp_path).timeout
+    assert asked.timeout > processors.make_row_request(ROW, tmp_path, tmp_path).timeout
     assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
     assert asked.settings["KMARKERS_BENCH"] == 0
 
@@ -100,7 +100,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_row_that_never_ran_is_marked(page: Path) -> None:
     processors.publish_processors()
     text = page.read_text()
-    rows = pairs.make_table()
+    rows = pairs.choose_table_rows()
     assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
     assert f"0 of {len(rows)} rows were run." in text
     for row in rows:
@@ -110,12 +110,12 @@ def test_row_that_never_ran_is_marked(page: Path) -> None:
 
 
 def test_result_of_a_row_is_kept_until_it_runs_again(page: Path) -> None:
-    rows = pairs.make_table()
-    processors.keep_results({tuple(rows[0].cells): FOUND})
+    rows = pairs.choose_table_rows()
+    processors.store_row_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()
     processors.publish_processors()
     assert page.read_text() != before
-    processors.keep_results({tuple(rows[1].cells): FOUND})
+    processors.store_row_results({tuple(rows[1].cells): FOUND})
     assert processors.read_results() == {tuple(row.cells): FOUND for row in rows[:2]}
     assert processors.read_page_results(page) == {tuple(rows[0].cells): FOUND}
     assert processors.select_rows([], [], only_missing=True) == rows[2:]
@@ -129,7 +129,7 @@ def test_committed_page_has_all_rows() -> None:
     text = kernelpage.PAGE.read_text()
     lines = [line for line in text.splitlines() if line.count(" | ") == 10]
     shown = [tuple(line.strip("| ").split(" | ")[:5]) for line in lines[1:]]
-    wanted = [tuple(row.cells) for row in pairs.make_table()]
+    wanted = [tuple(row.cells) for row in pairs.choose_table_rows()]
     assert [cells for cells in shown if cells in wanted] == wanted
 
 
@@ -140,9 +140,9 @@ def test_result_cells_of_a_row(laboratory: Path, verdict: str, failed: str) -> N
     said = f'printf "{verdict} 1 x\\n1..1\\n" >"$status"; finish {int(verdict != "ok")}\n'
     (laboratory / "modules").mkdir()
     (laboratory / "modules" / "x.ko").touch()
-    row = replace(ROW, kernel=catalogue.default_name())
+    row = replace(ROW, kernel=catalogue.get_default_kernel_name())
     with monkey.context(), use_fake_qemu(laboratory, said):
-        tally, cells = processors.run_row(row, laboratory / "modules")
+        tally, cells = processors.run_row_tests(row, laboratory / "modules")
     monkey.undo()
     assert len(tally.failed) == (verdict != "ok")
     assert cells[2] == failed

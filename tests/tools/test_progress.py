@@ -30,11 +30,11 @@ def run_step(stream: io.StringIO) -> str:
     """Run a step of two minutes that reports progress ten times a second; return the output."""
     clock = Clock()
     progress = Progress(3, stream, clock)
-    progress.step("measuring")
+    progress.begin_step("measuring")
     for tick in range(1201):
         clock.now = 1000 + tick / 10
-        progress.share(tick, 1200, "loop")
-    progress.step("plotting", "15 s")
+        progress.show_share(tick, 1200, "loop")
+    progress.begin_step("plotting", "15 s")
     return stream.getvalue()
 
 
@@ -59,9 +59,9 @@ def test_no_remaining_time_before_the_first_progress() -> None:
     clock = Clock()
     stream = io.StringIO()
     progress = Progress(1, stream, clock)
-    progress.step("measuring")
+    progress.begin_step("measuring")
     clock.now += 60
-    progress.share(3, 8, "process 4 of 8")
+    progress.show_share(3, 8, "process 4 of 8")
     assert stream.getvalue().splitlines()[1].strip() == "38 %, process 4 of 8"
 
 
@@ -73,7 +73,7 @@ def test_long_permanent_line_is_wrapped_on_a_terminal(monkeypatch: pytest.Monkey
     text = f"{' ' * 11}pilot: {'differences of 0.18 TSC cycles, ' * 8}in {path}"
     terminal, log = Terminal(), io.StringIO()
     for stream in (terminal, log):
-        Progress(1, stream).say(text)
+        Progress(1, stream).print_line(text)
     assert log.getvalue() == f"{text}\n"
     *lines, last = terminal.getvalue().replace("\r\033[K", "").splitlines()
     assert lines[0].startswith(f"{' ' * 11}pilot:") and last.strip() == path

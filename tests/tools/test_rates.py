@@ -52,7 +52,7 @@ SUMMARY = {
 
 def test_only_mechanisms_on_real_cpus_are_listed() -> None:
     """Clones, system calls and emulated tiers are left out."""
-    found = [(cost.state, cost.name, cost.shown) for cost in rates.compute_costs(SUMMARY, ENV)]
+    found = [(cost.state, cost.name, cost.shown_ns) for cost in rates.compute_costs(SUMMARY, ENV)]
     assert [(state, name) for state, name, _ in found] == [
         ("dormant", "sdt-jump"),
         ("dormant", "sdt-func-ptr"),
@@ -75,13 +75,15 @@ def test_event_rate_that_uses_1_percent_of_a_cpu() -> None:
     is a lower limit."""
     by_name = {cost.name: cost for cost in rates.compute_costs(SUMMARY, ENV)}
     typed, jump = by_name["typed-direct-call"], by_name["sdt-jump"]
-    assert typed.rate == pytest.approx(1e6) and typed.percent(1e6) == pytest.approx(1)
+    assert typed.events_per_second_at_limit == pytest.approx(1e6) and typed.compute_cpu_percent(
+        1e6
+    ) == pytest.approx(1)
     assert not typed.is_limit
-    assert jump.is_limit and jump.rate == pytest.approx(1e8)
+    assert jump.is_limit and jump.events_per_second_at_limit == pytest.approx(1e8)
 
 
 def test_cheapest_mechanism_is_named() -> None:
-    text = " ".join(rates.render_text(rates.compute_costs(SUMMARY, ENV), 1e6).split())
+    text = " ".join(rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), 1e6).split())
     assert "dormant, at 1,000,000 events a second: sdt-jump costs least, at most 0.01 %" in text
     assert "these may cost no more: sdt-func-ptr enabled" in text
     assert "enabled, at 1,000,000 events a second: typed-direct-call costs least" in text
@@ -89,28 +91,28 @@ def test_cheapest_mechanism_is_named() -> None:
 
 
 def test_mechanism_above_100_percent_of_a_cpu_is_left_out() -> None:
-    text = rates.render_text(rates.compute_costs(SUMMARY, ENV), 1e8)
+    text = rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), 1e8)
     assert "enabled, at 100,000,000 events a second: typed-direct-call costs least" in text
     slow = {**SUMMARY, "results": [SUMMARY["results"][3]]}
-    text = rates.render_text(rates.compute_costs(slow, ENV), 1e8)
+    text = rates.render_rates_text(rates.compute_costs(slow, ENV), 1e8)
     assert "enabled: no measured mechanism sustains 100,000,000 events a second" in text
 
 
 @pytest.mark.parametrize("rate", [0, 0.5, -1, 2e8, float("nan")])
 def test_rates_outside_the_range_are_refused(rate: float) -> None:
     with pytest.raises(UnableError, match="from 1 to 1e\\+08 are known"):
-        rates.render_text(rates.compute_costs(SUMMARY, ENV), rate)
+        rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), rate)
 
 
 def test_a_run_without_real_times_has_no_answer() -> None:
     with pytest.raises(FailedError, match="no tier"):
-        rates.render_text(rates.compute_costs(SUMMARY, {"tiers": ENV["tiers"][1:]}), 1e6)
+        rates.render_rates_text(rates.compute_costs(SUMMARY, {"tiers": ENV["tiers"][1:]}), 1e6)
 
 
 def test_figure_is_reproducible() -> None:
-    charts = rates.make_charts(rates.compute_costs(SUMMARY, ENV))
+    charts = rates.make_rate_charts(rates.compute_costs(SUMMARY, ENV))
     assert [chart.title.split(",")[0] for chart in charts] == ["Dormant", "Enabled"]
-    first, second = (canvas.render_file(charts, "rates").decode() for _ in range(2))
+    first, second = (canvas.render_figure_file(charts, "rates").decode() for _ in range(2))
     assert first == second and "events a second" in first and "marker-generic" in first
 
 
@@ -128,4 +130,4 @@ def test_state_of_a_variant_follows_from_its_benchmark(
     benchmark: str, variant: str, state: str | None
 ) -> None:
     """Benchmarks are given by patterns, as variants are."""
-    assert rates.find_state(benchmark, variant) == state
+    assert rates.find_probe_state(benchmark, variant) == state

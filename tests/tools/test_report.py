@@ -76,7 +76,7 @@ def summary(run: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def results(run: Path) -> list[verdicts.Result]:
     tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
-    return verdicts.analyse_samples(read_samples(run / "samples.csv", tiers), tiers)
+    return verdicts.compute_results(read_samples(run / "samples.csv", tiers), tiers)
 
 
 def hash_files(run: Path) -> dict[str, str]:
@@ -135,7 +135,7 @@ def test_emulated_values_are_never_called_cycles(
     assert {e["unit"] for e in emulated if e["tier"] == "vm"} == {"ticks (emulated)"}
     for tier in ("vm", "icount"):
         own = [result for result in results if result.tier == tier]
-        assert "cycles" not in table.render(own, 120, False).lower()
+        assert "cycles" not in table.render_result_table(own, 120, False).lower()
         assert "cycles" not in find_section(run, tier).lower()
         for figure in (run / "figures").glob(f"*-{tier}.svg"):
             assert "cycles" not in figure.read_text().lower()
@@ -206,16 +206,16 @@ def test_without_a_clone_nothing_is_compared(run: Path, summary: list[dict[str, 
 def test_table_fits_the_width_and_has_optional_colour(
     width: int, results: list[verdicts.Result]
 ) -> None:
-    text = table.render(results, width, colour=False)
+    text = table.render_result_table(results, width, colour=False)
     assert "\033" not in text
     rows = [line for line in text.splitlines() if line.startswith("  ")]
     assert max(map(len, rows)) <= max(width, 62)
     assert all(result.variant in text for result in results)
-    assert "\033[" in table.render(results, width, colour=True)
+    assert "\033[" in table.render_result_table(results, width, colour=True)
 
 
 def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
-    text = table.render(results, 120, False)
+    text = table.render_result_table(results, 120, False)
     for tier, unit in (
         ("native", "TSC cycles"),
         ("vm", "ticks (emulated)"),
@@ -360,7 +360,7 @@ def test_medians_need_no_numpy(
     (result,) = [r for r in results if (r.tier, r.variant) == ("native", "l1-hit")]
     assert result.delta is not None
     assert float(row[1]) == pytest.approx(result.median, abs=0.001)
-    assert float(row[2]) == pytest.approx(stats.median_of_series(result.deltas), abs=0.001)
+    assert float(row[2]) == pytest.approx(stats.compute_median(result.deltas), abs=0.001)
     assert "icount" not in done.stdout and "python3-numpy" in done.stdout
 
 
@@ -369,11 +369,11 @@ def select_columns(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, 
 
 
 def test_every_published_row_has_a_variant_or_a_reason() -> None:
-    aliases = published.read_table(published.ALIASES)
+    aliases = published.read_csv_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
     assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason", "apart", "found"]
     old = select_columns(
-        published.read_table(published.PUBLISHED), "source", "benchmark", "variant"
+        published.read_csv_table(published.PUBLISHED), "source", "benchmark", "variant"
     )
     assert select_columns(aliases, "source", "published_benchmark", "published_variant") == old
     for row in aliases:
@@ -387,10 +387,10 @@ def test_every_published_row_has_a_variant_or_a_reason() -> None:
 def test_published_deltas_equal_recomputed_ones() -> None:
     rows = {
         (n.source, n.benchmark, n.variant): n
-        for n in published.read_published()
+        for n in published.read_published_numbers()
         if n.source == "markers-0.20"
     }
-    wrong = {key[1:] for key, n in rows.items() if n.differs}
+    wrong = {key[1:] for key, n in rows.items() if n.is_stated_delta_wrong}
     assert wrong == {
         ("empty-loop", "nop-p6"),
         ("memcpy-4096", "nop-3-2"),
@@ -406,12 +406,14 @@ def test_published_deltas_equal_recomputed_ones() -> None:
 
 
 def test_rcu_sections_are_not_compared_with_preempt_count() -> None:
-    apart = {(n.benchmark, n.variant) for n in published.read_published() if n.apart == "native"}
+    apart = {
+        (n.benchmark, n.variant) for n in published.read_published_numbers() if n.apart == "native"
+    }
     assert apart == {
         ("marker-enabled", "register-args-empty-probe"),
         ("marker-enabled", "varargs-empty-probe-no-preempt-disable"),
     }
-    assert {n.apart for n in published.read_published()} == {"", "native"}
+    assert {n.apart for n in published.read_published_numbers()} == {"", "native"}
 
 
 def test_html_has_published_and_recomputed_deltas(run: Path) -> None:

@@ -29,7 +29,7 @@ def test_incremental_reading_equals_reading_at_once(raw: Path) -> None:
     reader = collect.Reader()
     for most in (1, 2, 2, 4):
         found = reader.load("native", raw, most)
-        assert found == collect.load_raw("native", raw, most)
+        assert found == collect.load_raw_folder("native", raw, most)
     assert {row.block for row in found.rows if row.benchmark == "loop"} == set(range(16))
 
 
@@ -58,7 +58,7 @@ def test_invalid_file_is_read_again(raw: Path) -> None:
     with pytest.raises(RunError, match="schema 3"):
         reader.load("native", raw)
     broken.write_text(good, encoding="utf-8")
-    assert reader.load("native", raw) == collect.load_raw("native", raw)
+    assert reader.load("native", raw) == collect.load_raw_folder("native", raw)
 
 
 def test_selection_of_variants_does_not_change_the_cache(raw: Path) -> None:
@@ -78,13 +78,13 @@ def test_results_are_recomputed_only_for_other_samples(raw: Path) -> None:
         return [len(made)]
 
     cache = RunCache()
-    two = collect.load_raw("native", raw, 2)
-    assert [cache.results(two.rows, two.tier, judge) for _ in range(2)] == [[1], [1]]
-    four = collect.load_raw("native", raw)
-    assert cache.results(four.rows, four.tier, judge) == [2]
+    two = collect.load_raw_folder("native", raw, 2)
+    assert [cache.compute_results(two.rows, two.tier, judge) for _ in range(2)] == [[1], [1]]
+    four = collect.load_raw_folder("native", raw)
+    assert cache.compute_results(four.rows, four.tier, judge) == [2]
     other = replace(four.tier, env={**four.tier.env, "looks": "1"})
-    assert cache.results(four.rows, other, judge) == [3]
+    assert cache.compute_results(four.rows, other, judge) == [3]
     elsewhere = replace(four.tier, kernel="another")
-    assert cache.results(four.rows, elsewhere, judge) == [4]
-    assert cache.results(four.rows, other, judge) == [3]
+    assert cache.compute_results(four.rows, elsewhere, judge) == [4]
+    assert cache.compute_results(four.rows, other, judge) == [3]
     assert made == [len(two.rows), len(four.rows), len(four.rows), len(four.rows)]

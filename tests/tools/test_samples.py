@@ -136,7 +136,7 @@ def test_tiers_of_a_run_can_have_different_schemas(tmp_path: Path) -> None:
     write_lines(tmp_path / "loop.csv", "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
     write_lines(tmp_path / "pool.csv", "# schema=1", OLD_HEAD, *old)
     write_lines(tmp_path / "env", "kernel=k")
-    rows_read = collect.load_raw("native", tmp_path).rows
+    rows_read = collect.load_raw_folder("native", tmp_path).rows
     assert [(s.benchmark, s.loops, s.value) for s in rows_read] == [
         (name, loops, 10 * loops) for name in ("loop", "pool") for loops in (10, 20)
     ]

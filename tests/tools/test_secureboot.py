@@ -14,7 +14,7 @@ from kmtools.lab import catalogue, chroot, secureboot
 from kmtools.lab.apt import FetchError
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
-from kmtools.runner.suite import no_obstacle
+from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import kernelsuite
 from kmtools.suites import secureboot as check
 
@@ -22,7 +22,7 @@ GOOD = 'printf "%s\\n" "$@" >"$HERE/words"; echo quiet >"$console"; finish 0'
 
 
 class Steps:
-    """Replaces chroot.run_command(): records the name of each step, and writes its files."""
+    """Replaces chroot.run_in_chroot(): records the name of each step, and writes its files."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -61,7 +61,7 @@ def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
     (tree / secureboot.FIRMWARE).touch()
     done = Steps()
     monkeypatch.setattr(secureboot, "fetch_firmware", lambda suite: tree)
-    monkeypatch.setattr(chroot, "run_command", done.run)
+    monkeypatch.setattr(chroot, "run_in_chroot", done.run)
     (laboratory / "modules").mkdir()
     (laboratory / "modules" / "mine.ko").write_text("a module")
     return done
@@ -72,7 +72,7 @@ def boot_secure(
 ) -> Result:
     """Boot the fake QEMU under Secure Boot."""
     request = Request(
-        kernel=catalogue.default_name(),
+        kernel=catalogue.get_default_kernel_name(),
         job=laboratory / "job",
         out=laboratory / "out",
         modules=laboratory / "modules",
@@ -132,7 +132,11 @@ def test_nothing_is_signed_without_the_option(laboratory: Path, steps: Steps) ->
 
 def test_boot_without_secure_boot_has_no_firmware(laboratory: Path, steps: Steps) -> None:
     request = Request(
-        catalogue.default_name(), laboratory / "job", laboratory / "out", accel="tcg", timeout=20.0
+        catalogue.get_default_kernel_name(),
+        laboratory / "job",
+        laboratory / "out",
+        accel="tcg",
+        timeout=20.0,
     )
     with use_fake_qemu(laboratory, GOOD):
         assert boot(request).ok
@@ -159,7 +163,7 @@ def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> No
     result = boot_secure(laboratory, script, signed=False, until=secureboot.REFUSAL)
     assert result.seconds < 15
     assert result.exit_code is None
-    assert check.judge_refusal(result).passed == 1
+    assert check.judge_firmware_refusal(result).passed == 1
 
 
 @pytest.mark.parametrize(
@@ -173,7 +177,7 @@ def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> No
 )
 def test_started_unsigned_kernel_fails_the_test(tmp_path: Path, console: str, why: str) -> None:
     (tmp_path / "console.log").write_text(console)
-    tally = check.judge_refusal(Result(out=tmp_path))
+    tally = check.judge_firmware_refusal(Result(out=tmp_path))
     assert not tally.passed
     assert len(tally.failed) == 1
     assert why in tally.failed[0]
@@ -183,10 +187,10 @@ def test_missing_firmware_skips_the_suite(monkeypatch: pytest.MonkeyPatch) -> No
     def none(suite: str) -> Path:
         raise FetchError("no mirror")
 
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: no_obstacle)
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
     monkeypatch.setattr(secureboot, "fetch_firmware", none)
-    (suite,) = check.make_secureboot_suites(catalogue.default_name(), Path())
+    (suite,) = check.make_secureboot_suites(catalogue.get_default_kernel_name(), Path())
     assert suite.obstacle().endswith("is missing and cannot be fetched: no mirror")
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: lambda: "no root")
-    (suite,) = check.make_secureboot_suites(catalogue.default_name(), Path())
+    (suite,) = check.make_secureboot_suites(catalogue.get_default_kernel_name(), Path())
     assert suite.obstacle() == "no root"

@@ -21,31 +21,31 @@ def make_result(directory: Path, failed: list[str], exit_code: int | None = 1) -
 
 
 def test_each_fault_must_be_found(tmp_path: Path) -> None:
-    assert not soak.judge_faults(make_result(tmp_path, NAMES)).failed
+    assert not soak.judge_fault_boot(make_result(tmp_path, NAMES)).failed
     for number, name in enumerate(NAMES):
         others = NAMES[:number] + NAMES[number + 1 :]
-        assert soak.judge_faults(make_result(tmp_path, others)).failed == [
+        assert soak.judge_fault_boot(make_result(tmp_path, others)).failed == [
             f"an injected fault is not detected: {name}"
         ]
 
 
 def test_no_other_check_may_fail(tmp_path: Path) -> None:
     other = "round 2: the kernel logged no fault"
-    assert soak.judge_faults(make_result(tmp_path, [*NAMES, other])).failed == [other]
+    assert soak.judge_fault_boot(make_result(tmp_path, [*NAMES, other])).failed == [other]
 
 
 def test_a_guest_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
-    assert soak.judge_faults(make_result(tmp_path, NAMES, None)).failed
+    assert soak.judge_fault_boot(make_result(tmp_path, NAMES, None)).failed
 
 
 def test_only_summary_lines_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    soak.print_summary("ok 1 round 1: the kernel logged no fault")
-    soak.print_summary("# soak: 45 of 60 s, round 1: 12 batches")
+    soak.print_round_summary("ok 1 round 1: the kernel logged no fault")
+    soak.print_round_summary("# soak: 45 of 60 s, round 1: 12 batches")
     assert capsys.readouterr().out == "  soak: 45 of 60 s, round 1: 12 batches\n"
 
 
 def test_request_has_one_thread_and_a_time_limit(tmp_path: Path) -> None:
-    asked = soak.make_request("6.1", tmp_path, tmp_path, 600)
+    asked = soak.make_soak_request("6.1", tmp_path, tmp_path, 600)
     assert asked.one_thread and asked.cpus > 1
     assert 600 < asked.timeout <= 600 + soak.AROUND_SECONDS
 

@@ -18,7 +18,7 @@ deb [arch=amd64 signed-by=/keys/a.gpg] mirror://a/debian bookworm main contrib #
 deb-src mirror://a/debian bookworm main
 deb mirror://b/security bookworm-security main
 """
-    assert sources.parse_one_line(text) == [
+    assert sources.parse_one_line_sources(text) == [
         sources.Source("mirror://a/debian", "bookworm", ("main", "contrib"), "/keys/a.gpg"),
         sources.Source("mirror://b/security", "bookworm-security", ("main",)),
     ]
@@ -45,7 +45,7 @@ URIs: mirror://src
 Suites: bookworm
 Components: main
 """
-    assert sources.parse_deb822(text) == [
+    assert sources.parse_deb822_sources(text) == [
         sources.Source("mirror://a/debian", "bookworm", ("main",), "/keys/a.gpg"),
         sources.Source("mirror://a/debian", "bookworm-updates", ("main",), "/keys/a.gpg"),
     ]
@@ -58,14 +58,14 @@ def test_mirror_is_chosen_among_other_sources() -> None:
         sources.Source("mirror://s", "bookworm-security", ("main",)),
     ]
     mirror = sources.choose_mirror(found, "bookworm")
-    assert mirror.candidates("trixie") == [
+    assert mirror.list_source_lists("trixie") == [
         [
             "deb [signed-by=/keys/a.gpg] mirror://a trixie main",
             "deb mirror://s trixie-security main",
         ],
         ["deb [signed-by=/keys/a.gpg] mirror://a trixie main"],
     ]
-    assert [line.split()[-2] for line in mirror.candidates("experimental")[0]] == [
+    assert [line.split()[-2] for line in mirror.list_source_lists("experimental")[0]] == [
         "sid",
         "experimental",
     ]
@@ -88,7 +88,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     """Return a function that replaces os-release and apt's sources, to simulate a distribution."""
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
     monkeypatch.setattr(sources, "DEBIAN_KEYS", str(tmp_path / "keys"))
-    monkeypatch.setattr(sources.read_sources, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(sources.read_apt_sources, "__defaults__", (tmp_path,))
 
     def become(release: str, listed: str) -> None:
         (tmp_path / "os-release").write_text(release)
@@ -105,12 +105,12 @@ def test_suites_of_debian_come_from_debian(
     with pytest.raises(UnableError, match=r"keys of Debian's archive are missing.*scripts/setup"):
         sources.find_mirror("bookworm")
     (tmp_path / "keys").touch()
-    assert sources.find_mirror("bookworm").candidates("bookworm")[0] == [
+    assert sources.find_mirror("bookworm").list_source_lists("bookworm")[0] == [
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian bookworm main",
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security bookworm-security main",
     ]
     machine("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
-    assert sources.find_mirror("bookworm").candidates("bookworm") == [
+    assert sources.find_mirror("bookworm").list_source_lists("bookworm") == [
         ["deb mirror://d bookworm main"]
     ]
 
@@ -146,7 +146,7 @@ def test_suites_of_ubuntu_come_from_ubuntu(
         ("ID=debian\n", "deb mirror://d stable main\n", "mirror://named/ubuntu"),
     ):
         machine(release, listed)
-        (lines,) = sources.find_mirror("ubuntu-jammy").candidates("ubuntu-jammy")
+        (lines,) = sources.find_mirror("ubuntu-jammy").list_source_lists("ubuntu-jammy")
         heads = [line.rpartition("] ")[2] for line in lines]
         parts = ("jammy", "jammy-updates", "jammy-security")
         assert heads == [f"{uri} {part} main universe" for part in parts]

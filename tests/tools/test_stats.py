@@ -17,9 +17,9 @@ from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.grade import Evidence, grade_evidence
 from kmtools.analyse.slopes import (
     Slope,
-    find_baseline,
+    find_baseline_variant,
     fit_line,
-    slopes_of_samples,
+    fit_slopes_of_samples,
     subtract_baseline,
 )
 from kmtools.analyse.stats import Interval
@@ -54,11 +54,11 @@ def make_window(variant: str, block: int, loops: int, value: int, **more: object
 
 
 def make_series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4) -> list[Slope]:
-    return [Slope.of(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
+    return [Slope.from_fraction(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
 
 
 def make_zeros(like: Sequence[Slope]) -> list[Slope]:
-    return [Slope.of(slope.block, slope.layout, Fraction(0)) for slope in like]
+    return [Slope.from_fraction(slope.block, slope.layout, Fraction(0)) for slope in like]
 
 
 def test_slope_of_two_points_is_exact() -> None:
@@ -86,10 +86,10 @@ def test_flagged_windows_are_excluded_and_counted() -> None:
                 flags = ("preempted", "migrated") if spoilt else ()
                 value = 10**9 if spoilt else 7 * loops
                 samples.append(make_window(variant, block, loops, value, flags=flags))
-    fitted = slopes_of_samples(samples)
+    fitted = fit_slopes_of_samples(samples)
     assert [s.block for s in fitted["x"]] == [0, 1, 2, 4, 5, 6, 7]
     assert {s.value for s in fitted["x"]} == {Fraction(7)}
-    x = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}["x"]
+    x = {r.variant: r for r in verdicts.compute_results(samples, [NATIVE])}["x"]
     assert (x.n, x.windows, x.flagged) == (7, 16, 1)
     assert x.flags == {"migrated": 1, "preempted": 1}
 
@@ -99,16 +99,16 @@ def test_variant_with_only_flagged_windows_is_kept() -> None:
         make_window(v, block, loops, loops, flags=("preempted",) if v == "x" else ())
         for block in range(8) for v in ("none", "none-clone", "x") for loops in (1, 2)
     ]  # fmt: skip
-    x = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}["x"]
+    x = {r.variant: r for r in verdicts.compute_results(samples, [NATIVE])}["x"]
     assert (x.n, x.flagged, x.verdict) == (0, 16, UNRESOLVED)
 
 
 def test_differences_are_paired_by_block() -> None:
-    variant = [Slope.of(0, 0, Fraction(5)), Slope.of(2, 2, Fraction(9))]
+    variant = [Slope.from_fraction(0, 0, Fraction(5)), Slope.from_fraction(2, 2, Fraction(9))]
     baseline = [
-        Slope.of(0, 0, Fraction(3)),
-        Slope.of(1, 1, Fraction(100)),
-        Slope.of(2, 2, Fraction(10)),
+        Slope.from_fraction(0, 0, Fraction(3)),
+        Slope.from_fraction(1, 1, Fraction(100)),
+        Slope.from_fraction(2, 2, Fraction(10)),
     ]
     assert [(d.block, int(d.value)) for d in subtract_baseline(variant, baseline)] == [
         (0, 2),
@@ -118,7 +118,7 @@ def test_differences_are_paired_by_block() -> None:
 
 @pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
 def test_sign_test_ranks_match_published_tables(n: int, rank: int) -> None:
-    assert stats.sign_rank(n) == rank
+    assert stats.compute_sign_test_rank(n) == rank
 
 
 @pytest.mark.parametrize(("n", "correlation"), [(40, 0.0), (200, 0.0), (200, 0.7)])
@@ -127,24 +127,26 @@ def test_sign_interval_covers_a_skewed_median(n: int, correlation: float) -> Non
     hits = 0
     for _ in range(300):
         skewed = np.exp(rawdata.make_correlated_series(rng, n, correlation))
-        interval = stats.sign_interval(make_series(skewed))
+        interval = stats.compute_sign_test_interval(make_series(skewed))
         hits += interval.lo <= 1.0 <= interval.hi
     assert hits >= 0.9 * 300
 
 
 def test_correlation_of_blocks_is_detected() -> None:
     rng = np.random.default_rng(6)
-    alone = stats.correlation_time(make_series(rng.standard_normal(400)))
-    together = stats.correlation_time(make_series(rawdata.make_correlated_series(rng, 400, 0.9)))
+    alone = stats.estimate_correlation_time(make_series(rng.standard_normal(400)))
+    together = stats.estimate_correlation_time(
+        make_series(rawdata.make_correlated_series(rng, 400, 0.9))
+    )
     assert alone < 2 < 4 < together
 
 
 def test_few_layouts_widen_the_interval() -> None:
     values = np.tile([0.0, 0.0, 0.0, 1.0], 250)
-    found = location.locate_series(make_series(values))
+    found = location.estimate_series_location(make_series(values))
     assert found.interval.lo < 0 < 0.5 < found.interval.hi
     assert found.over_layouts is not None
-    assert location.locate_series(make_series(values, layouts=1)).over_layouts is None
+    assert location.estimate_series_location(make_series(values, layouts=1)).over_layouts is None
 
 
 def simulate_differences(
@@ -168,10 +170,14 @@ def count_verdicts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> li
             simulate_differences(rng, n, shape, 0.0),
             simulate_differences(rng, n, shape, effect),
         )
-        noise = verdicts.locate_difference(clone, make_zeros(clone), exact=False)
-        found = verdicts.locate_difference(variant, make_zeros(variant), exact=False)
+        noise = verdicts.estimate_difference(clone, make_zeros(clone), exact=False)
+        found = verdicts.estimate_difference(variant, make_zeros(variant), exact=False)
         clones[verdicts.decide_verdict(noise.delta, noise.wide, MARGIN, None)] += 1
-        variants[verdicts.decide_verdict(found.delta, found.wide, MARGIN, noise.wide.reach)] += 1
+        variants[
+            verdicts.decide_verdict(
+                found.delta, found.wide, MARGIN, noise.wide.max_distance_from_zero
+            )
+        ] += 1
     return [clones, variants]
 
 
@@ -254,8 +260,8 @@ def test_verdicts_fewer_and_more_are_symmetric() -> None:
     seen = set()
     for low, width in itertools.product((-2, -1, 0, 1, 2), (0, 1, 3)):
         interval = Interval(low, low + width)
-        verdict = verdicts.decide_exact(interval)
-        assert verdicts.decide_exact(negate(interval)) == MIRRORED.get(verdict, verdict)
+        verdict = verdicts.decide_exact_verdict(interval)
+        assert verdicts.decide_exact_verdict(negate(interval)) == MIRRORED.get(verdict, verdict)
         seen.add(verdict)
     assert seen == {MORE, FEWER, IDENTICAL, UNRESOLVED}
 
@@ -267,7 +273,7 @@ def test_too_few_blocks_give_no_verdict() -> None:
         for variant, cost in (("none", 1), ("none-clone", 1), ("x", 900))
         for loops in (1000, 2000)
     ]
-    results = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}
+    results = {r.variant: r for r in verdicts.compute_results(samples, [NATIVE])}
     assert results["x"].verdict == results["none-clone"].verdict == UNRESOLVED
     assert "too few" in results["x"].note
 
@@ -283,11 +289,11 @@ def test_zero_costs_are_reported_as_not_measured(still: dict[str, int]) -> None:
         for variant, cost in costs.items()
         for loops in (1000, 2000)
     ]
-    results = verdicts.analyse_samples(samples, [NATIVE])
+    results = verdicts.compute_results(samples, [NATIVE])
     x = {r.variant: r for r in results}["x"]
     assert (x.verdict, x.note) == (verdicts.WITHHELD, verdicts.UNMEASURED)
     grade = grade_evidence(Evidence(NATIVE, {}, results))
-    assert grade.word == "poor"
+    assert grade.level_name == "poor"
     assert "a clock or loops without effect in b: nothing was measured" in grade.reasons[0].words
 
 
@@ -308,7 +314,7 @@ def make_exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
 )
 def test_exact_counts_are_compared_as_integers(cost: int, verdict: str, note: str) -> None:
     samples = make_exact_samples({"none": 3, "none-clone": 3, "x": cost})
-    x = {r.variant: r for r in verdicts.analyse_samples(samples, [ICOUNT])}["x"]
+    x = {r.variant: r for r in verdicts.compute_results(samples, [ICOUNT])}["x"]
     assert (x.verdict, x.note, x.median) == (verdict, note, cost)
     assert x.delta_ci == Interval(cost - 3, cost - 3)
 
@@ -317,7 +323,7 @@ def test_the_note_says_how_often_sites_of_an_operation_run() -> None:
     samples = make_exact_samples({"none": 3, "none-clone": 3, "x": 5})
     env = {f"hits:{samples[0].benchmark}:x": "4 in an operation, 9 in a second"}
     found = {
-        r.variant: r.note for r in verdicts.analyse_samples(samples, [replace(ICOUNT, env=env)])
+        r.variant: r.note for r in verdicts.compute_results(samples, [replace(ICOUNT, env=env)])
     }
     assert found["x"] == "+2 instructions; hits: 4 in an operation, 9 in a second"
     assert found["none"] == ""
@@ -325,7 +331,7 @@ def test_the_note_says_how_often_sites_of_an_operation_run() -> None:
 
 def test_disagreeing_exact_blocks_are_reported() -> None:
     samples = make_exact_samples({"none": 3, "none-clone": 3, "x": 3}, odd=1)
-    x = {r.variant: r for r in verdicts.analyse_samples(samples, [ICOUNT])}["x"]
+    x = {r.variant: r for r in verdicts.compute_results(samples, [ICOUNT])}["x"]
     assert x.verdict == UNRESOLVED
     assert x.note == "blocks disagree: +0 to +1 instructions"
 
@@ -339,32 +345,32 @@ def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
         for variant, cost in costs.items()
         for loops in (27, 157)
     ]
-    assert stats.clock_resolution(samples) == pytest.approx(dict.fromkeys(costs, 26 / 130))
-    marker = verdicts.analyse_samples(samples, [NATIVE])[2]
+    assert stats.estimate_clock_resolution(samples) == pytest.approx(dict.fromkeys(costs, 26 / 130))
+    marker = verdicts.compute_results(samples, [NATIVE])[2]
     assert marker.delta is not None and abs(marker.delta - 1) <= 26 / 130
     assert marker.delta_ci is not None
     assert marker.delta_ci.half_width == pytest.approx(26 / 130)
 
 
 def test_baseline_is_the_variant_with_a_clone() -> None:
-    assert find_baseline(["a", "zebra", "zebra-clone", "none"]) == "zebra"
-    assert find_baseline(["none", "x"]) is None
+    assert find_baseline_variant(["a", "zebra", "zebra-clone", "none"]) == "zebra"
+    assert find_baseline_variant(["none", "x"]) is None
 
 
 def test_a_margin_is_declared_for_every_unit() -> None:
     for unit in (rundir.UNIT_TSC, rundir.UNIT_GUEST, rundir.UNIT_EMULATED):
-        assert verdicts.margin_for(unit, "never-seen", 1.0) > 0
-        assert verdicts.margin_for(unit, "never-seen", -1e6) >= 1e4
-    assert verdicts.margin_for(rundir.UNIT_INSTRUCTIONS, "never-seen", 1e6) == 0
+        assert verdicts.find_equivalence_margin(unit, "never-seen", 1.0) > 0
+        assert verdicts.find_equivalence_margin(unit, "never-seen", -1e6) >= 1e4
+    assert verdicts.find_equivalence_margin(rundir.UNIT_INSTRUCTIONS, "never-seen", 1e6) == 0
 
 
 def test_margins_of_hot_code_and_whole_operations() -> None:
     """The margin is 0.25 core cycles in hot code, and 1 % of whole operations."""
     core = CoreCycles("counted", 1.25)
     for benchmark in ("empty-loop", "memcpy-4096", "density-full"):
-        assert verdicts.margin_for(rundir.UNIT_TSC, benchmark, 1e4, core) == 0.2
-    assert verdicts.margin_for(rundir.UNIT_TSC, "getppid-pressure", 9000.0, core) == 90
-    assert verdicts.margin_for(rundir.UNIT_TSC, "getppid-quiet", 1.0, core) == 0.2
+        assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, benchmark, 1e4, core) == 0.2
+    assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, "getppid-pressure", 9000.0, core) == 90
+    assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, "getppid-quiet", 1.0, core) == 0.2
 
 
 def test_detectable_difference_comes_from_the_clone() -> None:
@@ -372,7 +378,7 @@ def test_detectable_difference_comes_from_the_clone() -> None:
         make_window(v, b, n, n * (9 if v == "x" else 4) + len(v) * (7 * b % 11 - 5) * n // 99)
         for b in range(60) for v in ("base", "base-clone", "x") for n in (1000, 4000)
     ]  # fmt: skip
-    clone = {r.variant: r for r in verdicts.analyse_samples(samples, [NATIVE])}["base-clone"]
+    clone = {r.variant: r for r in verdicts.compute_results(samples, [NATIVE])}["base-clone"]
     assert clone.is_clone and clone.delta_ci and clone.delta_ci.half_width > 0.02
     assert clone.margin and clone.noise_floor is not None
     half = clone.delta_ci.half_width

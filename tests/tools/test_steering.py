@@ -86,8 +86,8 @@ def test_a_benchmark_ends_when_it_is_resolved(
     assert events[1][1]["unresolved"] == ["close"]
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
     assert 0 < events[0][1]["detectable"]["plain"] < 2
-    data = collect.load_raw("native", raw)
-    found = {(r.benchmark, r.variant): r for r in verdicts.analyse_samples(data.rows, [data.tier])}
+    data = collect.load_raw_folder("native", raw)
+    found = {(r.benchmark, r.variant): r for r in verdicts.compute_results(data.rows, [data.tier])}
     assert found["plain", "x"].verdict == verdicts.SLOWER
     assert found["close", "y"].verdict == verdicts.UNRESOLVED
     assert (found["plain", "x"].outside, found["close", "y"].outside) == (0.03, 0.01)
@@ -97,8 +97,8 @@ def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: native.St
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["margin"], **words) == 16
-    data = collect.load_raw("native", raw)
-    found = {r.variant: r for r in verdicts.analyse_samples(data.rows, [data.tier])}
+    data = collect.load_raw_folder("native", raw)
+    found = {r.variant: r for r in verdicts.compute_results(data.rows, [data.tier])}
     assert found["w"].verdict == verdicts.DIFFERS
 
 
@@ -117,8 +117,8 @@ def test_layout_effects_do_not_prolong_a_benchmark(
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["plain", "placed"], **words) == 16
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
-    data = collect.load_raw("native", raw)
-    found = {r.variant: r for r in verdicts.analyse_samples(data.rows, [data.tier])}
+    data = collect.load_raw_folder("native", raw)
+    found = {r.variant: r for r in verdicts.compute_results(data.rows, [data.tier])}
     assert (found["z"].verdict, found["z"].note) == (verdicts.UNRESOLVED, verdicts.PLACED)
     assert found["z"].delta == pytest.approx(0.125, abs=0.02)
     assert not found["none-clone"].note
@@ -130,7 +130,7 @@ def test_noisy_row_may_be_resolved_by_more_time() -> None:
     layout, process = np.arange(1024) % 8, np.arange(1024) // 64
     for noise, known in ((0.1, True), (8.0, False)):
         x = noise * random.standard_normal(1024) + 0.5 * (layout == 3)
-        assert (location.locate(x, process, layout).endless is not None) == known
+        assert (location.estimate_location(x, process, layout).endless is not None) == known
 
 
 def test_resumed_run_repeats_the_same_interim_evaluations(
@@ -149,39 +149,39 @@ def test_resumed_run_repeats_the_same_interim_evaluations(
 
 def test_error_of_interim_evaluations_sums_to_the_total() -> None:
     assert sum(stopping.LOOKS.values()) == pytest.approx(location.OUTSIDE)
-    assert [stopping.error_of_look(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
+    assert [stopping.get_look_error_probability(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
     ]  # fmt: skip
 
 
 def test_run_without_interim_evaluations_has_the_total_error() -> None:
-    assert stopping.error_of_samples({}, [], 0.05) == 0.05
+    assert stopping.choose_error_probability({}, [], 0.05) == 0.05
 
 
 def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
     clone = make_result("b", "none-clone")
-    at_16, at_64 = (steering.forecast_detectable(clone, n) or 0 for n in (16, 64))
+    at_16, at_64 = (steering.forecast_detectable_difference(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
     half = 0.1 * (stopping.PILOT / 16) ** 0.5
-    outside = stopping.error_of_look(16)
-    wanted = verdicts.smallest_detectable(Interval(-half, half), clone.margin, outside)
-    assert steering.forecast_detectable(alone, 16) == pytest.approx(wanted)
-    assert steering.forecast_detectable(replace(clone, time_ci=None), 16) is None
+    outside = stopping.get_look_error_probability(16)
+    wanted = verdicts.compute_smallest_detectable(Interval(-half, half), clone.margin, outside)
+    assert steering.forecast_detectable_difference(alone, 16) == pytest.approx(wanted)
+    assert steering.forecast_detectable_difference(replace(clone, time_ci=None), 16) is None
 
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
 def test_early_stopping_keeps_coverage(kind: str) -> None:
     """Intervals of runs that stop early contain the true cost as often; check-estimators has more
     runs."""
-    assert not estimators.score_stopped(kind, FEW).faults(slack=3)
+    assert not estimators.score_stopped_runs(kind, FEW).list_missed_limits(slack=3)
 
 
 def test_too_many_interim_evaluations_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """If each of many interim evaluations has an error probability of 50 %, coverage is too low."""
     often = dict.fromkeys(range(2, 65, 2), 0.5)
     monkeypatch.setattr(stopping, "LOOKS", often)
-    assert estimators.score_stopped("normal", FEW).faults(slack=3)
+    assert estimators.score_stopped_runs("normal", FEW).list_missed_limits(slack=3)
 
 
 def test_simulated_noise_has_unit_variance_in_all_pieces() -> None:

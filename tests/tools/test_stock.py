@@ -25,7 +25,7 @@ def make_kernel(tree: Path, **modules: tuple[str, ...]) -> Any:
     return SimpleNamespace(tree=tree, release="6.1")
 
 
-def list_dependencies(kernel: Any, own: Path, scratch: Path) -> list[str]:
+def list_module_dependencies(kernel: Any, own: Path, scratch: Path) -> list[str]:
     """Return the names of the modules that are loaded before a module, in order."""
     return [path.stem for path in stock.copy_dependencies(kernel, [own], scratch)]
 
@@ -40,7 +40,11 @@ def test_dependencies_precede_a_module(tmp_path: Path) -> None:
         other=(),
     )
     own = write_module(tmp_path / "own.ko", "depends=usb-core,dm-mod,mine")
-    assert list_dependencies(kernel, own, tmp_path / "s") == ["usb_common", "usb_core", "dm_mod"]
+    assert list_module_dependencies(kernel, own, tmp_path / "s") == [
+        "usb_common",
+        "usb_core",
+        "dm_mod",
+    ]
 
 
 def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
@@ -48,4 +52,4 @@ def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
         tmp_path, crc_generic=(), early=(), late=(), lib=("softdep=pre: crc early post: late",)
     )
     own = write_module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
-    assert list_dependencies(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]
+    assert list_module_dependencies(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]

@@ -19,24 +19,24 @@ def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
     """kmbench lists all benchmarks and variants in the table of aliases."""
     lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
     names = {(name, variant) for name, words in lines.items() for variant in words.split()}
-    assert published.missing_successors(names, "") == []
+    assert published.find_missing_successors(names, "") == []
 
 
 def test_successors_measured_in_object_files_exist() -> None:
-    rows = objects.measure_objects()
-    assert published.missing_successors(rows, "objects") == []
+    rows = objects.measure_object_sizes()
+    assert published.find_missing_successors(rows, "objects") == []
     assert rows["call-sites", "recorded-entries"] > 100
 
 
 def test_alias_without_a_benchmark_is_found() -> None:
-    assert "empty-loop:nop-p6" in published.missing_successors(set(), "")
-    assert "marker-enabled:kprobe-on-probe" in published.missing_successors(
+    assert "empty-loop:nop-p6" in published.find_missing_successors(set(), "")
+    assert "marker-enabled:kprobe-on-probe" in published.find_missing_successors(
         {("empty-loop", "none")}, "kernel"
     )
 
 
 def test_number_of_published_rows_with_a_successor() -> None:
-    assert published.count_continued() == (CONTINUED, 111)
+    assert published.count_rows_with_successor() == (CONTINUED, 111)
 
 
 def test_program_times_are_not_compared_with_cycles() -> None:
@@ -45,10 +45,10 @@ def test_program_times_are_not_compared_with_cycles() -> None:
         make_result("macro-ping", "marker-immediate"),
         make_result("macro-ping", "absent", None),
     )
-    pings = published.ancestors()["macro-ping", "marker-immediate"]
-    assert [(number.whole, number.delta) for number in pings] == [(True, -5)]
-    assert summary.make_result_entry(row, published.ancestors())["published_rows"] == []
-    assert thenandnow.join_costs([base, row], pings) == {}
+    pings = published.read_ancestors()["macro-ping", "marker-immediate"]
+    assert [(number.is_whole_program, number.delta) for number in pings] == [(True, -5)]
+    assert summary.make_result_entry(row, published.read_ancestors())["published_rows"] == []
+    assert thenandnow.pair_published_costs([base, row], pings) == {}
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.runner import suite as suites
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.pace import History
 from kmtools.runner.suite import Suite
@@ -27,12 +27,12 @@ SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from kmtools.base.processes import interruptible, run_program
+from kmtools.base.processes import raise_on_signals, run_program
 
 out = Path(sys.argv[1])
 beat = f"while sleep 0.1; do echo >>{out}/beats.$1; done"
 try:
-    with interruptible():
+    with raise_on_signals():
         run_program(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log")
 except KeyboardInterrupt as interrupt:
     sys.exit(128 + interrupt.args[0])
@@ -89,7 +89,7 @@ def test_missing_kernel_headers_are_reported(tmp_path: Path, target: str) -> Non
 def test_only_a_program_with_a_skip_line_is_skipped(
     tmp_path: Path, script: str, failed: int, skipped: int
 ) -> None:
-    tally = suites.run_ktap(["sh", "-c", script], tmp_path / "log")
+    tally = suites.run_ktap_program(["sh", "-c", script], tmp_path / "log")
     assert (len(tally.failed), len(tally.skipped)) == (failed, skipped)
 
 
@@ -97,21 +97,21 @@ def test_second_run_in_a_checkout_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def second(log: Path) -> Tally:
-        assert suites.run_all([good]).failed == ["other tests are running in this checkout"]
+        assert suites.run_all_suites([good]).failed == ["other tests are running in this checkout"]
         return Tally(1)
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     good = Suite("good", lambda log: Tally(1))
-    assert suites.run_all([Suite("first", second)]) == Tally(1)
+    assert suites.run_all_suites([Suite("first", second)]) == Tally(1)
     assert capsys.readouterr().err == "check: other tests are running in this checkout\n"
-    assert suites.run_all([good]) == Tally(1)
+    assert suites.run_all_suites([good]) == Tally(1)
 
 
 def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> None:
     def add(letter: str) -> None:
         history = History(tmp_path / "times.json")
         for number in range(100):
-            history.add(f"{letter}{number}", 1.0, 1)
+            history.add_suite_run(f"{letter}{number}", 1.0, 1)
 
     other = multiprocessing.get_context("fork").Process(target=add, args=("b",))
     other.start()
@@ -119,7 +119,7 @@ def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> Non
     other.join()
     known = History(tmp_path / "times.json")
     assert [
-        name for n in range(100) for name in (f"a{n}", f"b{n}") if not known.seconds(name)
+        name for n in range(100) for name in (f"a{n}", f"b{n}") if not known.get_last_seconds(name)
     ] == []
 
 
@@ -141,7 +141,7 @@ def test_suites_marked_aside_run_in_parallel(
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     both = [Suite("one", meet("a", "b"), aside=True), Suite("two", meet("b", "a"))]
-    total = suites.run_all(both)
+    total = suites.run_all_suites(both)
     assert (total.passed, sorted(total.skipped)) == (2, ["a: a reason", "b: a reason"])
     said = capsys.readouterr().out
     assert "[1/2] one: 1 passed" in said and "[2/2] two: 1 passed" in said
@@ -150,7 +150,7 @@ def test_suites_marked_aside_run_in_parallel(
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0})
     both[0] = replace(both[0], run=lambda log: Tally(os.getpid()))
     both = [replace(suite, run=lambda log: Tally(os.getpid())) for suite in both]
-    assert suites.run_all(both).passed == 2 * os.getpid()
+    assert suites.run_all_suites(both).passed == 2 * os.getpid()
 
 
 @pytest.mark.parametrize("processors", [1, 2])
@@ -173,7 +173,7 @@ def test_calm_suites_run_after_all_others_alone(
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(processors)))
     calm = replace(ending("calm"), calm=True)
     aside = replace(ending("aside", 0.5), aside=True)
-    assert suites.run_all([calm, aside, ending("other")]) == Tally(3)
+    assert suites.run_all_suites([calm, aside, ending("other")]) == Tally(3)
     assert ends.read_text() == ("other aside calm " if processors > 1 else "calm aside other ")
 
 
@@ -183,7 +183,7 @@ def test_crash_of_the_second_process_is_a_failure(
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     dies = Suite("dies", lambda log: os._exit(3), aside=True)
-    total = suites.run_all([dies, Suite("two", lambda log: Tally(1))])
+    total = suites.run_all_suites([dies, Suite("two", lambda log: Tally(1))])
     assert (total.passed, total.failed) == (1, ["second test process: exit code 3"])
 
 
@@ -191,9 +191,9 @@ LANES = """
 import sys, time
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from kmtools.base.processes import interruptible, run_program
+from kmtools.base.processes import raise_on_signals, run_program
 from kmtools.runner import suite as suites
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.suite import Suite
 from kmtools.suites import testkernel
 
@@ -204,8 +204,8 @@ def beats(number):
     return lambda log: run_program(["sh", "-c", beat.format(sys.argv[1], number)], log)
 
 try:
-    with interruptible():
-        suites.run_all([Suite("a", beats(1), aside=True), Suite("b", beats(2))])
+    with raise_on_signals():
+        suites.run_all_suites([Suite("a", beats(1), aside=True), Suite("b", beats(2))])
 except KeyboardInterrupt as interrupt:
     sys.exit(128 + interrupt.args[0])
 """
@@ -224,14 +224,17 @@ def test_unwritable_checkout_is_one_failure(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setattr(suites, "LOGS", tmp_path / "file" / "logs")
-    tally = suites.run_all([Suite("one", lambda log: Tally(1))] * 3)
+    tally = suites.run_all_suites([Suite("one", lambda log: Tally(1))] * 3)
     assert len(tally.failed) == 1 and not tally.passed
     assert "Not a directory" in capsys.readouterr().err
 
 
 def test_named_suites_use_long_settings() -> None:
-    sizes = {form: testkernel.choose_settings(Ask(form)) for form in ("named", "short", "full")}
+    sizes = {
+        form: testkernel.choose_stress_settings(SuiteRequest(form))
+        for form in ("named", "short", "full")
+    }
     assert sizes["named"] == {}
     assert sizes["full"]["KMARKERS_BATCHES"] == 200 and "KMARKERS_SAMPLES" not in sizes["full"]
     assert sizes["short"]["KMARKERS_BATCHES"] == 100 and sizes["short"]["KMARKERS_SAMPLES"] == 4
-    assert testkernel.choose_settings(Ask("weekly")) == sizes["full"]
+    assert testkernel.choose_stress_settings(SuiteRequest("weekly")) == sizes["full"]

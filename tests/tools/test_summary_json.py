@@ -18,7 +18,7 @@ REFERENCE = ROOT / "results" / "reference"
 
 def test_readme_matches_the_reference_run() -> None:
     text = (ROOT / "README.md").read_text()
-    assert "\n".join(summary_json.readme_lines(read_summary(REFERENCE))) in text
+    assert "\n".join(summary_json.render_readme_lines(read_summary(REFERENCE))) in text
     assert summary_json.replace_readme_lines(text, read_summary(REFERENCE)) == text
 
 
@@ -26,7 +26,7 @@ def draw_headline(summary: dict[str, Any]) -> str:
     """Return the SVG of the headline figure for a summary."""
     panel = cost_figure.make_panel(*summary_json.read_results(summary))
     assert panel is not None
-    return canvas.render_file([panel], cost_figure.describe_panel(panel)).decode()
+    return canvas.render_figure_file([panel], cost_figure.describe_panel(panel)).decode()
 
 
 def test_headline_figure_matches_the_reference_run() -> None:
@@ -44,7 +44,9 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
     }
     one = ("density-one", "marker-jump-first")
     native[one if one in native else ("density-full", "marker-jump-1")]["delta"] = 7.0
-    assert "\n".join(summary_json.readme_lines(summary)) not in (ROOT / "README.md").read_text()
+    assert (
+        "\n".join(summary_json.render_readme_lines(summary)) not in (ROOT / "README.md").read_text()
+    )
     kept_one = (REFERENCE / "headline.svg").read_text()
     assert drawnsvg.find_difference(draw_headline(summary), kept_one) != ""
 

@@ -74,7 +74,9 @@ def run(raw: Path, tmp_path: Path) -> Path:
 def analyse_run(run: Path) -> list[switching.Point]:
     """Return the medians of switching in the run."""
     env = rundir.read_env(run / "env.json")
-    return switching.analyse_switches(read_samples(run / "samples.csv", rundir.make_tiers(env)))
+    return switching.compute_switch_points(
+        read_samples(run / "samples.csv", rundir.make_tiers(env))
+    )
 
 
 def test_medians_and_units_of_switching(run: Path) -> None:
@@ -89,14 +91,14 @@ def test_medians_and_units_of_switching(run: Path) -> None:
 
 
 def test_table_of_switching_times(run: Path) -> None:
-    heads, rows = switchtable.table_rows(analyse_run(run))
+    heads, rows = switchtable.make_switch_time_rows(analyse_run(run))
     assert heads[1:] == ["1", "100", "10,000", "times ours at 10,000"]
     ratios = {row[0]: row[-1] for row in rows}
     assert ratios["ours, one batch"] == "1.000"
     assert ratios["one static key"] == "99.67"
-    _, parts = switchtable.part_rows(analyse_run(run))
+    _, parts = switchtable.make_batch_part_rows(analyse_run(run))
     assert parts[-1] == ["round count of the batch", "3", "3", "3"]
-    _, stalls = switchtable.stall_rows(analyse_run(run))
+    _, stalls = switchtable.make_stall_rows(analyse_run(run))
     assert [row[0] for row in stalls] == [
         "ours, one batch",
         "stop_machine (in a buffer)",
@@ -107,7 +109,7 @@ def test_table_of_switching_times(run: Path) -> None:
 
 def read_outcomes(points: list[switching.Point]) -> dict[str, str]:
     """Return the outcome ("kept", "BROKEN") of each limit, by its description."""
-    return {row[0]: row[-1] for row in switchtable.limit_rows(points)[1]}
+    return {row[0]: row[-1] for row in switchtable.make_limit_rows(points)[1]}
 
 
 def test_limits_of_the_run_are_kept(run: Path) -> None:
@@ -141,11 +143,11 @@ def test_reference_run_keeps_the_limits(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv"
     path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))
     tiers = rundir.make_tiers(rundir.read_env(reference_run / "env.json"))
-    measured = switching.analyse_switches(read_samples(path, tiers))
+    measured = switching.compute_switch_points(read_samples(path, tiers))
     places = {(p.tier, p.kernel) for p in measured if p.tier in ("native", "vm")}
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:
-        own = switching.select_tier(measured, tier, kernel)
+        own = switching.select_points_of_tier(measured, tier, kernel)
         # The reference run may be older than some limits, and lack their data.
         known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]

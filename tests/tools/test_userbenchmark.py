@@ -64,10 +64,10 @@ def test_the_example_gets_verdicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = build_program(Path(shutil.copy(EXAMPLE, tmp_path / "hash.c")), tmp_path / "hash")
-    measure, shown = native.measure_processes, report.report
+    measure, shown = native.measure_processes, report.report_run
     machine = Machine(tmp_path, monkeypatch)
     monkeypatch.setattr(native, "measure_processes", measure)
-    monkeypatch.setattr(report, "report", shown)
+    monkeypatch.setattr(report, "report_run", shown)
     monkeypatch.setattr(bench, "BUDGET_SECONDS", 10_000)
     words = ("--program", str(program), "--blocks", "32", "--variants", "marked,counted")
     assert machine.bench(*words) == 0, capsys.readouterr().err

@@ -61,7 +61,7 @@ def test_tables_fit_in_80_columns(
 def test_medians_fit_in_80_columns(tmp_path: Path, columns: None) -> None:
     run = pages.make_hostile(tmp_path)
     tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
-    said = medians.render(read_samples(run / "samples.csv", tiers), tiers)
+    said = medians.render_medians(read_samples(run / "samples.csv", tiers), tiers)
     assert find_long_lines(said) == []
     assert any("…" in line for line in said.splitlines())
     (row,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["none-clone"]]

@@ -71,7 +71,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
         one.command(": >/tmp/over")
         thread.join()
     assert one.result is not None and one.result.ok, one.result and one.result.reason
-    assert ktap.parse(one.said).failed == []
+    assert ktap.parse_ktap(one.said).failed == []
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ struct mutex {
 };
 
 /*
- * A thread that holds any mutex is inside the gate, where it must not wait for RCU readers and
- * cannot be cancelled.  fork() closes the gate when no thread is inside, so that no mutex is locked
- * in the child, which initialises the gate again: threads that wait at it do not exist there.
+ * The gate excludes fork() while a thread holds a mutex.  Such a thread is inside the gate; it must
+ * not wait for RCU readers and cannot be cancelled.  fork() closes the gate when it is empty, so no
+ * mutex is locked in the child.  The child has no waiting threads, and initialises the gate.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For programs with benchmarks: <linux/compiler.h> leaves this name to other programs. */
+/* Defines noinline, for programs with benchmarks only; <linux/compiler.h> does not define it. */
 #ifndef NATIVE_NOINLINE_H
 #define NATIVE_NOINLINE_H
 #ifndef noinline

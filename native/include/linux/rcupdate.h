@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <linux/compiler.h>
 
-/* Member of an object to free: link in a queue, its address, and the period to wait for. */
+/* Member of an object to free: queue link, address of the object, and period to wait for. */
 struct rcu_head {
 	struct rcu_head *next;
 	void *object;
@@ -41,10 +41,10 @@ extern unsigned long native_rcu_order;
 #define NATIVE_RCU_RELEASE()	((void)0)
 #endif
 
-/* RCU is always watching in a program, so there is nothing to warn of. */
+/* Never warns: in a program, RCU is watching every thread at all times. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
-/* Enter a section.  Signal handlers may do so at any point here: they restore the depth. */
+/* Enter a read-side section.  Signal handlers that interrupt this function restore the depth. */
 static __always_inline void rcu_read_lock(void)
 {
 	unsigned long *reader = kmarkers_rcu_reader, inside;

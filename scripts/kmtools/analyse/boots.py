@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from kmtools.analyse.student import capped_t_quantile
+from kmtools.analyse.student import compute_capped_t_quantile
 from kmtools.measure.macro import Time
 
 FEWEST = 2
@@ -30,15 +30,16 @@ class Ratio:
     high: float | None = None
 
 
-def group_logs(times: Sequence[Time]) -> dict[str, list[float]]:
-    """Return the mean logarithm of the times of each boot, by kernel in order of appearance."""
+def compute_boot_means(times: Sequence[Time]) -> dict[str, list[float]]:
+    """Return the mean logarithm of the times in each boot, for each kernel label in order of
+    appearance."""
     found: dict[str, dict[str, list[float]]] = {}
     for one in times:
         found.setdefault(one.label, {}).setdefault(one.boot, []).append(math.log(one.seconds))
     return {label: [fmean(logs) for logs in boots.values()] for label, boots in found.items()}
 
 
-def welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
+def compute_welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
     """Return the half-width of the confidence interval of the difference of two means (Welch)."""
     parts = [variance(logs) / len(logs) for logs in (base, other)]
     if not sum(parts):
@@ -46,12 +47,13 @@ def welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
     freedom = sum(parts) ** 2 / sum(
         part**2 / (len(logs) - 1) for part, logs in zip(parts, (base, other), strict=True)
     )
-    return capped_t_quantile(OUTSIDE, freedom) * math.sqrt(sum(parts))
+    return compute_capped_t_quantile(OUTSIDE, freedom) * math.sqrt(sum(parts))
 
 
-def compute_ratios(times: Sequence[Time]) -> list[Ratio]:
-    """Return the time of each kernel, and its ratio to the time of the first."""
-    logs = group_logs(times)
+def compute_time_ratios(times: Sequence[Time]) -> list[Ratio]:
+    """Return the mean time of the command under each kernel, and its ratio to the time under the
+    first kernel."""
+    logs = compute_boot_means(times)
     found = []
     for label, own in logs.items():
         runs = sum(one.label == label for one in times)
@@ -61,17 +63,17 @@ def compute_ratios(times: Sequence[Time]) -> list[Ratio]:
             apart = fmean(own) - fmean(base)
             row = Ratio(row.label, row.boots, row.runs, row.seconds, math.exp(apart))
             if min(len(own), len(base)) >= FEWEST:
-                half = welch_half_width(base, own)
+                half = compute_welch_half_width(base, own)
                 ends = math.exp(apart - half), math.exp(apart + half)
                 row = Ratio(row.label, row.boots, row.runs, row.seconds, row.ratio, *ends)
         found.append(row)
     return found
 
 
-def make_table(times: Sequence[Time]) -> list[list[str]]:
-    """Return the table of all labels as rows of cells."""
+def make_ratio_table(times: Sequence[Time]) -> list[list[str]]:
+    """Return a table of the kernels with their times and ratios, as rows of cells."""
     lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]
-    for row in compute_ratios(times):
+    for row in compute_time_ratios(times):
         ratio = "-" if row.ratio is None else f"{row.ratio:.4f}"
         span = "two boots of each are needed" if row.ratio else "-"
         if row.low is not None and row.high is not None:

@@ -67,20 +67,20 @@ class Change:
     note: str = ""
 
     @property
-    def comparable(self) -> bool:
+    def is_comparable(self) -> bool:
         """True if both runs have the row, measured in comparable ways."""
         return self.verdict not in (MISSING, NEW, NOT_COMPARABLE)
 
 
-def choose_row(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the row of a kernel. If no row has this kernel, return the only row, or None unless
-    there is exactly one."""
+def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
+    """Return the first row that was measured in a kernel. If there is none, return the only row; if
+    there are several rows or no rows, return None."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
 
 def pair_rows(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
-    """Pair the rows of two runs; None takes the place of a row that one run lacks."""
+    """Pair each row of run A with the same row of run B; None stands for a row that a run lacks."""
     pairs: list[tuple[Row | None, Row | None]] = []
     others: dict[Name, list[Row]] = {}
     for row in b:
@@ -92,7 +92,7 @@ def pair_rows(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row 
     for row in a:
         found = others.get(row.name, [])
         only = kernels[row.name] == 1
-        match = choose_row(
+        match = choose_row_of_kernel(
             found, row.kernel if only or any(f.kernel == row.kernel for f in found) else ""
         )
         match = match if only or (match and match.kernel == row.kernel) else None
@@ -102,12 +102,12 @@ def pair_rows(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row 
     return pairs + [(None, row) for row in b if id(row) not in used]
 
 
-def variance_of_mean(values: np.ndarray) -> float:
+def compute_variance_of_mean(values: np.ndarray) -> float:
     """Return the variance of the mean of independent estimates."""
     return float(np.var(values, ddof=1)) / len(values)
 
 
-def degrees_of_freedom(parts: tuple[float, float], sizes: tuple[int, int]) -> int:
+def combine_degrees_of_freedom(parts: tuple[float, float], sizes: tuple[int, int]) -> int:
     """Return the degrees of freedom of a sum of two variances. If both variances have the same
     degrees of freedom (`sizes`), these are added; else Welch's formula is used, which gives
     fewer."""
@@ -117,7 +117,7 @@ def degrees_of_freedom(parts: tuple[float, float], sizes: tuple[int, int]) -> in
     return max(1, int(sum(parts) ** 2 / below))
 
 
-def relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
+def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
     """Return the change from A to B in percent, its interval with error probability `outside`, and
     a note."""
     before, after = (float(np.mean(row.values)) if len(row.values) else 0.0 for row in (a, b))
@@ -128,36 +128,36 @@ def relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, st
     if min(len(a.values), len(b.values)) < 2:
         return percent, UNBOUNDED, "too few blocks"
     parts = (
-        variance_of_mean(b.values) / before**2,
-        ratio**2 * variance_of_mean(a.values) / before**2,
+        compute_variance_of_mean(b.values) / before**2,
+        ratio**2 * compute_variance_of_mean(a.values) / before**2,
     )
     total = sum(parts)
     sizes = (len(b.values) - 1, len(a.values) - 1)
-    freedom = degrees_of_freedom(parts, sizes)
-    half = 100 * student.t_quantile(outside, freedom) * math.sqrt(total)
+    freedom = combine_degrees_of_freedom(parts, sizes)
+    half = 100 * student.compute_t_quantile(outside, freedom) * math.sqrt(total)
     interval = Interval(percent - half, percent + half)
     note = ""
     if min(a.processes, b.processes) == 1:
         note = "one process"
-        interval = interval.hull(layout_change_interval(a, b, interval))
+        interval = interval.union(compute_layout_change_interval(a, b, interval))
     return percent, interval.widened(100 * (a.resolution + b.resolution)), note
 
 
-def layout_change_interval(a: Row, b: Row, other: Interval) -> Interval:
+def compute_layout_change_interval(a: Row, b: Row, other: Interval) -> Interval:
     """Return the 95 % interval of the change over the code layouts that both rows have. If they
     share fewer than two layouts, return `other`."""
     both = sorted(set(a.layouts) & set(b.layouts))
     ratios = [b.layouts[n] / a.layouts[n] - 1 for n in both if a.layouts[n] > 0]
     if len(ratios) < 2:
         return other
-    half = student.t_quantile(1 - CONFIDENCE, len(ratios) - 1) * math.sqrt(
-        variance_of_mean(np.array(ratios))
+    half = student.compute_t_quantile(1 - CONFIDENCE, len(ratios) - 1) * math.sqrt(
+        compute_variance_of_mean(np.array(ratios))
     )
     centre = float(np.mean(ratios))
     return Interval(100 * (centre - half), 100 * (centre + half))
 
 
-def exact_change(a: Row, b: Row) -> tuple[float, Interval, str, str]:
+def compare_exact_counts(a: Row, b: Row) -> tuple[float, Interval, str, str]:
     """Return the change of an exact count in percent, its range, its verdict and a note."""
     scale = 100 / abs(a.cost) if a.cost else math.nan
     percent = (b.cost - a.cost) * scale
@@ -172,48 +172,52 @@ def exact_change(a: Row, b: Row) -> tuple[float, Interval, str, str]:
     return percent, interval, verdict, note if steady else "blocks disagree"
 
 
-def reason_not_comparable(a: Row, b: Row) -> str:
+def explain_incomparable_rows(a: Row, b: Row) -> str:
     """Return the reason why the rows of two runs cannot be compared; empty if they can."""
     if a.unit != b.unit:
         return f"A in {a.unit}, B in {b.unit}"
     if a.kind != b.kind:
         return "only one of them has a baseline"
-    if comparison_key.layouts_differ(a.places, b.places):
-        return "A at {}, B at {}".format(*comparison_key.describe_difference(a.places, b.places))
+    if comparison_key.are_layouts_incomparable(a.places, b.places):
+        return "A at {}, B at {}".format(
+            *comparison_key.describe_layout_difference(a.places, b.places)
+        )
     if a.crowded != b.crowded:
         few, enough = ("A", "B") if a.crowded else ("B", "A")
         return f"{few} has too few blocks to tell its code layouts apart, {enough} has enough"
     return ""
 
 
-def change_without_pair(a: Row | None, b: Row | None, margin: float) -> Change | None:
-    """If only one run has the row, or if the two rows cannot be compared, return a change that
-    states this; else None."""
+def make_incomparable_change(a: Row | None, b: Row | None, margin: float) -> Change | None:
+    """If only one run has the row, or if the two rows cannot be compared, return a Change whose
+    verdict states this, without a number; else return None."""
     row = a or b
     assert row is not None
     verdict, note = (MISSING, "only in A") if b is None else (NEW, "only in B")
     if a is not None and b is not None:
-        verdict, note = NOT_COMPARABLE, reason_not_comparable(a, b)
+        verdict, note = NOT_COMPARABLE, explain_incomparable_rows(a, b)
         if not note:
             return None
     return Change(row.name, row.unit, a, b, row.kind, None, UNBOUNDED, None, margin, verdict, note)
 
 
-def noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
+def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
     """Return the noise floor of each benchmark in percent: the absolute change of its A/A clone. If
     a run has a single process, no interval contains the variance between processes; the floor is
     then the largest distance from zero in the clone's interval."""
     found = {}
     for a, b in pairs:
         if a.is_clone and a.kind == SHARE:
-            percent, interval, _ = relative_change(a, b, 1 - CONFIDENCE)
+            percent, interval, _ = compute_relative_change(a, b, 1 - CONFIDENCE)
             single = min(a.processes, b.processes) == 1
-            floor = interval.reach if single or math.isnan(percent) else abs(percent)
+            floor = (
+                interval.max_distance_from_zero if single or math.isnan(percent) else abs(percent)
+            )
             found[a.name.tier, a.kernel, a.name.benchmark] = floor
     return found
 
 
-def reasons_poor(a: Row, b: Row) -> str:
+def describe_poor_grades(a: Row, b: Row) -> str:
     """If the grade of either row is poor, return the reasons, with the runs that have them; else an
     empty text."""
     reasons: dict[str, str] = {}
@@ -223,22 +227,22 @@ def reasons_poor(a: Row, b: Row) -> str:
     return "; ".join(f"{sides}: {why}" for why, sides in reasons.items())
 
 
-def timed_change(
+def judge_timed_change(
     a: Row, b: Row, outside: float, margin: float, floor: float | None, judged: bool
 ) -> Change:
-    """Return the change of a timed row, with a verdict if `judged`."""
-    percent, interval, note = relative_change(a, b, outside)
+    """Return the change of a timed row from run A to run B, with a verdict if `judged` is true."""
+    percent, interval, note = compute_relative_change(a, b, outside)
     verdict = NOT_JUDGED
     if judged:
         own_floor = None if a.is_clone else floor
         verdict = decide_verdict(percent, interval, margin, own_floor)
-        alone = relative_change(a, b, 1 - CONFIDENCE)[1]
+        alone = compute_relative_change(a, b, 1 - CONFIDENCE)[1]
         if (
             verdict == UNRESOLVED
             and decide_verdict(percent, alone, margin, own_floor) == EQUIVALENT
         ):
             verdict = EQUIVALENT
-    if verdict in SAID and (poor := reasons_poor(a, b)):
+    if verdict in SAID and (poor := describe_poor_grades(a, b)):
         verdict, note = WITHHELD, "; ".join(filter(None, (poor, note)))
     return Change(a.name, a.unit, a, b, a.kind, percent, interval, floor, margin, verdict, note)
 
@@ -254,17 +258,17 @@ def compare_rows(
     `wholes` also judges rows without a baseline; `comparisons` is the number of pairs of runs that
     are judged at once."""
     pairs = pair_rows(a, b)
-    both = [(x, y) for x, y in pairs if x and y and change_without_pair(x, y, margin) is None]
+    both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)
     count = comparisons * sum(1 for x, _ in both if x.kind in kinds)
     outside = OUTSIDE / max(1, count)
-    reach = noise_floors(both)
+    reach = compute_noise_floors(both)
     found = []
     for x, y in pairs:
-        change = change_without_pair(x, y, margin)
+        change = make_incomparable_change(x, y, margin)
         if change is None and x is not None and y is not None:
             if x.kind == EXACT:
-                percent, interval, verdict, note = exact_change(x, y)
+                percent, interval, verdict, note = compare_exact_counts(x, y)
                 change = Change(
                     x.name, x.unit, x, y, EXACT, percent, interval, None, 0.0, verdict, note
                 )
@@ -272,7 +276,7 @@ def compare_rows(
                 judged = x.kind in kinds
                 level = outside if judged else 1 - CONFIDENCE
                 floor = reach.get((x.name.tier, x.kernel, x.name.benchmark))
-                change = timed_change(
+                change = judge_timed_change(
                     x, y, level, margin, floor if x.kind == SHARE else None, judged
                 )
         if change is not None:
@@ -280,7 +284,7 @@ def compare_rows(
     return found
 
 
-def median_detectable(changes: Sequence[Change]) -> float | None:
+def compute_median_detectable_change(changes: Sequence[Change]) -> float | None:
     """Return the median, over the judged rows, of the smallest detectable change, in percent."""
     halves = [
         c.margin + 2 * c.interval.half_width

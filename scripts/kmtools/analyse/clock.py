@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 # The longest step in ticks, and the share of the windows that must be multiples of a step.
 LONGEST = 1024
 AGREE = 0.9
-# The share of the gaps that must be multiples of a step. It is lower, because one outlier falsifies
-# the two gaps beside it.
+# The share of the gaps that must be multiples of a step. It is lower than AGREE, because one
+# outlier makes two gaps wrong: the gap before it and the gap after it.
 AGREE_GAPS = 0.75
 # The rounding error of a gap in ticks: a window is the difference of two rounded readings, and a
 # gap is the difference of two windows.
@@ -28,13 +28,13 @@ ROUNDED = 1.25
 # The shortest fractional step in ticks: by chance, most gaps are near multiples of any shorter
 # step.
 SHORTEST_BROKEN = 6
-# The number of gaps below which no step is accepted.
+# The smallest number of gaps from which a step is accepted.
 FEWEST = 12
 # The longest gap that is used, in steps: the error of an imprecise step adds up over a longer gap.
 MOST_STEPS = 8
 
 
-def find_whole_step(values: NDArray[np.int64]) -> float:
+def find_integer_step(values: NDArray[np.int64]) -> float:
     """Return the largest whole number of ticks that divides nearly all values."""
     found = 1
     out = np.zeros(LONGEST + 1, dtype=bool)
@@ -42,7 +42,7 @@ def find_whole_step(values: NDArray[np.int64]) -> float:
         if not out[step] and np.mean(values % step == 0) >= AGREE:
             found = step
         else:
-            # Skip the multiples of this step: they divide no more values than it does.
+            # A multiple of this step divides at most as many values, so skip all of them.
             out[step::step] = True
     return float(found)
 
@@ -63,7 +63,7 @@ def refine_step(gaps: Floats, step: float) -> float:
     return step
 
 
-def share_of_multiples(gaps: Floats, step: float) -> float:
+def compute_share_of_multiples(gaps: Floats, step: float) -> float:
     """Among the gaps of at most MOST_STEPS steps, return the share that are multiples of the step
     within the rounding error; 0 if there are fewer than FEWEST gaps of this length."""
     few = gaps[gaps <= MOST_STEPS * step]
@@ -72,7 +72,7 @@ def share_of_multiples(gaps: Floats, step: float) -> float:
     return float(np.mean(np.abs(few - count_steps(few, step) * step) <= ROUNDED))
 
 
-def frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distinct values. If at least half of the windows have a value that occurs more
     than once, return only such values."""
     different, counts = np.unique(values, return_counts=True)
@@ -84,7 +84,7 @@ def find_fractional_step(values: NDArray[np.int64]) -> float:
     """Return the largest step such that most gaps between neighbouring values are multiples of the
     step, within the rounding error; 1 if there is no such step. Gaps of one tick are ignored as
     rounding errors."""
-    gaps = np.diff(frequent_values(values)).astype(np.float64)
+    gaps = np.diff(select_frequent_values(values)).astype(np.float64)
     gaps = gaps[gaps > 1]
     likely, counts = np.unique(gaps[gaps <= LONGEST], return_counts=True)
     found = 1.0
@@ -93,7 +93,7 @@ def find_fractional_step(values: NDArray[np.int64]) -> float:
         if (
             step > found
             and step >= SHORTEST_BROKEN
-            and share_of_multiples(gaps, step) >= AGREE_GAPS
+            and compute_share_of_multiples(gaps, step) >= AGREE_GAPS
         ):
             found = step
     return found
@@ -102,4 +102,4 @@ def find_fractional_step(values: NDArray[np.int64]) -> float:
 def find_clock_step(windows: Sequence[int]) -> float:
     """Return the step of the clock in ticks: at least 1, and at most LONGEST."""
     values = np.array(windows, dtype=np.int64)
-    return max(find_whole_step(values), find_fractional_step(values))
+    return max(find_integer_step(values), find_fractional_step(values))

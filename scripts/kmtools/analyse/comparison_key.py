@@ -18,20 +18,21 @@ import numpy as np
 from kmtools.analyse.layouts import EIGHTHS
 from kmtools.analyse.rows import EXACT, Row
 
-# The name of a run, and one of the rows of this run.
+# A pair: the name of a run, and one row of this run.
 Entry = tuple[str, Row]
 Key = tuple[Any, ...]
 
 
-def describe_difference(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
-    """Return two different sets of layouts as texts that show the difference."""
+def describe_layout_difference(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
+    """Return two texts that name two different sets of code layouts: by their numbers, or by their
+    sizes if the sizes differ."""
     if len(places) != len(others):
         return f"{len(places)} code layouts", str(len(others))
     words = [", ".join(map(str, sorted(one))) for one in (places, others)]
     return f"code layouts {words[0]}", words[1]
 
 
-def layouts_key(bits: int) -> int:
+def make_layouts_key(bits: int) -> int:
     """Return the comparison key of a set of layouts, given as a bit mask. A process with few blocks
     has a random subset of the 32 layouts. So if a set has layouts beyond the first eight, the key
     only holds the eighths of a cache line in which its layouts lie."""
@@ -45,43 +46,43 @@ def layouts_key(bits: int) -> int:
     return folded | 1 << EIGHTHS
 
 
-def layouts_mask(places: Collection[int]) -> int:
-    """Return the layouts as a bit mask."""
+def make_layouts_mask(places: Collection[int]) -> int:
+    """Return a set of code layouts as a bit mask: bit n is set for layout n."""
     return sum(1 << place for place in set(places))
 
 
-def layouts_differ(places: Collection[int], others: Collection[int]) -> bool:
+def are_layouts_incomparable(places: Collection[int], others: Collection[int]) -> bool:
     """Return True if rows at these two sets of layouts cannot be compared. If either set is empty,
     as for exact counts, the rows can be compared."""
-    return bool(places and others) and layouts_key(layouts_mask(places)) != layouts_key(
-        layouts_mask(others)
-    )
+    return bool(places and others) and make_layouts_key(
+        make_layouts_mask(places)
+    ) != make_layouts_key(make_layouts_mask(others))
 
 
-def row_key(entry: Entry) -> Key:
+def make_row_key(entry: Entry) -> Key:
     """Return the identity of a row: its tier, unit, benchmark and variant."""
     row = entry[1]
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 
 
-def measurement_key(row: Row) -> tuple[int, bool]:
+def make_measurement_key(row: Row) -> tuple[int, bool]:
     """Return the comparison key of the layouts of a row, and True if its blocks are too few to tell
     the layouts apart. Rows can be compared if both values are equal."""
-    return layouts_key(layouts_mask(row.places)), row.crowded
+    return make_layouts_key(make_layouts_mask(row.places)), row.crowded
 
 
-def select_timed(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries of timed rows, without exact counts."""
+def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries whose rows are times, not exact counts of instructions."""
     return [entry for entry in entries if entry[1].kind != EXACT]
 
 
-def most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
+def select_most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
     """Return, for each row identity, a row with the measurement key that most runs have; of several
     such rows, the one at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
-    for entry in select_timed(entries):
-        key, own = row_key(entry), measurement_key(entry[1])
+    for entry in select_timed_entries(entries):
+        key, own = make_row_key(entry), make_measurement_key(entry[1])
         counts[key][own] += 1
         known = there.setdefault((key, own), entry[1])
         there[key, own] = max(known, entry[1], key=lambda row: len(row.places))
@@ -91,22 +92,24 @@ def most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
     }
 
 
-def newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
+def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
     """Return, for each row identity, the row of the last run that has it; entries are in the order
     of runs."""
-    return {row_key(entry): entry[1] for entry in select_timed(entries)}
+    return {make_row_key(entry): entry[1] for entry in select_timed_entries(entries)}
 
 
-def incomparable_runs(
+def find_incomparable_runs(
     entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str
 ) -> dict[str, str]:
     """Return the runs with a row that cannot be compared with the wanted row of the same identity,
     each with the reason in words. `whose` names the source of the wanted rows in the reason."""
     found: dict[str, str] = {}
-    for run, row in select_timed(entries):
-        like = wanted[row_key((run, row))]
-        if layouts_key(layouts_mask(row.places)) != layouts_key(layouts_mask(like.places)):
-            own, other = describe_difference(row.places, like.places)
+    for run, row in select_timed_entries(entries):
+        like = wanted[make_row_key((run, row))]
+        if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
+            make_layouts_mask(like.places)
+        ):
+            own, other = describe_layout_difference(row.places, like.places)
             found.setdefault(run, f"it was measured at {own}, {whose} at {other}")
         elif row.crowded != like.crowded:
             few = "too few blocks" if row.crowded else "enough blocks"
@@ -114,17 +117,17 @@ def incomparable_runs(
     return found
 
 
-def merge_rows(entries: Sequence[Entry]) -> list[Row]:
+def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
     """Merge the rows of several runs into those of one run, in which each run counts as a process.
     If a run has a row in several kernels, the rows of each kernel are merged separately."""
-    apart = len({(entry[0], *row_key(entry)) for entry in entries}) < len(entries)
+    apart = len({(entry[0], *make_row_key(entry)) for entry in entries}) < len(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
         kernel = row.kernel if apart else ""
-        groups[*row_key((run, row)), row.kind, row.baseline, kernel].append(row)
+        groups[*make_row_key((run, row)), row.kind, row.baseline, kernel].append(row)
     rows = []
     for key, several in groups.items():
-        values = np.array([row_value(row) for row in several], dtype=np.float64)
+        values = np.array([compute_row_value(row) for row in several], dtype=np.float64)
         first = several[0]
         rows.append(
             replace(
@@ -141,9 +144,10 @@ def merge_rows(entries: Sequence[Entry]) -> list[Row]:
                 poor=next((row.poor for row in several if row.poor), ""),
             )
         )
-    return sorted(rows, key=lambda row: (row.name.order, row.kernel))
+    return sorted(rows, key=lambda row: (row.name.sort_key, row.kernel))
 
 
-def row_value(row: Row) -> float:
-    """Return the value of a row of one run: a count, or the mean over its clusters."""
+def compute_row_value(row: Row) -> float:
+    """Return one number for a row of one run: its count, or the mean of the estimates of its
+    clusters (processes)."""
     return row.cost if row.kind == EXACT else float(np.mean(row.values))

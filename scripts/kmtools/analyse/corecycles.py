@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Converts between TSC cycles and core cycles, which have different frequencies.
 
-Each window is measured in both. The frequency of a core may change from block to block, so slopes
-are fitted to core cycles. Each benchmark has one ratio of core cycles to TSC cycles, the median
-over its windows. This ratio converts the slopes to TSC cycles, and converts TSC cycles back
-wherever core cycles are shown. The output states whether core cycles were counted or estimated.
+Each timed window (one execution of a loop) is measured in both. The frequency of a core may change
+from block to block, so slopes are fitted to core cycles. Each benchmark has one ratio of core
+cycles to TSC cycles, the median over its windows. This ratio converts the slopes to TSC cycles, and
+converts TSC cycles back wherever core cycles are shown. The output states whether core cycles were
+counted or estimated.
 """
 
 from __future__ import annotations
@@ -37,26 +38,26 @@ class CoreCycles:
     per_tick: float
     spread: float = 0.0
 
-    def of(self, ticks: float | None) -> float | None:
-        """Convert a cost from TSC cycles to core cycles."""
+    def convert_ticks(self, ticks: float | None) -> float | None:
+        """Convert a number of TSC cycles to core cycles."""
         return None if ticks is None else ticks * self.per_tick
 
-    def words(self) -> str:
+    def describe_ratio(self) -> str:
         """Return the ratio and its source in words, for a heading."""
         apart = f", +-{50 * self.spread:.2g} % from block to block" if self.spread else ""
         return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source}{apart})"
 
     @property
-    def ratio(self) -> Fraction:
+    def exact_ratio(self) -> Fraction:
         """The number of core cycles in one TSC cycle, as a fraction."""
         return Fraction(self.per_tick).limit_denominator(LARGEST)
 
-    def cycles_of(self, sample: Sample) -> int:
+    def count_core_cycles(self, sample: Sample) -> int:
         """Return the core cycles of a window; if they were not measured, convert its TSC cycles."""
         return sample.core_cycles or round(sample.value * self.per_tick)
 
 
-def measure_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
+def measure_core_cycle_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
     """Return the median of the windows' ratios of core cycles to TSC cycles in a benchmark; None if
     no core cycles are known."""
     source = tier.env.get("cycles", "")
@@ -67,10 +68,10 @@ def measure_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
         return None
     ratios = [(s.core_cycles or 0) / s.value for s in known]
     usual = Fraction(statistics.median(ratios)).limit_denominator(LARGEST)
-    return CoreCycles(source, float(usual), ratio_spread(known, float(usual)))
+    return CoreCycles(source, float(usual), compute_ratio_spread(known, float(usual)))
 
 
-def ratio_spread(samples: Sequence[Sample], usual: float) -> float:
+def compute_ratio_spread(samples: Sequence[Sample], usual: float) -> float:
     """Return the range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of
     `usual`."""
     ticks: dict[int, int] = {}

@@ -59,27 +59,27 @@ class SiteCost:
 
     @property
     def verdict(self) -> str:
-        """The verdict on `cost` and its interval against `margin`, a site's share of the margin of
-        a pass; withheld if there is a note."""
+        """The verdict on `cost`: its interval is compared with `margin`, which is a site's share of
+        the margin of a pass. The verdict is withheld if there is a note."""
         return WITHHELD if self.note else decide_verdict(self.cost, self.ci, self.margin, None)
 
     @property
-    def ns(self) -> float | None:
+    def nanoseconds(self) -> float | None:
         """The cost in nanoseconds; None if the rate of the clock is not known."""
         return None if self.ns_per_tick is None else self.cost * self.ns_per_tick
 
     @property
     def percent_per_unit(self) -> float | None:
-        """One unit in percent of the cost of a pass."""
+        """One `unit` of cost, in percent of the cost of a loop pass without sites."""
         return 100 / self.pass_cost if self.pass_cost > 0 else None
 
     @property
-    def percent(self) -> float | None:
-        """The cost of a site in percent of the cost of a pass."""
+    def percent_of_pass(self) -> float | None:
+        """The cost of a site, in percent of the cost of a loop pass without sites."""
         share = self.percent_per_unit
         return None if share is None else self.cost * share
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json_entry(self) -> dict[str, Any]:
         """Return the entry in summary.json."""
         bounded = self.ci != stats.UNBOUNDED
         numbers = {
@@ -88,9 +88,9 @@ class SiteCost:
             "ci_hi": self.ci.hi if bounded else None,
             "pass_cost": self.pass_cost,
             "margin": self.margin,
-            "core_cycles": self.core.of(self.cost) if self.core else None,
-            "ns": self.ns,
-            "percent": self.percent,
+            "core_cycles": self.core.convert_ticks(self.cost) if self.core else None,
+            "ns": self.nanoseconds,
+            "percent": self.percent_of_pass,
         }
         rounded = {k: None if value is None else round(value, 6) for k, value in numbers.items()}
         names = ("tier", "kernel", "benchmark", "flavour", "unit", "n")
@@ -98,12 +98,12 @@ class SiteCost:
         return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded, **words}
 
 
-def has_site_counts(benchmark: str) -> bool:
+def has_variants_by_site_count(benchmark: str) -> bool:
     """Return True if the variants of a benchmark differ in the number of their sites."""
     return any(fnmatchcase(benchmark, pattern) for pattern in BENCHMARKS)
 
 
-def fit_over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
+def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     """Return the slope of the cost of a pass over the number of sites, for each block in which
     passes with all these numbers were measured."""
     by_block: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
@@ -121,7 +121,7 @@ def fit_over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     return fitted
 
 
-def note_on_bend(
+def describe_bend_over_sites(
     passes: Mapping[int, Sequence[Slope]], resolution: float, most: float, outside: float
 ) -> str:
     """If the costs of passes are not on a line over the number of sites, return a note with the
@@ -130,13 +130,13 @@ def note_on_bend(
     two. It counts if its whole interval is beyond `most`. The error probability `outside` is
     divided among all bends."""
     counts = sorted(passes)
-    steps = [fit_over_sites({n: passes[n] for n in pair}) for pair in pairwise(counts)]
+    steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):
         bends = subtract_baseline(behind, before)
         share = outside / max(1, len(steps) - 1)
-        found = location.locate_series(bends, 2 * resolution, share)
+        found = location.estimate_series_location(bends, 2 * resolution, share)
         if found.interval.lo > most or found.interval.hi < -most:
-            costs = [location.locate_series(step).value for step in steps]
+            costs = [location.estimate_series_location(step).value for step in steps]
             said = ", ".join(
                 f"{cost:.3g} from {low} to {high}"
                 for cost, (low, high) in zip(costs, pairwise(counts), strict=True)
@@ -145,30 +145,30 @@ def note_on_bend(
     return ""
 
 
-def locate_slopes(
+def estimate_slope_location(
     series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
 ) -> tuple[float, Interval]:
     """Return the location of slopes and its interval: for exact counts the median and the range,
     for times the estimates of location.py."""
     if exact and series:
-        return stats.median_of_series(series), stats.exact_interval(series)
-    found = location.locate_series(series, resolution, outside)
+        return stats.compute_median(series), stats.find_value_range(series)
+    found = location.estimate_series_location(series, resolution, outside)
     return found.value, found.interval
 
 
-def make_site_cost(
+def compute_site_cost(
     baseline: Result, flavour: str, counted: Mapping[int, Result], tier: Tier
 ) -> SiteCost:
     """Compute the cost of a site of one flavour; `counted` has the results by number of sites."""
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
-    series, exact = fit_over_sites(passes), baseline.unit == UNIT_INSTRUCTIONS
+    series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *counted.values())) / max(counted)
-    cost, interval = locate_slopes(series, exact, step, baseline.outside)
+    cost, interval = estimate_slope_location(series, exact, step, baseline.outside)
     margin = (baseline.margin or 0.0) / max(counted)
     bend = ""
     if not exact and len(passes) > 2:
         most = max(margin, SHARE * abs(cost))
-        bend = note_on_bend(passes, step, most, baseline.outside)
+        bend = describe_bend_over_sites(passes, step, most, baseline.outside)
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
     return SiteCost(
@@ -189,8 +189,9 @@ def make_site_cost(
     )
 
 
-def group_by_flavour(results: Sequence[Result]) -> dict[str, dict[int, Result]]:
-    """Group results by flavour, and by number of sites."""
+def group_results_by_flavour(results: Sequence[Result]) -> dict[str, dict[int, Result]]:
+    """Group the results of one benchmark by the flavour of their sites, and then by the number of
+    sites."""
     found: dict[str, dict[int, Result]] = defaultdict(dict)
     for result in results:
         if match := COUNTED.fullmatch(result.variant):
@@ -198,23 +199,28 @@ def group_by_flavour(results: Sequence[Result]) -> dict[str, dict[int, Result]]:
     return found
 
 
-def analyse_density(
+def compute_all_site_costs(
     results: Sequence[Result],
     tiers: Sequence[Tier],
     poor: Mapping[tuple[str, str, str], str] = MappingProxyType({}),
 ) -> list[SiteCost]:
-    """Return the costs of all flavours, in the order of `results`. Flavours without a slope in any
-    block are left out, and so are tiers with emulated ticks, which do not measure single
-    instructions. `poor` has the reasons why benchmarks get no verdict; see grade.py."""
+    """Return the cost of a site of each flavour, in the order of `results`. Flavours without a
+    slope in any block are left out, and so are tiers whose ticks come from an emulator, because
+    such ticks do not measure single instructions. `poor` has the reasons why benchmarks get no
+    verdict; see grade.py."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     costs = []
     for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):
         own, tier = list(group), known[key[:2]]
         baseline = next((r for r in own if r.verdict == BASELINE), None)
-        if baseline is None or not has_site_counts(key[2]) or (tier.emulated and not tier.exact):
+        if (
+            baseline is None
+            or not has_variants_by_site_count(key[2])
+            or (tier.emulated and not tier.exact)
+        ):
             continue
-        for flavour, counted in group_by_flavour(own).items():
-            cost = make_site_cost(baseline, flavour, counted, tier)
+        for flavour, counted in group_results_by_flavour(own).items():
+            cost = compute_site_cost(baseline, flavour, counted, tier)
             note = "; ".join(filter(None, (poor.get(key, ""), cost.note)))
             if cost.n:
                 costs.append(replace(cost, note=note))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from kmtools.analyse import grade, verdicts
-from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row, make_rows
+from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row, make_run_rows
 from kmtools.analyse.verdicts import Result
 from kmtools.base.errors import FailedError
 from kmtools.base.files import write_atomically
@@ -53,7 +53,8 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Graded:
-    """The grade of a tier, with its reasons as pairs of grade and words."""
+    """The grade of a tier (an environment of measurement). `reasons` are pairs of a grade and the
+    reason for it in words."""
 
     tier: str
     kernel: str
@@ -77,33 +78,34 @@ class Estimates:
     grades: Sequence[Graded] = ()
 
 
-def make_estimates(
+def compute_estimates(
     samples: Sequence[Sample],
     tiers: Sequence[Tier],
     env: Mapping[str, Any],
     judged: Sequence[Result] | None = None,
 ) -> Estimates:
-    """Compute the estimates of samples. `judged` are the results of the samples before verdicts
-    were withheld because of a grade; if it is None, they are computed."""
-    results = verdicts.analyse_samples(samples, tiers) if judged is None else judged
+    """Compute the rows and grades of a run from its samples. `judged` holds the results of the
+    samples, with the verdicts that a poor grade would withhold; if it is None, the results are
+    computed."""
+    results = verdicts.compute_results(samples, tiers) if judged is None else judged
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [
         replace(row, poor=poor.get((row.name.tier, row.kernel, row.name.benchmark), ""))
-        for row in make_rows(samples, tiers, results)
+        for row in make_run_rows(samples, tiers, results)
     ]
     grades = [
         Graded(
             tier.tier,
             tier.kernel,
-            found.word,
-            tuple((reason.level.word, reason.words) for reason in found.reasons),
+            found.level_name,
+            tuple((reason.level.level_name, reason.words) for reason in found.reasons),
         )
         for tier, found in grade.grade_tiers(env, tiers, results)
     ]
     return Estimates(rows, grades)
 
 
-def find_samples(run: Path) -> Path:
+def find_samples_file(run: Path) -> Path:
     """Return the file with the samples of a run; RunError if there is none."""
     require_run(run)
     for name in SAMPLES:
@@ -121,7 +123,7 @@ def hash_file(path: Path) -> str:
         raise RunError(f"{path}: {error.strerror}") from error
 
 
-def round_digits(value: float) -> float:
+def round_significant_digits(value: float) -> float:
     """Round a number to DIGITS significant digits."""
     return float(f"{value:.{DIGITS}g}") + 0.0
 
@@ -139,14 +141,16 @@ def make_row_entry(row: Row) -> dict[str, Any]:
         "unit": row.unit,
         "kind": row.kind,
         "baseline": row.baseline,
-        "cost": round_digits(row.cost),
+        "cost": round_significant_digits(row.cost),
         "blocks": row.blocks,
         "processes": row.processes,
-        "values": [round_digits(float(value)) for value in row.values],
-        "by_layout": {str(place): round_digits(value) for place, value in row.layouts.items()},
-        "resolution": round_digits(row.resolution),
-        "lo": round_digits(row.lo),
-        "hi": round_digits(row.hi),
+        "values": [round_significant_digits(float(value)) for value in row.values],
+        "by_layout": {
+            str(place): round_significant_digits(value) for place, value in row.layouts.items()
+        },
+        "resolution": round_significant_digits(row.resolution),
+        "lo": round_significant_digits(row.lo),
+        "hi": round_significant_digits(row.hi),
         "layouts": sorted(row.places),
         "crowded": row.crowded,
         "poor": row.poor,
@@ -169,7 +173,7 @@ def write_estimates(run: Path, found: Estimates) -> None:
     head = {
         "schema": SCHEMA,
         "estimator": ESTIMATOR,
-        "samples": hash_file(find_samples(run)),
+        "samples": hash_file(find_samples_file(run)),
         "env": hash_file(run / "env.json"),
         "grades": [
             {
@@ -186,8 +190,9 @@ def write_estimates(run: Path, found: Estimates) -> None:
     write_atomically(run / NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
 
 
-def read_stored(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
-    """Return the stored estimates; None if they are missing, malformed or of other samples."""
+def read_stored_estimates(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
+    """Return the estimates stored in estimates.json; None if the file is missing, malformed, or was
+    computed from other samples."""
     try:
         known = json.loads((run / NAME).read_text(encoding="utf-8"))
         check_shape(known, SHAPE, "")
@@ -220,10 +225,10 @@ def load_estimates(run: Path) -> Estimates:
     """Return the estimates of a run. If they must be computed, they are also stored in the folder
     of the run, provided that it is writable. RunError names file and line of an error in the
     samples."""
-    path = find_samples(run)
+    path = find_samples_file(run)
     env = read_env(run / "env.json")
     tiers = make_tiers(env)
-    found = read_stored(run, path, tiers)
+    found = read_stored_estimates(run, path, tiers)
     if found is not None:
         return found
     if path.suffix == ".parquet":
@@ -232,7 +237,7 @@ def load_estimates(run: Path) -> Estimates:
         samples = parquet.load_parquet(path, tiers)
     else:
         samples = read_samples(path, tiers)
-    found = make_estimates(samples, tiers, env)
+    found = compute_estimates(samples, tiers, env)
     with suppress(OSError):
         write_estimates(run, found)
     return found

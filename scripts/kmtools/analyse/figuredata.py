@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import stats
-from kmtools.analyse.published import read_published, successors
+from kmtools.analyse.published import read_published_numbers, read_successors
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import Result, locate_difference
+from kmtools.analyse.verdicts import Result, estimate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
 # The number of points of a drawn distribution, and the length of its tails beyond the quartiles, in
@@ -29,7 +29,7 @@ PAIRED = "getppid-"
 Bases = dict[tuple[str, str], set[str]]
 
 
-def density_estimate(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
+def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
     """Return the kernel density estimate of a distribution (Gaussian, Silverman's bandwidth),
     scaled to a maximum of 1; empty if there are fewer than FEWEST values or their spread is
     zero."""
@@ -47,12 +47,12 @@ def density_estimate(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
     return [(float(place), float(share)) for place, share in zip(grid, height, strict=True)]
 
 
-def reference_variants() -> Bases:
+def find_reference_variants() -> Bases:
     """Return the reference variants of published costs, by our benchmark and variant."""
-    names = successors()
+    names = read_successors()
     found: Bases = defaultdict(set)
-    for then in read_published():
-        if then.delta is None or then.over is None or then.whole:
+    for then in read_published_numbers():
+        if then.delta is None or then.over is None or then.is_whole_program:
             continue
         over = names.get((then.source, then.over), [])
         for benchmark, variant in names.get((then.source, f"{then.benchmark}:{then.variant}"), []):
@@ -60,13 +60,15 @@ def reference_variants() -> Bases:
     return dict(found)
 
 
-def costs_over(result: Result, others: Sequence[Result]) -> dict[str, tuple[float, Interval]]:
+def compute_costs_over(
+    result: Result, others: Sequence[Result]
+) -> dict[str, tuple[float, Interval]]:
     """Return the differences of the cost of a result from those of other variants, by the names of
     these variants."""
     found = {}
     for other in others:
         if result.slopes and other.slopes:
-            cost = locate_difference(result.slopes, other.slopes, exact=False)
+            cost = estimate_difference(result.slopes, other.slopes, exact=False)
             if math.isfinite(cost.delta):
                 found[other.variant] = (cost.delta, cost.wide)
     return found
@@ -74,7 +76,7 @@ def costs_over(result: Result, others: Sequence[Result]) -> dict[str, tuple[floa
 
 def add_figure_data(results: Sequence[Result]) -> list[Result]:
     """Return the results with their distributions and their costs over other variants."""
-    known, found = reference_variants(), []
+    known, found = find_reference_variants(), []
     by_key = {result.key: result for result in results}
     for result in results:
         names = known.get((result.benchmark, result.variant), set()) - {result.baseline}
@@ -83,6 +85,7 @@ def add_figure_data(results: Sequence[Result]) -> list[Result]:
         if result.unit not in (UNIT_TSC, UNIT_GUEST):
             others = []
         paired = result.benchmark.startswith(PAIRED) and result.delta is not None
-        shape = density_estimate(stats.float_values(result.deltas)) if paired else []
-        found.append(replace(result, distribution=shape, also_over=costs_over(result, others)))
+        shape = estimate_density(stats.convert_to_floats(result.deltas)) if paired else []
+        costs = compute_costs_over(result, others)
+        found.append(replace(result, distribution=shape, also_over=costs))
     return found

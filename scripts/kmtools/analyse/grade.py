@@ -22,8 +22,9 @@ from kmtools.measure.rundir import Tier
 # Shares of flagged windows among the timed windows: above the first share the grade is fair, above
 # the second poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# The same two limits for late windows, as shares of the windows without a flag; then for steal
-# time, and for the time of other programs on the same CPU, as shares of the measuring time.
+# Shares above which the grade is fair, and shares above which it is poor: of late windows among the
+# windows without a flag, and of steal time and the time of other programs on the same CPU in the
+# measuring time.
 MANY_LATE, TOO_MANY_LATE = 0.01, 0.1
 MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
 MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
@@ -48,7 +49,7 @@ class Level(IntEnum):
     POOR = 2
 
     @property
-    def word(self) -> str:
+    def level_name(self) -> str:
         """The name of the level in lower case."""
         return self.name.lower()
 
@@ -86,9 +87,9 @@ class Grade:
     reasons: tuple[Reason, ...]
 
     @property
-    def word(self) -> str:
+    def level_name(self) -> str:
         """The name of the level in lower case."""
-        return self.level.word
+        return self.level.level_name
 
     @property
     def remedies(self) -> list[str]:
@@ -99,55 +100,55 @@ class Grade:
 Check = Callable[[Evidence], Reason | None]
 
 
-def check_quick_run(known: Evidence) -> Reason | None:
+def check_quick_run(evidence: Evidence) -> Reason | None:
     """Return a reason if the run is a quick one, of few blocks."""
-    if not rundir.is_quick(known.env):
+    if not rundir.is_quick(evidence.env):
         return None
     return Reason(Level.POOR, "a quick run of few blocks", "make bench without QUICK=1")
 
 
-def check_emulation(known: Evidence) -> Reason | None:
-    """Return a reason if the CPU, and so its clock, is emulated."""
-    if not known.tier.emulated:
+def check_emulation(evidence: Evidence) -> Reason | None:
+    """Return a reason if the CPU is emulated, because its clock is then emulated, too."""
+    if not evidence.tier.emulated:
         return None
     words = "an emulated CPU, whose ticks are fit for ratios of whole operations only"
     return Reason(Level.POOR, words, "make bench-host measures in the kernel of a real machine")
 
 
-def check_invariant_tsc(known: Evidence) -> Reason | None:
+def check_invariant_tsc(evidence: Evidence) -> Reason | None:
     """Return a reason if the rate of the time stamp counter changes with the CPU frequency."""
-    if known.tier.emulated or known.tier.env.get("invariant_tsc", "1") != "0":
+    if evidence.tier.emulated or evidence.tier.env.get("invariant_tsc", "1") != "0":
         return None
     words = "a time stamp counter that is not invariant, so cycles differ in length"
     return Reason(Level.POOR, words, "another machine")
 
 
-def check_clock_rate(known: Evidence) -> Reason | None:
+def check_clock_rate(evidence: Evidence) -> Reason | None:
     """Return a reason if the rate of the time stamp counter differed between processes, as after
     the migration of a virtual machine or a change of its clock."""
     try:
-        spread = float(known.tier.env[disturbance.RATE_SPREAD])
+        spread = float(evidence.tier.env[disturbance.RATE_SPREAD])
     except (KeyError, ValueError):
         return None
-    if known.tier.emulated or spread <= STEADY:
+    if evidence.tier.emulated or spread <= STEADY:
         return None
     words = f"a clock whose rate differed by {100 * spread:.1f} % from one process to another"
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 
-def check_unmeasured(known: Evidence) -> Reason | None:
+def check_unmeasured(evidence: Evidence) -> Reason | None:
     """Return a reason if longer loops took no longer than short ones."""
-    found = {result.benchmark for result in known.results if UNMEASURED in result.note}
+    found = {result.benchmark for result in evidence.results if UNMEASURED in result.note}
     if not found:
         return None
     words = f"a clock or loops without effect in {', '.join(sorted(found))}: nothing was measured"
     return Reason(Level.POOR, words, "kmbench env, to see what clock this machine has")
 
 
-def check_core_frequency(known: Evidence) -> Reason | None:
+def check_core_frequency(evidence: Evidence) -> Reason | None:
     """Return a reason if the frequency of the core changed from block to block. Costs in core
     cycles account for the change."""
-    spreads = {r.benchmark: r.core.spread for r in known.results if r.core}
+    spreads = {r.benchmark: r.core.spread for r in evidence.results if r.core}
     found = [name for name, spread in spreads.items() if spread > STEADY_CORE]
     if not found:
         return None
@@ -162,37 +163,37 @@ def is_virtual(tier: Tier) -> bool:
     return tier.env.get("hypervisor", "").strip().lower() not in NO_HYPERVISOR
 
 
-def check_hypervisor(known: Evidence) -> Reason | None:
+def check_hypervisor(evidence: Evidence) -> Reason | None:
     """Return a reason if the machine is virtual and may share its CPU with others."""
-    if known.tier.emulated or not is_virtual(known.tier):
+    if evidence.tier.emulated or not is_virtual(evidence.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
     return Reason(Level.FAIR, words, "a machine of your own")
 
 
-def check_governor(known: Evidence) -> Reason | None:
+def check_governor(evidence: Evidence) -> Reason | None:
     """Return a reason if the frequency governor changes the frequency with the load."""
-    name = (known.env.get("machine") or {}).get("governor")
-    if known.tier.emulated or name in (None, "", "performance"):
+    name = (evidence.env.get("machine") or {}).get("governor")
+    if evidence.tier.emulated or name in (None, "", "performance"):
         return None
     words = f"the frequency governor {name}, which changes the length of a core cycle"
     return Reason(Level.FAIR, words, "cpupower frequency-set -g performance")
 
 
-def check_debug_kernel(known: Evidence) -> Reason | None:
+def check_debug_kernel(evidence: Evidence) -> Reason | None:
     """Return a reason if the kernel has debugging checks that slow down all code."""
-    kernel = known.env.get("kernel") or {}
+    kernel = evidence.env.get("kernel") or {}
     options = (kernel.get("config") or {}).get("options") or {}
     found = [name for name in SLOW_KERNEL if options.get(name) == "y"]
-    if known.tier.tier != "metal" or not found:
+    if evidence.tier.tier != "metal" or not found:
         return None
     return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without them")
 
 
-def check_flagged_windows(known: Evidence) -> Reason | None:
+def check_flagged_windows(evidence: Evidence) -> Reason | None:
     """Return a reason if the loop was preempted or migrated in many timed windows."""
-    windows = sum(result.windows for result in known.results)
-    flagged = sum(result.flagged for result in known.results)
+    windows = sum(result.windows for result in evidence.results)
+    flagged = sum(result.flagged for result in evidence.results)
     if not windows or flagged <= MANY_FLAGS * windows:
         return None
     level = Level.POOR if flagged > TOO_MANY_FLAGS * windows else Level.FAIR
@@ -200,11 +201,11 @@ def check_flagged_windows(known: Evidence) -> Reason | None:
     return Reason(level, words, "a quieter machine")
 
 
-def check_late_windows(known: Evidence) -> Reason | None:
-    """Return a reason if many timed windows are late, because of an interrupt or because a
-    hypervisor ran something else."""
-    windows = sum(result.windows - result.flagged for result in known.results)
-    found = sum(result.late for result in known.results)
+def check_late_windows(evidence: Evidence) -> Reason | None:
+    """Return a reason if many timed windows took over a microsecond longer than usual, for example
+    because of an interrupt or because a hypervisor ran another guest."""
+    windows = sum(result.windows - result.flagged for result in evidence.results)
+    found = sum(result.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:
         return None
     level = Level.POOR if found > TOO_MANY_LATE * windows else Level.FAIR
@@ -212,13 +213,13 @@ def check_late_windows(known: Evidence) -> Reason | None:
     return Reason(level, words, "a quieter machine")
 
 
-def grade_time_share(
-    known: Evidence, counter: str, much: float, too_much: float
+def grade_share_of_time(
+    evidence: Evidence, counter: str, much: float, too_much: float
 ) -> tuple[Level, float] | None:
-    """Return the share of the measuring time that a counter of measure/disturbance.py holds, after
-    the level that it gives; None if the share is small."""
+    """Return a grade and the share of the measuring time that `counter`, a counter of seconds in
+    measure/disturbance.py, has reached. Return None if the share is at most `much`."""
     try:
-        share = float(known.tier.env[counter]) / float(known.tier.env["seconds"])
+        share = float(evidence.tier.env[counter]) / float(evidence.tier.env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):
         return None
     if share <= much:
@@ -226,38 +227,38 @@ def grade_time_share(
     return Level.POOR if share > too_much else Level.FAIR, share
 
 
-def check_steal_time(known: Evidence) -> Reason | None:
+def check_steal_time(evidence: Evidence) -> Reason | None:
     """Return a reason if a hypervisor took the CPU away for much of the time."""
-    found = grade_time_share(known, "steal_seconds", MUCH_STEAL, TOO_MUCH_STEAL)
+    found = grade_share_of_time(evidence, "steal_seconds", MUCH_STEAL, TOO_MUCH_STEAL)
     if found is None:
         return None
     words = f"a hypervisor that took the CPU away for {100 * found[1]:.1f} % of the time"
     return Reason(found[0], words, "a machine of your own")
 
 
-def check_other_programs(known: Evidence) -> Reason | None:
+def check_other_programs(evidence: Evidence) -> Reason | None:
     """Return a reason if other programs used the same CPU for much of the time."""
-    found = grade_time_share(known, "others_seconds", MUCH_OTHER, TOO_MUCH_OTHER)
+    found = grade_share_of_time(evidence, "others_seconds", MUCH_OTHER, TOO_MUCH_OTHER)
     if found is None:
         return None
     words = f"other programs on the same CPU for {100 * found[1]:.0f} % of the time"
     return Reason(found[0], words, "end the other programs, or choose a CPU that they leave alone")
 
 
-def check_clones(known: Evidence) -> Reason | None:
+def check_clone_differences(evidence: Evidence) -> Reason | None:
     """Return a reason if two copies of the same code have different costs."""
-    found = [clone.benchmark for clone in known.clones if clone.verdict in (SLOWER, FASTER)]
+    found = [clone.benchmark for clone in evidence.clones if clone.verdict in (SLOWER, FASTER)]
     if not found:
         return None
     words = f"two copies of the same code come out different in {', '.join(found)}"
     return Reason(Level.POOR, words, "run it again on a quieter machine")
 
 
-def check_noise_floor(known: Evidence) -> Reason | None:
+def check_noise_floor(evidence: Evidence) -> Reason | None:
     """Return a reason if the noise of A/A clones exceeds the equivalence margin."""
-    clones = known.clones
+    clones = evidence.clones
     found = [clone for clone in clones if clone.verdict not in (EQUIVALENT, SLOWER, FASTER)]
-    if known.tier.exact or not found:
+    if evidence.tier.exact or not found:
         return None
     level = Level.POOR if len(found) > FEW_CLONES * len(clones) else Level.FAIR
     names = ", ".join(clone.benchmark for clone in found[:3])
@@ -276,7 +277,7 @@ TIMED: tuple[Check, ...] = (
     check_late_windows,
     check_steal_time,
     check_other_programs,
-    check_clones,
+    check_clone_differences,
     check_noise_floor,
     check_debug_kernel,
     check_governor,
@@ -287,10 +288,10 @@ EXACT: tuple[Check, ...] = ()
 CHECKS: tuple[Check, ...] = (check_quick_run, *TIMED)
 
 
-def grade_evidence(known: Evidence) -> Grade:
-    """Return the grade of a tier, or of one of its benchmarks."""
-    checks = EXACT if known.tier.exact else CHECKS
-    found = [reason for check in checks if (reason := check(known)) is not None]
+def grade_evidence(evidence: Evidence) -> Grade:
+    """Return the grade that follows from the reasons that all checks return."""
+    checks = EXACT if evidence.tier.exact else CHECKS
+    found = [reason for check in checks if (reason := check(evidence)) is not None]
     reasons = tuple(sorted(found, key=lambda reason: -reason.level))
     return Grade(reasons[0].level if reasons else Level.GOOD, reasons)
 

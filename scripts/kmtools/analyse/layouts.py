@@ -19,19 +19,20 @@ LINE_BYTES = 64
 FEWEST = 3
 
 
-def offset_in_line(layout: Any) -> Any:
+def compute_offset_in_cache_line(layout: Any) -> Any:
     """Return the offset of a layout in a cache line, in bytes; `layout` is a number or an array of
     numbers."""
     return layout % EIGHTHS * 8 + layout // EIGHTHS * 2
 
 
-def layout_of_code(layout: int, codes: int) -> int:
-    """Return the true layout of the code that ran when `layout` was measured, for a variant with
-    only `codes` pieces of code, fewer than there are layouts. Each piece is used for equally many
-    successive layouts, and the pieces are evenly spaced in a cache line."""
+def find_executed_layout(layout: int, codes: int) -> int:
+    """Return the layout of the code that was executed when `layout` was requested, for a variant
+    with only `codes` copies of its code, fewer than there are layouts. Each copy is used for
+    equally many successive layouts, and the copies are evenly spaced in a cache line."""
     return layout * codes // LAYOUTS * (EIGHTHS // codes)
 
 
-def are_crowded(blocks: int, layouts: int) -> bool:
-    """Return True if there are too few blocks to tell this number of layouts apart."""
+def has_too_few_blocks(blocks: int, layouts: int) -> bool:
+    """Return True if there are fewer than FEWEST blocks per layout, too few to tell the code
+    layouts apart. Up to EIGHTHS layouts are never too many."""
     return layouts > EIGHTHS and blocks < FEWEST * layouts

@@ -35,7 +35,7 @@ def compute_bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]
     return dict(found)
 
 
-def significant_bend(
+def find_significant_bend(
     series: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
     """Return the extra cost of an operation in long windows over short ones, in the unit of `cost`;
@@ -43,18 +43,18 @@ def significant_bend(
     if not series:
         return None
     # Each of the two slopes spans about half of the loop counts that a whole slope spans.
-    found = location.locate_series(series, 2 * resolution, outside)
+    found = location.estimate_series_location(series, 2 * resolution, outside)
     most = max(margin, SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
     return found.value if beyond else None
 
 
-def largest_exact_bend(series: Sequence[Slope]) -> float | None:
+def find_largest_exact_bend(series: Sequence[Slope]) -> float | None:
     """Return the largest bend of exact counts; None if all are on a line."""
     worst = max(series, key=lambda bend: abs(bend.value), default=None)
     return float(worst.value) if worst is not None and worst.top else None
 
 
-def note_bent(bend: float) -> str:
+def describe_bend(bend: float) -> str:
     """Return the note on a variant whose windows are not on a line."""
     return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"

@@ -41,9 +41,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import student
-from kmtools.analyse.layouts import EIGHTHS, are_crowded, offset_in_line
+from kmtools.analyse.layouts import EIGHTHS, compute_offset_in_cache_line, has_too_few_blocks
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, float_values
+from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, convert_to_floats
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -86,7 +86,7 @@ class Location:
     endless: Interval | None = None
 
 
-def midmean(x: Floats) -> float:
+def compute_midmean(x: Floats) -> float:
     """Return the midmean (25 % trimmed mean). For fewer than four values return the median, for
     none NaN."""
     n = len(x)
@@ -96,22 +96,23 @@ def midmean(x: Floats) -> float:
     return float(np.partition(x, (cut, n - cut - 1))[cut : n - cut].mean())
 
 
-def merge_layouts(layout: Whole) -> Whole:
+def merge_sparse_layouts(layout: Whole) -> Whole:
     """Return the layout of each block; layouts in one eighth of a cache line count as one if there
     are too few blocks of each."""
-    return layout % EIGHTHS if are_crowded(len(layout), len(np.unique(layout))) else layout
+    return layout % EIGHTHS if has_too_few_blocks(len(layout), len(np.unique(layout))) else layout
 
 
-def layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
-    """Return the effects of the layouts, whose mean is zero, ordered by the offset in a cache line;
-    and for each block the effect of its layout."""
-    which = np.unique(offset_in_line(layout), return_inverse=True)[1]
-    effects = np.array([midmean(x[which == i]) for i in range(which.max() + 1)])
+def compute_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
+    """Return the effect of each code layout on the cost, ordered by the offset in a cache line;
+    and, for each block, the effect of its layout. The mean of the effects of all layouts is
+    zero."""
+    which = np.unique(compute_offset_in_cache_line(layout), return_inverse=True)[1]
+    effects = np.array([compute_midmean(x[which == i]) for i in range(which.max() + 1)])
     effects -= effects.mean()
     return effects, effects[which]
 
 
-def layout_variance(effects: Floats) -> tuple[float, float]:
+def estimate_layout_variance(effects: Floats) -> tuple[float, float]:
     """Return the variance of the mean over two or more layouts, ordered by the offset in a cache
     line, and its degrees of freedom."""
     count = len(effects)
@@ -121,9 +122,9 @@ def layout_variance(effects: Floats) -> tuple[float, float]:
     return float(np.mean(apart**2)) / 2 / count, 2 * count / 3
 
 
-def split_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
-    """Split blocks into batches; a batch has neighbouring blocks of one process. There are about
-    `wanted` batches, and at least one for each process."""
+def split_blocks_into_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
+    """Split the blocks into batches, as slices; a batch has neighbouring blocks of one process.
+    There are about `wanted` batches, and at least one for each process."""
     starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
     ends = [*starts[1:], len(process)]
     share = max(1, round(wanted / len(starts)))
@@ -135,7 +136,7 @@ def split_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
     return batches
 
 
-def slow_variance(batches: Floats) -> tuple[float, int]:
+def estimate_long_run_variance(batches: Floats) -> tuple[float, int]:
     """Return the variance of the mean of a series of batches, and its degrees of freedom. The
     variance accounts for slow changes."""
     n = len(batches)
@@ -154,14 +155,14 @@ def slow_variance(batches: Floats) -> tuple[float, int]:
     return found / (1 - alike) ** 2 / float(shape.mean()), count
 
 
-def noise_variance(rest: Floats) -> float:
+def estimate_noise_variance(rest: Floats) -> float:
     """Return the variance of the midmean of independent values, computed from their Winsorized
     variance."""
     low, high = np.quantile(rest, (TRIMMED, 1 - TRIMMED))
     return float(np.var(np.clip(rest, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(rest)
 
 
-def find_two_states(x: Floats, process: Whole) -> Interval | None:
+def find_two_machine_states(x: Floats, process: Whole) -> Interval | None:
     """If the machine was in one of two states and changed between them only a few times, return the
     two states as an interval; else None. At least one change must lie within a process: changes at
     the start of a process are differences between processes."""
@@ -169,7 +170,7 @@ def find_two_states(x: Floats, process: Whole) -> Interval | None:
     for number in np.unique(process):
         own = x[process == number]
         for part in np.array_split(own, max(1, len(own) // TOGETHER)):
-            found.append(midmean(part))
+            found.append(compute_midmean(part))
             owners.append(number)
     seen, owner = np.array(found), np.array(owners)
     ordered, n = np.sort(seen), len(seen)
@@ -192,81 +193,89 @@ def find_two_states(x: Floats, process: Whole) -> Interval | None:
     return Interval(float(seen[~upper].mean()), float(seen[upper].mean()))
 
 
-def mean_interval(value: float, variance: float, freedom: float, outside: float) -> Interval:
+def compute_mean_interval(
+    value: float, variance: float, freedom: float, outside: float
+) -> Interval:
     """Return the confidence interval of a mean with error probability `outside`."""
-    half = student.capped_t_quantile(outside, freedom) * math.sqrt(variance)
+    half = student.compute_capped_t_quantile(outside, freedom) * math.sqrt(variance)
     return Interval(value - half, value + half)
 
 
-def process_interval(batches: Floats, owners: Whole, value: float, outside: float) -> Interval:
+def compute_process_interval(
+    batches: Floats, owners: Whole, value: float, outside: float
+) -> Interval:
     """Return the interval of the mean over processes. The mean of each process is one
     observation."""
     means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
     variance = float(np.var(means, ddof=1)) / len(means)
-    return mean_interval(value, variance, len(means) - 1, outside)
+    return compute_mean_interval(value, variance, len(means) - 1, outside)
 
 
 def remove_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
     """Return the effects of the layouts, and the values without these effects."""
-    effects, in_block = layout_effects(x, merge_layouts(layout))
+    effects, in_block = compute_layout_effects(x, merge_sparse_layouts(layout))
     return effects, x - in_block
 
 
-def residuals(level: Floats, batches: Floats, parts: Sequence[slice]) -> tuple[Floats, float]:
+def compute_residuals(
+    level: Floats, batches: Floats, parts: Sequence[slice]
+) -> tuple[Floats, float]:
     """Return the residuals of the blocks from their batches, and the interquartile range of the
     residuals."""
     rest = level - np.repeat(batches, [part.stop - part.start for part in parts])
     return rest, float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
 
 
-def estimate_batches(
+def estimate_batch_locations(
     x: Floats, layout: Whole, parts: Sequence[slice]
 ) -> tuple[Floats, Floats, float]:
     """Return the effects of the layouts, the estimate of each batch, and the interquartile range of
     the residuals."""
     effects, level = remove_layout_effects(x, layout)
-    batches = np.array([midmean(level[part]) for part in parts], dtype=np.float64)
-    return effects, batches, residuals(level, batches, parts)[1]
+    batches = np.array([compute_midmean(level[part]) for part in parts], dtype=np.float64)
+    return effects, batches, compute_residuals(level, batches, parts)[1]
 
 
-def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -> Location:
+def estimate_location(
+    x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE
+) -> Location:
     """Return the location of values in block order, with the process and the layout of each, and
     its interval with error probability `outside`."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
     effects, level = remove_layout_effects(x, layout)
-    slices = split_batches(process)
-    batches = np.array([midmean(level[part]) for part in slices])
+    slices = split_blocks_into_batches(process)
+    batches = np.array([compute_midmean(level[part]) for part in slices])
     owners = np.array([process[part.start] for part in slices])
     value = float(batches.mean())
-    rest, spread = residuals(level, batches, slices)
+    rest, spread = compute_residuals(level, batches, slices)
     if len(batches) < FEWEST_BATCHES:
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
-    variance, freedom = slow_variance(batches)
-    over_time = whole = mean_interval(value, variance, freedom, outside)
-    over_layouts, more, noise = None, 0.0, noise_variance(rest)
+    variance, freedom = estimate_long_run_variance(batches)
+    over_time = whole = compute_mean_interval(value, variance, freedom, outside)
+    over_layouts, more, noise = None, 0.0, estimate_noise_variance(rest)
     endless = None
     if len(effects) > 1:
-        placed, free = layout_variance(effects)
-        over_layouts = mean_interval(value, placed, free, outside)
+        placed, free = estimate_layout_variance(effects)
+        over_layouts = compute_mean_interval(value, placed, free, outside)
         more = max(0.0, placed - noise)
         if more > PLAIN * noise:
-            endless = mean_interval(value, more, free, outside)
+            endless = compute_mean_interval(value, more, free, outside)
         both = variance + more
         parts = variance**2 / freedom + more**2 / free
-        whole = mean_interval(value, both, both**2 / parts if parts else freedom, outside)
+        whole = compute_mean_interval(value, both, both**2 / parts if parts else freedom, outside)
     notes = []
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
-        whole = whole.hull(process_interval(batches, owners, value, outside))
+        whole = whole.union(compute_process_interval(batches, owners, value, outside))
         notes.append(FEW_PROCESSES)
-    if found := find_two_states(level, process):
-        half = student.capped_t_quantile(outside, freedom) * math.sqrt(noise + more)
-        whole = found.widened(half).hull(Interval(value, value))
+    if found := find_two_machine_states(level, process):
+        half = student.compute_capped_t_quantile(outside, freedom) * math.sqrt(noise + more)
+        whole = found.widened(half).union(Interval(value, value))
         notes.append(TWO_STATES)
     return Location(value, whole, over_time, over_layouts, spread, tuple(notes), endless)
 
 
-def dither(x: Floats, step: float) -> Floats:
+def dither_values(x: Floats, step: float) -> Floats:
     """Return the values of a clock that advances in steps, each moved by a part of the step,
     because midmeans of a few distinct values would jump. Multiples of the golden ratio fill the
     step evenly."""
@@ -274,23 +283,25 @@ def dither(x: Floats, step: float) -> Floats:
     return np.asarray(x + step * (turns % 1 - 0.5))
 
 
-def locate_stepped(
+def estimate_stepped_location(
     x: Floats, process: Whole, layout: Whole, step: float, outside: float = OUTSIDE
 ) -> Location:
     """Return the location of values of a clock that advances in steps of `step`. If the
     interquartile range of the residuals is below one step, all values may be rounded in the same
     way, and the interval is widened by one step."""
-    found = locate(x, process, layout, outside)
+    found = estimate_location(x, process, layout, outside)
     if step <= 0 or math.isnan(found.spread):
         return found
     if found.spread >= step:
-        return locate(dither(x, step), process, layout, outside)
+        return estimate_location(dither_values(x, step), process, layout, outside)
     return replace(found, interval=found.interval.widened(step), notes=(*found.notes, STEPS))
 
 
-def locate_series(series: Sequence[Slope], step: float = 0.0, outside: float = OUTSIDE) -> Location:
+def estimate_series_location(
+    series: Sequence[Slope], step: float = 0.0, outside: float = OUTSIDE
+) -> Location:
     """Return the location of paired differences, measured by a clock that advances in steps of
     `step`."""
     process = np.array([slope.process for slope in series], dtype=np.int64)
     layout = np.array([slope.layout for slope in series], dtype=np.int64)
-    return locate_stepped(float_values(series), process, layout, step, outside)
+    return estimate_stepped_location(convert_to_floats(series), process, layout, step, outside)

@@ -20,21 +20,23 @@ COLUMNS = {
 }
 
 
-def sql_literal(text: str) -> str:
+def quote_sql_literal(text: str) -> str:
     """Return a text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def write_parquet(taken: Iterable[samples.Sample], path: Path) -> None:
     """Write samples to a Parquet file."""
-    kinds = ", ".join(f"{sql_literal(name)}: {sql_literal(kind)}" for name, kind in COLUMNS.items())
+    kinds = ", ".join(
+        f"{quote_sql_literal(name)}: {quote_sql_literal(kind)}" for name, kind in COLUMNS.items()
+    )
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         plain = Path(scratch) / "samples.csv"
         samples.write_samples(plain, taken)
         engine.execute(
-            f"COPY (SELECT * FROM read_csv({sql_literal(str(plain))}, auto_detect=false, skip=1,"
-            f" header=true, delim=',', quote='\"', columns={{{kinds}}}))"
-            f" TO {sql_literal(str(path))} (FORMAT parquet)"
+            f"COPY (SELECT * FROM read_csv({quote_sql_literal(str(plain))}, auto_detect=false,"
+            f" skip=1, header=true, delim=',', quote='\"', columns={{{kinds}}}))"
+            f" TO {quote_sql_literal(str(path))} (FORMAT parquet)"
         )
 
 
@@ -45,14 +47,14 @@ def load_parquet(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         link, plain = Path(scratch) / "0.parquet", Path(scratch) / "samples.csv"
         link.symlink_to(path.absolute())
-        source = f"read_parquet({sql_literal(str(link))})"
+        source = f"read_parquet({quote_sql_literal(str(link))})"
         try:
             heads = engine.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             if {name: kind for name, kind, *_ in heads} != COLUMNS:
                 raise RunError(f"{path}: its columns are not {', '.join(COLUMNS)}")
             columns = ", ".join(COLUMNS)
             engine.execute(
-                f"COPY (SELECT {columns} FROM {source}) TO {sql_literal(str(plain))}"
+                f"COPY (SELECT {columns} FROM {source}) TO {quote_sql_literal(str(plain))}"
                 " (FORMAT csv, HEADER true, NULLSTR '')"
             )
         except duckdb.Error as error:

@@ -2,13 +2,13 @@
 """Reads the numbers published in 2006-2015, and the names of the benchmarks here that continue
 them.
 
-aliases.csv joins each published (source, benchmark, variant) to one of ours, its successor, or has
-the reason why there is none. The column `over` names the published variant over which a cost was
-given, as benchmark:variant; the cost is computed again from the published totals. The column
-`apart` names a tier in which the successor measures something else: markers of 2006 disabled
-preemption, but in user space they enter an RCU read-side section. The column `found` is the place
-of the successor: "" in user space and perhaps in kernels, `kernel` in kernels alone, `objects` in
-object files, see objects.py.
+aliases.csv names, for each published (source, benchmark, variant), the benchmark and variant of
+kmarkers that repeat it (the successor), or the reason why there is none. The column `over` names
+the published variant over which a cost was given, as benchmark:variant; the cost is computed again
+from the published totals. The column `apart` names a tier in which the successor measures something
+else: markers of 2006 disabled preemption, but in user space they enter an RCU read-side section.
+The column `found` is the place of the successor: "" in user space and perhaps in kernels, `kernel`
+in kernels alone, `objects` in object files, see objects.py.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Published:
     apart: str
 
     @property
-    def whole(self) -> bool:
+    def is_whole_program(self) -> bool:
         """True if the number is a time or a rate of a whole program, which is not compared with
         cycles."""
         return self.unit in ("s", "packets/s")
 
     @property
-    def differs(self) -> bool:
+    def is_stated_delta_wrong(self) -> bool:
         """True if the stated delta differs from the one computed again, at the stated precision."""
         if self.delta_stated is None or self.delta is None:
             return False
@@ -68,7 +68,7 @@ class Published:
         gap = abs(recomputed - self.delta_stated)
         return gap >= step and recomputed.quantize(step, ROUND_HALF_UP) != self.delta_stated
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json_entry(self) -> dict[str, Any]:
         stated = None if self.delta_stated is None else float(self.delta_stated)
         return {
             **{name: getattr(self, name) for name in NAMES},
@@ -77,39 +77,40 @@ class Published:
             "over": self.over,
             "delta_stated": stated,
             "delta": None if self.delta is None else round(self.delta, 6),
-            "stated_delta_is_wrong": self.differs,
+            "stated_delta_is_wrong": self.is_stated_delta_wrong,
             "note": self.note,
         }
 
 
-def read_table(path: Path) -> list[dict[str, str]]:
+def read_csv_table(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file with a header."""
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
-def published_value(row: dict[str, str]) -> tuple[float, str]:
-    """Return a published value and its unit; totals are divided by their loops."""
+def parse_published_value(row: dict[str, str]) -> tuple[float, str]:
+    """Return the published value in a row, and its unit. A total is divided by the number of
+    loops."""
     if row["total_cycles"] and row["loops"]:
         return int(row["total_cycles"]) / int(row["loops"]), row["unit"].split("/")[0] + "/loop"
     return float(row["published"]), row["unit"]
 
 
-def read_published() -> list[Published]:
+def read_published_numbers() -> list[Published]:
     """Return every published number, with its delta computed again from rows of the same
     machine."""
     aliases = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a
-        for a in read_table(ALIASES)
+        for a in read_csv_table(ALIASES)
     }
-    rows = read_table(PUBLISHED)
+    rows = read_csv_table(PUBLISHED)
     found = {
-        (r["source"], r["machine"], f"{r['benchmark']}:{r['variant']}"): published_value(r)
+        (r["source"], r["machine"], f"{r['benchmark']}:{r['variant']}"): parse_published_value(r)
         for r in rows
     }
     numbers = []
     for row in rows:
-        value, unit = published_value(row)
+        value, unit = parse_published_value(row)
         name: Name = (row["source"], row["benchmark"], row["variant"])
         alias = aliases.get(name, {})
         reference = alias.get("over") or None
@@ -133,43 +134,44 @@ def read_published() -> list[Published]:
     return numbers
 
 
-def missing_successors(names: Collection[tuple[str, str]], found: str) -> list[str]:
+def find_missing_successors(names: Collection[tuple[str, str]], found: str) -> list[str]:
     """Return the successors in aliases.csv whose place is `found` and whose benchmark and variant
     are not in `names`."""
     return [
         f"{row['benchmark']}:{row['variant']}"
-        for row in read_table(ALIASES)
+        for row in read_csv_table(ALIASES)
         if not row["reason"]
         and row["found"] == found
         and (row["benchmark"], row["variant"]) not in names
     ]
 
 
-def count_continued() -> tuple[int, int]:
+def count_rows_with_successor() -> tuple[int, int]:
     """Return the number of published rows that have a successor, and the number of all published
     rows."""
-    table = read_table(PUBLISHED)
+    table = read_csv_table(PUBLISHED)
     rows = [(row["source"], f"{row['benchmark']}:{row['variant']}") for row in table]
-    names = successors()
+    names = read_successors()
     return sum(bool(names.get(row)) for row in rows), len(rows)
 
 
-def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return our (benchmark, variant) names for each (source, published benchmark:variant)."""
+def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Return the (benchmark, variant) pairs of kmarkers that repeat each published cost; the key is
+    (source, published benchmark:variant)."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for row in read_table(ALIASES):
+    for row in read_csv_table(ALIASES):
         if row["benchmark"] and row["variant"]:
             published = f"{row['published_benchmark']}:{row['published_variant']}"
             names[row["source"], published].append((row["benchmark"], row["variant"]))
     return names
 
 
-def ancestors() -> dict[tuple[str, str], list[Published]]:
-    """Return, for each of our (benchmark, variant) pairs, the published numbers that it continues,
-    in file order."""
-    names = successors()
+def read_ancestors() -> dict[tuple[str, str], list[Published]]:
+    """Return, for each (benchmark, variant) pair of kmarkers, the published numbers that it
+    repeats, in file order."""
+    names = read_successors()
     joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
-    for number in read_published():
+    for number in read_published_numbers():
         for ours in names[number.source, f"{number.benchmark}:{number.variant}"]:
             joined[ours].append(number)
     return dict(joined)

@@ -37,34 +37,40 @@ PATTERNS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def kind_of(benchmark: str, variant: str) -> str:
-    """Return the kind of a variant; OTHER if no pattern matches."""
+def find_result_kind(benchmark: str, variant: str) -> str:
+    """Return the kind of a variant (dormant, cold, enabled); OTHER if no pattern matches."""
     for of_benchmark, of_variant, kind in PATTERNS:
         if fnmatchcase(benchmark, of_benchmark) and fnmatchcase(variant, of_variant):
             return kind
     return OTHER
 
 
-def is_reference(result: Result) -> bool:
+def is_baseline_or_clone(result: Result) -> bool:
     """Return True if a result is a baseline or its A/A clone, which belong to every kind."""
     return result.is_clone or result.verdict == BASELINE
 
 
-def select_kind(results: Iterable[Result], kind: str) -> list[Result]:
+def select_results_of_kind(results: Iterable[Result], kind: str) -> list[Result]:
     """Return the results of one kind, with the baselines and A/A clones of their benchmarks."""
     several = list(results)
-    own = {r.key for r in several if not is_reference(r) and kind_of(*r.key[2:]) == kind}
+    own = {
+        r.key
+        for r in several
+        if not is_baseline_or_clone(r) and find_result_kind(*r.key[2:]) == kind
+    }
     benchmarks = {key[:3] for key in own}
-    return [r for r in several if r.key in own or (is_reference(r) and r.key[:3] in benchmarks)]
+    return [
+        r for r in several if r.key in own or (is_baseline_or_clone(r) and r.key[:3] in benchmarks)
+    ]
 
 
-def select_judged(results: Iterable[Result]) -> list[Result]:
+def select_judged_results(results: Iterable[Result]) -> list[Result]:
     """Return the results that are judged: all except baselines, A/A clones, and results without a
     baseline."""
-    return [r for r in results if not is_reference(r) and r.verdict != NO_BASELINE]
+    return [r for r in results if not is_baseline_or_clone(r) and r.verdict != NO_BASELINE]
 
 
-def group_by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
+def group_results_by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
     """Split the results of one tier by benchmark, in the order of their first appearance."""
     found: dict[str, list[Result]] = {}
     for result in results:

@@ -2,9 +2,9 @@
 """Makes the rows of a run that can be compared with those of another run.
 
 A row is a variant of a benchmark in a tier. Because clocks and machines differ, its number is a
-share: the cost of the variant divided by that of the baseline in the same block. The baseline
-itself, and switches of sites, are whole rows, in the unit of the tier. Counts of instructions are
-exact rows.
+share: the cost of the variant divided by that of the baseline in the same block. A whole row is not
+a share, but a number in the unit of the tier: the cost of a baseline, or the time to switch sites
+on or off. An exact row is a count of instructions.
 
 A number is estimated once for each cluster, by the method of location.py: the effect of each code
 layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import location, stats
-from kmtools.analyse.layouts import are_crowded, offset_in_line
-from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline
+from kmtools.analyse.layouts import compute_offset_in_cache_line, has_too_few_blocks
+from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline_variant
 from kmtools.analyse.verdicts import Result
-from kmtools.measure.rundir import Tier, tier_order
+from kmtools.measure.rundir import Tier, get_tier_order
 from kmtools.measure.samples import LOOP, Sample
 
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
@@ -47,9 +47,9 @@ class Name:
     sites: int = 0
 
     @property
-    def order(self) -> tuple[object, ...]:
+    def sort_key(self) -> tuple[object, ...]:
         """The sort key of the row in tables."""
-        return (tier_order(self.tier), self.benchmark, self.variant, self.measured, self.sites)
+        return (get_tier_order(self.tier), self.benchmark, self.variant, self.measured, self.sites)
 
     def __str__(self) -> str:
         sites = f" at {self.sites} sites" if self.sites else ""
@@ -93,26 +93,29 @@ class Row:
         return self.name.variant == self.baseline
 
 
-def make_row(
+def make_timed_row(
     name: Name, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """Make a row of timed numbers; `series` has a number for each block, in block order."""
-    x = stats.float_values(series)
+    """Make a row of measured times; `series` has a cost or a share for each block, in block
+    order."""
+    x = stats.convert_to_floats(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)
     layout = np.array([one.layout for one in series], dtype=np.int64)
     processes = len(np.unique(process))
-    parts = location.split_batches(process, processes if processes > 1 else STRETCHES)
-    effects, values, spread = location.estimate_batches(x, layout, parts)
+    parts = location.split_blocks_into_batches(process, processes if processes > 1 else STRETCHES)
+    effects, values, spread = location.estimate_batch_locations(x, layout, parts)
     if 0 < step <= spread:
         # The blocks vary by more than a step of the clock, so the step does not limit the precision
         # of the mean.
-        effects, values, _ = location.estimate_batches(location.dither(x, step), layout, parts)
+        effects, values, _ = location.estimate_batch_locations(
+            location.dither_values(x, step), layout, parts
+        )
         resolution = 0.0
     places = np.unique(layout)
-    crowded = are_crowded(len(series), len(places))
-    known = np.unique(offset_in_line(location.merge_layouts(layout)))
+    crowded = has_too_few_blocks(len(series), len(places))
+    known = np.unique(compute_offset_in_cache_line(location.merge_sparse_layouts(layout)))
     means = dict(zip(known.tolist(), (effects + values.mean()).tolist(), strict=True))
     return Row(
         name, tier.kernel, tier.unit, kind, baseline, cost, len(series), processes, values, means,
@@ -133,7 +136,7 @@ def divide_by_baseline(series: Sequence[Slope], base: Mapping[int, Slope]) -> li
 
 def make_exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
     """Make a row of exact counts, with their smallest and largest value over blocks."""
-    found, cost = stats.exact_interval(series), stats.median_of_series(series)
+    found, cost = stats.find_value_range(series), stats.compute_median(series)
     none: Floats = np.array([], dtype=np.float64)
     return Row(
         name, tier.kernel, tier.unit, EXACT, baseline, cost, len(series), 1, none, {}, 0.0,
@@ -146,12 +149,12 @@ def make_loop_rows(
 ) -> list[Row]:
     """Make the rows of one benchmark whose loop passes were timed or counted, from the slopes of
     its variants and the steps of the clock."""
-    baseline = find_baseline(fitted) or ""
+    baseline = find_baseline_variant(fitted) or ""
     base = {slope.block: slope for slope in fitted.get(baseline, [])}
     rows = []
     for variant, series in sorted(fitted.items()):
         name = Name(tier.tier, benchmark, variant)
-        cost = stats.median_of_series(series)
+        cost = stats.compute_median(series)
         if tier.exact:
             rows.append(make_exact_row(name, tier, baseline, series))
             continue
@@ -160,18 +163,19 @@ def make_loop_rows(
         if blocks:
             kind = WHOLE if whole else SHARE
             step = steps.get(variant, 0.0) / abs(cost or 1)
-            rows.append(make_row(name, tier, kind, baseline, cost, blocks, step))
+            rows.append(make_timed_row(name, tier, kind, baseline, cost, blocks, step))
     return rows
 
 
 def make_switch_row(tier: Tier, name: Name, samples: Sequence[Sample]) -> Row:
-    """Make the row of the switches of one number of sites. A block may hold several switches."""
+    """Make the row of the times in which one number of sites was switched on or off. A block may
+    hold several such switches."""
     ordered = sorted(samples, key=lambda one: (one.process, one.block))
     series = [Slope(s.block, s.layout, s.value, 1, s.process) for s in ordered]
-    return make_row(name, tier, WHOLE, "", stats.median_of_series(series), series)
+    return make_timed_row(name, tier, WHOLE, "", stats.compute_median(series), series)
 
 
-def make_rows(
+def make_run_rows(
     samples: Iterable[Sample], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Row]:
     """Make all rows of a run, in the order of tables, from its samples and their results."""
@@ -192,4 +196,4 @@ def make_rows(
         rows += make_loop_rows(known[tier, kernel], benchmark, fitted, steps)
     for (kernel, name), switched in switches.items():
         rows.append(make_switch_row(known[name.tier, kernel], name, switched))
-    return sorted(rows, key=lambda row: (row.name.order, row.kernel))
+    return sorted(rows, key=lambda row: (row.name.sort_key, row.kernel))

@@ -30,8 +30,8 @@ class Slope(NamedTuple):
     process: int = 1
 
     @classmethod
-    def of(cls, block: int, layout: int, value: Fraction, process: int = 1) -> Slope:
-        """Return the slope with this value."""
+    def from_fraction(cls, block: int, layout: int, value: Fraction, process: int = 1) -> Slope:
+        """Return the slope of a block whose value is a fraction."""
         return cls(block, layout, value.numerator, value.denominator, process)
 
     @property
@@ -44,7 +44,7 @@ class Slope(NamedTuple):
 Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 
 
-def select_points(
+def select_unflagged_points(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> Points:
     """Return the windows of a benchmark without a flag, as pairs of loop count and the value that
@@ -87,15 +87,16 @@ def fit_slopes(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
     return dict(found)
 
 
-def slopes_of_samples(
+def fit_slopes_of_samples(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> dict[str, list[Slope]]:
     """Fit the slopes of every variant of one benchmark, ordered by block."""
-    return fit_slopes(select_points(samples, value_of))
+    return fit_slopes(select_unflagged_points(samples, value_of))
 
 
-def find_baseline(variants: Iterable[str]) -> str | None:
-    """Return the variant that has an A/A clone; None if there is no such pair."""
+def find_baseline_variant(variants: Iterable[str]) -> str | None:
+    """Return the baseline: the variant that has an A/A clone (a second copy of its code). Return
+    None if no variant has one."""
     names = set(variants)
     return min((name for name in names if name + CLONE_SUFFIX in names), default=None)
 

@@ -29,7 +29,7 @@ from kmtools.measure.samples import Sample
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# A late window is longer than the median by more than this share; see count_late().
+# A late window is longer than the median by more than this share; see count_late_windows().
 LATE = 0.1
 
 
@@ -44,12 +44,12 @@ class Interval:
         """Return the interval with both ends moved outwards by `by`."""
         return Interval(self.lo - by, self.hi + by)
 
-    def hull(self, other: Interval) -> Interval:
+    def union(self, other: Interval) -> Interval:
         """Return the smallest interval that contains both."""
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
 
     @property
-    def reach(self) -> float:
+    def max_distance_from_zero(self) -> float:
         """The largest distance from zero inside the interval."""
         return max(abs(self.lo), abs(self.hi))
 
@@ -61,25 +61,25 @@ class Interval:
 UNBOUNDED = Interval(-math.inf, math.inf)
 
 
-def float_values(series: Sequence[Slope]) -> Floats:
-    """Return the values of a series as floats, in block order."""
+def convert_to_floats(series: Sequence[Slope]) -> Floats:
+    """Return the values of a series of slopes as floats, in the same order."""
     return np.array([slope.top / slope.bottom for slope in series], dtype=np.float64)
 
 
-def median_of_series(series: Sequence[Slope]) -> float:
-    """Return the median of a series; NaN if it is empty."""
-    return float(np.median(float_values(series))) if series else math.nan
+def compute_median(series: Sequence[Slope]) -> float:
+    """Return the median of a series of slopes; NaN if the series is empty."""
+    return float(np.median(convert_to_floats(series))) if series else math.nan
 
 
-def layout_medians(series: Sequence[Slope]) -> dict[int, float]:
+def compute_layout_medians(series: Sequence[Slope]) -> dict[int, float]:
     """Return the median of a series at each layout."""
     groups: dict[int, list[Slope]] = defaultdict(list)
     for slope in series:
         groups[slope.layout].append(slope)
-    return {layout: median_of_series(groups[layout]) for layout in sorted(groups)}
+    return {layout: compute_median(groups[layout]) for layout in sorted(groups)}
 
 
-def sign_rank(n: int) -> int:
+def compute_sign_test_rank(n: int) -> int:
     """Return the largest k such that the k-th smallest and k-th largest of n independent values
     enclose the median with at least 95 %; 0 if n is below 6."""
     tail, cumulative = (1 - CONFIDENCE) / 2, 0.0
@@ -91,13 +91,15 @@ def sign_rank(n: int) -> int:
     return 0
 
 
-def correlation_time(series: Sequence[Slope]) -> float:
+def estimate_correlation_time(series: Sequence[Slope]) -> float:
     """Return the autocorrelation time, in blocks, of the signs around each layout's median: the
     variance of the sum of the signs as a multiple of that of independent blocks without ties. It is
     1 for independent blocks, more if neighbours resemble each other, and never below 1, though many
     ties would allow that."""
-    medians = layout_medians(series)
-    signs = np.sign(float_values(series) - np.array([medians[slope.layout] for slope in series]))
+    medians = compute_layout_medians(series)
+    signs = np.sign(
+        convert_to_floats(series) - np.array([medians[slope.layout] for slope in series])
+    )
     n = len(signs)
     energy = float(np.dot(signs, signs))
     if n < 8 or energy == 0:
@@ -112,20 +114,20 @@ def correlation_time(series: Sequence[Slope]) -> float:
     return min(max(1.0, tau * energy / n), n / 2)
 
 
-def sign_interval(series: Sequence[Slope]) -> Interval:
+def compute_sign_test_interval(series: Sequence[Slope]) -> Interval:
     """Return the sign-test interval of the median at 95 %, widened for correlated blocks: ranks are
     computed for n / tau observations and scaled to all n. It is the whole range if correlation
     leaves too few observations, and unbounded below 6 blocks."""
     n = len(series)
-    if sign_rank(n) == 0:
+    if compute_sign_test_rank(n) == 0:
         return UNBOUNDED
-    effective = int(n / correlation_time(series))
-    index = max(1, int(sign_rank(effective) * (n + 1) / (effective + 1)))
-    ordered = np.sort(float_values(series))
+    effective = int(n / estimate_correlation_time(series))
+    index = max(1, int(compute_sign_test_rank(effective) * (n + 1) / (effective + 1)))
+    ordered = np.sort(convert_to_floats(series))
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
 
 
-def clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
+def estimate_clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
     """Return one step of the clock as a cost per operation, for each variant of a benchmark.
 
     A TSC that software scales or emulates advances in steps of many ticks. Two windows then resolve
@@ -147,13 +149,14 @@ def clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
     return {variant: step / span for variant, span in spans.items()}
 
 
-def exact_interval(series: Sequence[Slope]) -> Interval:
-    """Return the smallest and the largest value; the width is zero if all blocks agree."""
+def find_value_range(series: Sequence[Slope]) -> Interval:
+    """Return the smallest and the largest value of a series of slopes as an interval. The two are
+    equal if all blocks agree."""
     low, high = min(s.value for s in series), max(s.value for s in series)
     return Interval(float(low), float(high))
 
 
-def count_late(samples: Iterable[Sample], khz: float | None) -> int:
+def count_late_windows(samples: Iterable[Sample], khz: float | None) -> int:
     """Return the number of late windows among those without a flag. A window is late if it exceeds
     the median of the windows of the same loop count, layout and process by more than a microsecond
     and by more than a tenth, as after an interrupt. Late windows are used like all others. `khz` is
@@ -174,6 +177,6 @@ def count_late(samples: Iterable[Sample], khz: float | None) -> int:
     return int(np.sum(value > np.repeat(latest, counts)))
 
 
-def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
+def count_flagged_windows(samples: Iterable[Sample]) -> dict[str, int]:
     """Return the number of windows with each flag word."""
     return dict(sorted(Counter(word for sample in samples for word in sample.flags).items()))

@@ -2,8 +2,8 @@
 """Decides at interim analyses of a run in user space which benchmarks are measured further.
 
 A benchmark is measured until more time would resolve none of its rows, or until the time limit.
-stopping.py defines these analyses (looks) by the number of processes. Benchmarks that time switches
-of sites have no verdicts; they end with the first look.
+stopping.py defines these analyses (looks) by the number of processes. Benchmarks that measure how
+long it takes to switch sites have no verdicts; they end with the first look.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Look:
     rows: int
 
 
-def judge_processes(cache: RunCache, raw: Path, processes: int) -> list[Result]:
-    """Return the results of the first `processes` processes in a raw folder."""
+def judge_first_processes(cache: RunCache, raw: Path, processes: int) -> list[Result]:
+    """Return the results of the samples of the first `processes` processes in a raw folder."""
     data = cache.reader.load("native", raw, processes)
-    return cache.results(data.rows, data.tier, verdicts.analyse_samples)
+    return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 
-def analyse_interim(results: Sequence[Result]) -> Look:
-    """Return the interim analysis of results: benchmarks with rows that more time may resolve are
-    measured further."""
+def select_unresolved_benchmarks(results: Sequence[Result]) -> Look:
+    """Return the outcome of an interim analysis (look): a benchmark is measured further if more
+    time may resolve one of its rows."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
     still = [r for r in judged if r.verdict == UNRESOLVED]
     more = [r for r in still if PLACED not in r.note]
@@ -49,7 +49,7 @@ def analyse_interim(results: Sequence[Result]) -> Look:
     return Look(names, len(still), len(still) - len(more), len(judged))
 
 
-def forecast_detectable(clone: Result, processes: int) -> float | None:
+def forecast_detectable_difference(clone: Result, processes: int) -> float | None:
     """Return the smallest difference that this number of processes can detect with a probability of
     verdicts.POWER, if they are as noisy as those of the pilot; None if the pilot is too short. The
     part of the interval over layouts does not shrink with more processes."""
@@ -58,25 +58,27 @@ def forecast_detectable(clone: Result, processes: int) -> float | None:
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
     over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT / processes)
     half = math.hypot(over_time, over_layouts)
-    outside = stopping.error_of_look(processes)
-    return verdicts.smallest_detectable(Interval(-half, half), clone.margin, outside)
+    outside = stopping.get_look_error_probability(processes)
+    return verdicts.compute_smallest_detectable(Interval(-half, half), clone.margin, outside)
 
 
-def report_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) -> None:
-    """Report the smallest differences that the run can detect: write an event with `tell`, and
-    print a line with `say`."""
+def report_detectable_differences(
+    results: Sequence[Result], processes: int, write_event: Tell, print_line: Tell
+) -> None:
+    """Report the smallest differences that the run can detect: write an event with `write_event`,
+    and print a line with `print_line`."""
     found: dict[str, float] = {}
     for clone in (r for r in results if r.is_clone):
-        smallest = forecast_detectable(clone, processes)
+        smallest = forecast_detectable_difference(clone, processes)
         if smallest is not None:
             found[clone.benchmark] = round(smallest, 3)
-    tell("pilot", processes=processes, detectable=found)
+    write_event("pilot", processes=processes, detectable=found)
     if not found:
         return
     ordered = sorted(found, key=lambda name: found[name])
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     unit = results[0].unit
-    say(
+    print_line(
         f"pilot: {processes} processes will find (in four of five runs) differences of"
         f" {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g} in"
         f" {high}"
@@ -87,26 +89,26 @@ class Steering:
     """Chooses the benchmarks of the next process after each process of a run in user space."""
 
     def __init__(
-        self, planned: int, cache: RunCache, tell: Tell, say: Callable[[str], Any]
+        self, planned: int, cache: RunCache, write_event: Tell, print_line: Callable[[str], Any]
     ) -> None:
         """Store the planned number of processes and the cache of the run's samples and results;
-        `tell` writes events, `say` prints lines."""
+        `write_event` writes events, `print_line` prints lines."""
         self._planned = planned
         self._cache = cache
-        self._tell = tell
-        self._say = say
+        self._write_event = write_event
+        self._print_line = print_line
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
         """Return the benchmarks of the next process; None if they stay the same, an empty list if
         more time would resolve no row."""
         if processes == stopping.PILOT:
-            found = judge_processes(self._cache, raw, processes)
-            report_pilot(found, self._planned, self._tell, self._say)
+            found = judge_first_processes(self._cache, raw, processes)
+            report_detectable_differences(found, self._planned, self._write_event, self._print_line)
         if processes not in stopping.LOOKS:
             return None
-        look = analyse_interim(judge_processes(self._cache, raw, processes))
+        look = select_unresolved_benchmarks(judge_first_processes(self._cache, raw, processes))
         resolved = look.rows - look.open_rows
-        self._tell(
+        self._write_event(
             "look",
             processes=processes,
             rows=look.rows,
@@ -115,5 +117,7 @@ class Steering:
         )
         placed = look.placed_rows
         rest = f", and code layouts leave {placed} open" if placed else ""
-        self._say(f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}")
+        self._print_line(
+            f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}"
+        )
         return list(look.unresolved)

@@ -24,11 +24,11 @@ from kmtools.measure.samples import Sample
 LOOKS = {16: 0.03, 32: 0.01, 64: 0.01}
 PILOT = 2
 MOST = max(LOOKS)
-# The key in the env file of a process that was measured with looks.
+# The key in the env file of a process that was measured with looks (interim analyses).
 LINE = "looks"
 
 
-def error_of_look(processes: int) -> float:
+def get_look_error_probability(processes: int) -> float:
     """Return the error probability of the intervals of a benchmark with this number of
     processes."""
     for look, part in LOOKS.items():
@@ -37,9 +37,11 @@ def error_of_look(processes: int) -> float:
     return LOOKS[MOST]
 
 
-def error_of_samples(env: Mapping[str, str], samples: Iterable[Sample], usual: float) -> float:
+def choose_error_probability(
+    env: Mapping[str, str], samples: Iterable[Sample], usual: float
+) -> float:
     """Return the error probability of the intervals of a benchmark's samples; `usual` for a run
     without looks, whose length is fixed."""
     if LINE not in env:
         return usual
-    return error_of_look(len({sample.process for sample in samples}))
+    return get_look_error_probability(len({sample.process for sample in samples}))

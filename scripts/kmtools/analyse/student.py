@@ -16,7 +16,7 @@ from functools import lru_cache
 MOST_FREEDOM = 30
 
 
-def central_probability(t: float, freedom: int) -> float:
+def compute_central_probability(t: float, freedom: int) -> float:
     """Return the probability that |T| is at most `t`, with `freedom` degrees of freedom, 1 or
     more."""
     angle = math.atan(t / math.sqrt(freedom))
@@ -31,20 +31,22 @@ def central_probability(t: float, freedom: int) -> float:
 
 
 @lru_cache(1000)
-def t_quantile(outside: float, freedom: int) -> float:
+def compute_t_quantile(outside: float, freedom: int) -> float:
     """Return the t that |T| exceeds with probability `outside`, which is above 0 and below 1."""
     low, high = 0.0, 1.0
-    while 1 - central_probability(high, freedom) > outside:
+    while 1 - compute_central_probability(high, freedom) > outside:
         low, high = high, high * 2
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (
-            (middle, high) if 1 - central_probability(middle, freedom) > outside else (low, middle)
+            (middle, high)
+            if 1 - compute_central_probability(middle, freedom) > outside
+            else (low, middle)
         )
     return high
 
 
-def capped_t_quantile(outside: float, freedom: float) -> float:
+def compute_capped_t_quantile(outside: float, freedom: float) -> float:
     """Return the quantile for estimated degrees of freedom, which are rounded down and limited to
     the range from 1 to MOST_FREEDOM."""
-    return t_quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))
+    return compute_t_quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))

@@ -89,46 +89,46 @@ SUMMARY = {
 }  # fmt: skip
 
 
-def json_number(value: float | None) -> float | None:
+def round_for_json(value: float | None) -> float | None:
     """Return a value for JSON: rounded to 1e-6 of the unit; None if it is infinite or missing."""
     if value is None or not math.isfinite(value):
         return None
     return round(value, 6) + 0.0
 
 
-def interval_fields(
+def make_interval_fields(
     name: str, interval: Interval | None, scale: float = 1.0
 ) -> dict[str, float | None]:
     """Return the fields name_lo and name_hi of an interval, each multiplied by `scale`."""
     lo, hi = (interval.lo * scale, interval.hi * scale) if interval else (None, None)
-    return {f"{name}_lo": json_number(lo), f"{name}_hi": json_number(hi)}
+    return {f"{name}_lo": round_for_json(lo), f"{name}_hi": round_for_json(hi)}
 
 
-def core_cycle_fields(
+def make_core_cycle_fields(
     core: CoreCycles, median: float, delta: float | None, interval: Interval | None
 ) -> dict[str, Any]:
     """Return the field core_cycles: the numbers of a result in core cycles. Values that are not
     finite become None."""
     return {
         "source": core.source,
-        "per_tick": json_number(core.per_tick),
-        "spread": json_number(core.spread),
-        "median": json_number(core.of(median)),
-        "delta": json_number(core.of(delta)),
-        **interval_fields("delta_ci", interval, core.per_tick),
+        "per_tick": round_for_json(core.per_tick),
+        "spread": round_for_json(core.spread),
+        "median": round_for_json(core.convert_ticks(median)),
+        "delta": round_for_json(core.convert_ticks(delta)),
+        **make_interval_fields("delta_ci", interval, core.per_tick),
     }
 
 
-def figure_data(result: Result) -> dict[str, Any]:
+def make_figure_fields(result: Result) -> dict[str, Any]:
     """Return the fields of an entry that only figures use, if the result has them."""
     found: dict[str, Any] = {}
     if result.distribution:
         found["distribution"] = [
-            [json_number(at), json_number(high)] for at, high in result.distribution
+            [round_for_json(at), round_for_json(high)] for at, high in result.distribution
         ]
     if result.also_over:
         found["also_over"] = {
-            name: {"delta": json_number(delta), **interval_fields("delta_ci", interval)}
+            name: {"delta": round_for_json(delta), **make_interval_fields("delta_ci", interval)}
             for name, (delta, interval) in result.also_over.items()
         }
     return found
@@ -140,37 +140,39 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
-    rows = [row for row in found if row.apart != result.tier and not row.whole]
-    layouts = stats.layout_medians(result.deltas)
+    rows = [row for row in found if row.apart != result.tier and not row.is_whole_program]
+    layouts = stats.compute_layout_medians(result.deltas)
     core: dict[str, Any] = {}
     if result.core is not None:
         whole = (result.median, result.delta, result.delta_ci)
-        core = {"core_cycles": core_cycle_fields(result.core, *whole)}
+        core = {"core_cycles": make_core_cycle_fields(result.core, *whole)}
     return {
         **{name: getattr(result, name) for name in NAMES},
-        "median": json_number(result.median),
-        **interval_fields("ci", result.ci),
+        "median": round_for_json(result.median),
+        **make_interval_fields("ci", result.ci),
         "baseline": result.baseline,
-        "delta": json_number(result.delta),
-        **interval_fields("delta_ci", result.delta_ci),
-        **interval_fields("delta_sign", result.time_ci),
-        **interval_fields("delta_cluster", result.layout_ci),
-        "delta_by_layout": {str(layout): json_number(value) for layout, value in layouts.items()},
-        "noise_floor": json_number(result.noise_floor),
-        "margin": json_number(result.margin),
-        "detectable": json_number(result.detectable),
+        "delta": round_for_json(result.delta),
+        **make_interval_fields("delta_ci", result.delta_ci),
+        **make_interval_fields("delta_sign", result.time_ci),
+        **make_interval_fields("delta_cluster", result.layout_ci),
+        "delta_by_layout": {
+            str(layout): round_for_json(value) for layout, value in layouts.items()
+        },
+        "noise_floor": round_for_json(result.noise_floor),
+        "margin": round_for_json(result.margin),
+        "detectable": round_for_json(result.detectable),
         **core,
-        **figure_data(result),
+        **make_figure_fields(result),
         "verdict": result.verdict,
         "note": result.note,
-        "correlation_blocks": json_number(result.correlation),
+        "correlation_blocks": round_for_json(result.correlation),
         "windows": result.windows,
         "windows_flagged": result.flagged,
         "windows_late": result.late,
         "flags": dict(result.flags),
-        "published": json_number(rows[0].value) if rows else None,
-        "published_delta": json_number(rows[0].delta) if rows else None,
-        "published_rows": [row.as_json() for row in rows],
+        "published": round_for_json(rows[0].value) if rows else None,
+        "published_delta": round_for_json(rows[0].delta) if rows else None,
+        "published_rows": [row.to_json_entry() for row in rows],
     }
 
 
@@ -203,8 +205,8 @@ def write_summary(
         "provenance": describe_provenance(run, env),
         "units": {unit: words for unit, words in UNITS.items() if unit in used},
         "results": [make_result_entry(result, ancestors) for result in results],
-        "switching": [point.as_json() for point in switches],
-        "sites": [cost.as_json() for cost in sites],
+        "switching": [point.to_json_entry() for point in switches],
+        "sites": [cost.to_json_entry() for cost in sites],
     }
     write_atomically(run / "summary.json", json.dumps(summary, indent=1) + "\n")
 

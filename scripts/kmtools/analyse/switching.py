@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Computes results of switching many sites: time, its parts, rounds of synchronisation and gaps, by
-number of sites and by method.
+"""Computes how long it takes to switch many sites on or off: the time, its parts, the rounds of
+synchronisation, and the gaps of other CPUs, by number of sites and by method of switching.
 
 The numbers are those of whole switches, which take milliseconds: they are not divided by the number
 of sites, and no baseline is subtracted.
@@ -16,7 +16,7 @@ from typing import Any
 from kmtools.analyse import stats
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
-from kmtools.measure.rundir import tier_order
+from kmtools.measure.rundir import get_tier_order
 from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 
 SCALING, STALL = "arm-scaling", "arm-stall"
@@ -43,8 +43,8 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Point:
-    """The switches of `sites` sites by one method: median and 95 % interval, in `unit` per
-    switch."""
+    """A quantity that was measured while `sites` sites were switched on or off by one method: its
+    median and 95 % interval, in `unit` per switch."""
 
     tier: str
     kernel: str
@@ -58,16 +58,17 @@ class Point:
     ci: Interval
 
     @property
-    def way(self) -> str:
+    def method(self) -> str:
         """The method of switching: the name of the variant without the measured quantity."""
         return self.variant.removesuffix(STALL_SUFFIX)
 
     @property
     def is_time(self) -> bool:
-        """True for the time of whole switches; False for parts, rounds and gaps."""
+        """True if the quantity is the time of whole switches; False if it is a part, rounds or a
+        gap."""
         return self.measured == SWITCH
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json_entry(self) -> dict[str, Any]:
         """Return the entry in summary.json."""
         entry = asdict(self)
         ci = entry.pop("ci")
@@ -75,24 +76,27 @@ class Point:
         return entry | {f"ci_{end}": value if bounded else None for end, value in ci.items()}
 
 
-def make_point(series: Sequence[Sample]) -> Point:
-    """Return the median and its interval of switches of one kind."""
+def make_switch_point(series: Sequence[Sample]) -> Point:
+    """Return the median, and its interval, of samples of one method and number of sites."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return Point(
         one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
-        len(series), stats.median_of_series(values), stats.sign_interval(values),
+        len(series), stats.compute_median(values), stats.compute_sign_test_interval(values),
     )  # fmt: skip
 
 
-def analyse_switches(samples: Iterable[Sample]) -> list[Point]:
+def compute_switch_points(samples: Iterable[Sample]) -> list[Point]:
     """Return the medians of every method and number of sites, ordered by tier, kernel and
     benchmark."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     for s in samples:
         if s.measured != LOOP:
             groups[s.tier, s.kernel, s.benchmark, s.variant, s.size].append(s)
-    return [make_point(groups[key]) for key in sorted(groups, key=lambda k: (tier_order(k[0]), k))]
+    return [
+        make_switch_point(groups[key])
+        for key in sorted(groups, key=lambda k: (get_tier_order(k[0]), k))
+    ]
 
 
 def find_point(points: Iterable[Point], benchmark: str, variant: str, sites: int) -> Point | None:
@@ -101,7 +105,7 @@ def find_point(points: Iterable[Point], benchmark: str, variant: str, sites: int
     return next((p for p in points if (p.benchmark, p.variant, p.sites) == wanted), None)
 
 
-def select_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:
+def select_points_of_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:
     """Return the points of one tier and kernel."""
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
@@ -109,65 +113,70 @@ def select_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:
 Measure = Callable[[Sequence[Point]], float | None]
 
 
-def most_rounds(points: Sequence[Point]) -> float | None:
-    """Return the largest number of synchronisation rounds of any batch."""
+def find_most_rounds(points: Sequence[Point]) -> float | None:
+    """Return the largest number of synchronisation rounds that a batch took, over all numbers of
+    sites (for each of them, the median)."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
-def time_per_further_site(points: Sequence[Point], way: str, fewer: int, more: int) -> float | None:
+def compute_time_per_further_site(
+    points: Sequence[Point], way: str, fewer: int, more: int
+) -> float | None:
     """Return the time of one more site: the slope of the time of a switch between two numbers of
     sites."""
     low, high = (find_point(points, SCALING, way, sites) for sites in (fewer, more))
     return (high.median - low.median) / (more - fewer) if low and high else None
 
 
-def divide_known(ours: float | None, other: float | None) -> float | None:
-    """Return `ours` as a multiple of `other`; None if either is not known."""
+def divide_if_known(ours: float | None, other: float | None) -> float | None:
+    """Return `ours` divided by `other`; None if either is None, or if `other` is not above zero."""
     return ours / other if ours is not None and other and other > 0 else None
 
 
-def ratio_to_stores(points: Sequence[Point]) -> float | None:
+def compute_ratio_to_stores(points: Sequence[Point]) -> float | None:
     """Return the time of one more site in a batch as a multiple of the time of its stores alone:
     three stores, in three passes over the sites, through a second mapping of the same kind."""
-    return divide_known(
-        *(time_per_further_site(points, way, 1000, 10_000) for way in (OURS, STORES))
+    return divide_if_known(
+        *(compute_time_per_further_site(points, way, 1000, 10_000) for way in (OURS, STORES))
     )
 
 
-def ratio_to_rounds_by_hand(points: Sequence[Point]) -> float | None:
+def compute_ratio_to_rounds_by_hand(points: Sequence[Point]) -> float | None:
     """Return the time of a batch of one site as a multiple of that of mapping, three rounds of
     synchronisation and unmapping alone."""
     ours, other = (find_point(points, SCALING, way, 1) for way in (OURS, BY_HAND))
-    return divide_known(ours.median if ours else None, other.median if other else None)
+    return divide_if_known(ours.median if ours else None, other.median if other else None)
 
 
-def ratio_to_stores_at_million(points: Sequence[Point]) -> float | None:
-    """Return the ratio of ratio_to_stores(), but between a hundred thousand and a million sites.
-    The list of a million sites is larger than most caches, so the stores alone take longer, too."""
-    return divide_known(
-        *(time_per_further_site(points, way, 100_000, 1_000_000) for way in (OURS, STORES))
+def compute_ratio_to_stores_at_million(points: Sequence[Point]) -> float | None:
+    """Return the time of one more site in a batch as a multiple of the time of its stores alone,
+    like compute_ratio_to_stores(), but measured between a hundred thousand and a million sites. The
+    list of a million sites is larger than most caches, so the stores alone take longer, too."""
+    return divide_if_known(
+        *(compute_time_per_further_site(points, way, 100_000, 1_000_000) for way in (OURS, STORES))
     )
 
 
-def ratio_to_batch(way: str) -> Measure:
+def make_batch_ratio_measure(way: str) -> Measure:
     """Return a function that returns the time of another method as a multiple of the time of one
     batch, both of 10,000 sites."""
 
-    def measure(points: Sequence[Point]) -> float | None:
+    def compute_ratio(points: Sequence[Point]) -> float | None:
         own, ours = (find_point(points, SCALING, w, 10_000) for w in (way, OURS))
         return own.median / ours.median if own and ours and ours.median else None
 
-    return measure
+    return compute_ratio
 
 
-def stall_percent(points: Sequence[Point]) -> float | None:
-    """Return the gap of a CPU that executes no site, in percent of its gap under stop_machine. The
-    gap that this CPU sees when nothing is switched is subtracted from both."""
+def compute_stall_percent(points: Sequence[Point]) -> float | None:
+    """Return the gap (the longest interruption) of a CPU that executes no site while a batch is
+    switched, in percent of its gap under stop_machine. The gap of this CPU while nothing is
+    switched is subtracted from both."""
     ways = (OURS, "stop-machine", "idle")
     own, stopped, idle = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     if not own or not stopped or not idle:
         return None
-    share = divide_known(own.median - idle.median, stopped.median - idle.median)
+    share = divide_if_known(own.median - idle.median, stopped.median - idle.median)
     return 100 * share if share is not None else None
 
 
@@ -182,7 +191,7 @@ class Limit:
     most: bool
     limit: float
 
-    def row(self, points: Sequence[Point]) -> list[str] | None:
+    def make_row(self, points: Sequence[Point]) -> list[str] | None:
         """Return the limited quantity, the limit, the value, and "kept" or BROKEN; None if the
         quantity was not measured."""
         got = self.measure(points)
@@ -195,14 +204,26 @@ class Limit:
 
 BROKEN = "BROKEN"
 LIMITS = (
-    Limit("native", "rounds of a batch of any size", most_rounds, True, 3),
-    Limit("native", "a further site, in stores that it needs", ratio_to_stores, True, 2.5),
-    Limit("native", "one site, in maps with three rounds", ratio_to_rounds_by_hand, True, 1.3),
-    Limit("native", "the same at a million sites", ratio_to_stores_at_million, True, 2.5),
-    Limit("vm", "rounds of a batch of any size", most_rounds, True, 3),
-    Limit("vm", "times as long: one static key", ratio_to_batch("static-key-one"), False, 25),
-    Limit("vm", "times as long: many static keys", ratio_to_batch("static-keys-many"), False, 25),
-    Limit("vm", "times as long: one by one", ratio_to_batch("one-by-one"), False, 8),
-    Limit("vm", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
-    Limit("metal", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
+    Limit("native", "rounds of a batch of any size", find_most_rounds, True, 3),
+    Limit("native", "a further site, in stores that it needs", compute_ratio_to_stores, True, 2.5),
+    Limit(
+        "native", "one site, in maps with three rounds", compute_ratio_to_rounds_by_hand, True, 1.3
+    ),
+    Limit("native", "the same at a million sites", compute_ratio_to_stores_at_million, True, 2.5),
+    Limit("vm", "rounds of a batch of any size", find_most_rounds, True, 3),
+    Limit(
+        "vm", "times as long: one static key", make_batch_ratio_measure("static-key-one"), False, 25
+    ),
+    Limit(
+        "vm",
+        "times as long: many static keys",
+        make_batch_ratio_measure("static-keys-many"),
+        False,
+        25,
+    ),
+    Limit("vm", "times as long: one by one", make_batch_ratio_measure("one-by-one"), False, 8),
+    Limit("vm", "gap, net of idle, in % of that of stop_machine", compute_stall_percent, True, 5),
+    Limit(
+        "metal", "gap, net of idle, in % of that of stop_machine", compute_stall_percent, True, 5
+    ),
 )

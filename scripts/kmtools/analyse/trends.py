@@ -42,7 +42,7 @@ class Shift:
     verdict: str
 
 
-def spread_of_neighbours(values: NDArray[np.float64]) -> float:
+def estimate_spread_of_runs(values: NDArray[np.float64]) -> float:
     """Return the standard deviation of the runs, estimated from differences of neighbours, because
     a shift hardly affects these differences."""
     differences = np.abs(np.diff(values))
@@ -52,7 +52,7 @@ def spread_of_neighbours(values: NDArray[np.float64]) -> float:
 
 def propose_shifts(values: NDArray[np.float64]) -> list[int]:
     """Return the indices at which the mean of a series may have shifted."""
-    scale = spread_of_neighbours(values) if len(values) > 2 * SEGMENT else 0.0
+    scale = estimate_spread_of_runs(values) if len(values) > 2 * SEGMENT else 0.0
     if not scale:
         return []
     import ruptures  # noqa: PLC0415  only the history of runs needs it
@@ -71,7 +71,7 @@ def find_shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list
             replace(row, values=row.values[a:b], processes=b - a)
             for a, b in ((before, at), (at, end))
         ]
-        percent, interval, _ = changes.relative_change(parts[0], parts[1], outside)
+        percent, interval, _ = changes.compute_relative_change(parts[0], parts[1], outside)
         verdict = decide_verdict(percent, interval, margin, None)
         if verdict in (SLOWER, FASTER):
             found.append(Shift(row, at, percent, interval, verdict))
@@ -79,6 +79,6 @@ def find_shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list
 
 
 def find_all_shifts(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
-    """Return the shifts of all rows that are shares."""
+    """Return the shifts of all rows whose numbers are shares of a baseline, without A/A clones."""
     judged = [row for row in rows if row.kind == SHARE and not row.is_clone]
     return [shift for row in judged for shift in find_shifts(row, len(judged), margin)]

@@ -29,14 +29,14 @@ from statistics import NormalDist
 
 from kmtools.analyse import corecycles, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.layouts import layout_of_code
+from kmtools.analyse.layouts import find_executed_layout
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
     ONE,
     Slope,
-    find_baseline,
+    find_baseline_variant,
     fit_slopes,
-    select_points,
+    select_unflagged_points,
     subtract_baseline,
 )
 from kmtools.analyse.stats import Interval
@@ -148,7 +148,9 @@ class Result:
         return (self.tier, self.kernel, self.benchmark, self.variant)
 
 
-def margin_for(unit: str, benchmark: str, baseline: float, core: CoreCycles | None = None) -> float:
+def find_equivalence_margin(
+    unit: str, benchmark: str, baseline: float, core: CoreCycles | None = None
+) -> float:
     """Return the equivalence margin that MARGINS declares, in the unit per operation. If core
     cycles are not known, a tick counts as a core cycle."""
     for row_unit, patterns, absolute, share in MARGINS:
@@ -167,15 +169,16 @@ def decide_verdict(
         return SLOWER
     if interval.hi < -margin and delta < -floor:
         return FASTER
-    if interval.reach <= margin and floor <= margin:
+    if interval.max_distance_from_zero <= margin and floor <= margin:
         return EQUIVALENT
     if (interval.lo > 0 and delta > floor) or (interval.hi < 0 and delta < -floor):
         return DIFFERS
     return UNRESOLVED
 
 
-def decide_exact(interval: Interval) -> str:
-    """Apply the rule for counts: every block's difference has the same sign, or all are zero."""
+def decide_exact_verdict(interval: Interval) -> str:
+    """Return the verdict on a difference of exact counts: more or fewer if the differences of all
+    blocks have the same sign, identical if all are zero, else unresolved."""
     if interval.lo == interval.hi == 0:
         return IDENTICAL
     if interval.lo > 0:
@@ -183,8 +186,8 @@ def decide_exact(interval: Interval) -> str:
     return FEWER if interval.hi < 0 else UNRESOLVED
 
 
-def exact_note(interval: Interval) -> str:
-    """Return the difference in words, or a note that blocks disagree."""
+def describe_exact_difference(interval: Interval) -> str:
+    """Return the difference of two instruction counts in words, or a note that blocks disagree."""
     if interval.lo == interval.hi:
         return "" if interval.lo == 0 else f"{interval.lo:+g} instructions"
     return f"blocks disagree: {interval.lo:+g} to {interval.hi:+g} instructions"
@@ -203,7 +206,7 @@ class Difference:
     endless: Interval | None = None
 
 
-def locate_difference(
+def estimate_difference(
     variant: Sequence[Slope],
     baseline: Sequence[Slope],
     exact: bool,
@@ -216,11 +219,11 @@ def locate_difference(
     variant, 0 if each layout has its own."""
     deltas = subtract_baseline(variant, baseline)
     if codes:
-        deltas = [one._replace(layout=layout_of_code(one.layout, codes)) for one in deltas]
+        deltas = [one._replace(layout=find_executed_layout(one.layout, codes)) for one in deltas]
     if exact and deltas:
-        interval = stats.exact_interval(deltas)
-        return Difference(deltas, stats.median_of_series(deltas), interval, interval, interval)
-    found = location.locate_series(deltas, resolution, outside)
+        interval = stats.find_value_range(deltas)
+        return Difference(deltas, stats.compute_median(deltas), interval, interval, interval)
+    found = location.estimate_series_location(deltas, resolution, outside)
     return Difference(
         deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes,
         found.endless,
@@ -229,7 +232,8 @@ def locate_difference(
 
 @dataclass(frozen=True)
 class Group:
-    """The data of one benchmark of one tier from which its variants are judged."""
+    """The data of one benchmark in one tier, from which the verdicts on its variants are
+    computed."""
 
     tier: Tier
     benchmark: str
@@ -243,50 +247,58 @@ class Group:
     outside: float
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
 
-    def has_measured(self, variant: str) -> bool:
+    def takes_time(self, variant: str) -> bool:
         """Return True if longer loops take longer, in the variant and in the baseline. Slopes that
         are missing are not checked, and neither are emulated ticks, which do not measure the time
         of a loop."""
         if self.tier.emulated and not self.tier.exact:
             return True
         both = (self.slopes.get(name or variant, []) for name in (variant, self.baseline))
-        return all(stats.median_of_series(series) > 0 for series in both if series)
+        return all(stats.compute_median(series) > 0 for series in both if series)
 
-    def resolves(self, variant: str) -> float:
-        """Return the clock's resolution of the difference between a variant and the baseline."""
-        return coarser_resolution(self.resolution, variant, self.baseline)
+    def get_clock_resolution(self, variant: str) -> float:
+        """Return one step of the clock as a cost per operation: that of the variant or of the
+        baseline, whichever is larger."""
+        return choose_coarser_resolution(self.resolution, variant, self.baseline)
 
-    def codes(self, variant: str) -> int:
-        """Return the number of pieces of code of a variant; 0 if each layout has its own."""
+    def count_code_copies(self, variant: str) -> int:
+        """Return the number of copies of a variant's code; 0 if each code layout has its own
+        copy."""
         return int(self.tier.env.get(f"{rundir.LAYOUTS}{self.benchmark}:{variant}", 0))
 
 
-def coarser_resolution(
+def choose_coarser_resolution(
     resolution: Mapping[str, float], variant: str, baseline: str | None
 ) -> float:
-    """Return the clock's resolution of a difference: the coarser one of the variant and the
-    baseline."""
+    """Return one step of the clock as a cost per operation: that of the variant or of the baseline,
+    whichever is larger."""
     return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
 
-def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
+def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     """Compute the slopes, baseline, margin and A/A difference of one benchmark."""
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    core = corecycles.measure_ratio(tier, samples)
-    points = select_points(samples, core.cycles_of) if core else select_points(samples)
-    per = core.ratio if core else ONE
+    core = corecycles.measure_core_cycle_ratio(tier, samples)
+    points = (
+        select_unflagged_points(samples, core.count_core_cycles)
+        if core
+        else select_unflagged_points(samples)
+    )
+    per = core.exact_ratio if core else ONE
     slopes = fit_slopes(points, per)
-    resolution = stats.clock_resolution(samples)
-    baseline = find_baseline(slopes)
-    outside = stopping.error_of_samples(tier.env, samples, location.OUTSIDE)
+    resolution = stats.estimate_clock_resolution(samples)
+    baseline = find_baseline_variant(slopes)
+    outside = stopping.choose_error_probability(tier.env, samples, location.OUTSIDE)
     margin = noise = None
     if baseline is not None:
-        margin = margin_for(tier.unit, benchmark, stats.median_of_series(slopes[baseline]), core)
+        margin = find_equivalence_margin(
+            tier.unit, benchmark, stats.compute_median(slopes[baseline]), core
+        )
         clone = baseline + CLONE_SUFFIX
-        step = coarser_resolution(resolution, clone, baseline)
-        noise = locate_difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
+        step = choose_coarser_resolution(resolution, clone, baseline)
+        noise = estimate_difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
     return Group(
         tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
         linearity.compute_bends(points, per),
@@ -294,12 +306,12 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
 
 
 def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
-    """Return verdict and note of one variant against the group's baseline."""
+    """Return the verdict and the note on the difference between a variant and the baseline."""
     assert group.margin is not None and group.noise is not None
     if group.tier.exact and diff.deltas:
-        return decide_exact(diff.wide), exact_note(diff.wide)
+        return decide_exact_verdict(diff.wide), describe_exact_difference(diff.wide)
     is_clone = variant == f"{group.baseline}{CLONE_SUFFIX}"
-    floor = None if is_clone else group.noise.wide.reach
+    floor = None if is_clone else group.noise.wide.max_distance_from_zero
     verdict = decide_verdict(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
     # An endless run would have no noise, so its interval is judged without a noise floor.
@@ -313,7 +325,7 @@ def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, st
     return verdict, "; ".join(notes)
 
 
-def tick_rate_khz(tier: Tier) -> float | None:
+def read_tick_rate_khz(tier: Tier) -> float | None:
     """Return the number of ticks in a millisecond; None if it is not known, or if ticks are
     emulated or instructions."""
     khz = str(tier.env.get("tsc_khz", ""))
@@ -321,20 +333,22 @@ def tick_rate_khz(tier: Tier) -> float | None:
     return float(khz) if known else None
 
 
-def smallest_detectable(noise: Interval, margin: float, outside: float = location.OUTSIDE) -> float:
+def compute_smallest_detectable(
+    noise: Interval, margin: float, outside: float = location.OUTSIDE
+) -> float:
     """Return the smallest difference that is detected with a probability of POWER, in a variant as
     noisy as the A/A clone, whose interval is `noise` with error probability `outside`. It exceeds
     the smallest estimate that gets a verdict by the POWER quantile of the estimate's error."""
     short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
-    return max(margin + noise.half_width, noise.reach) + short * noise.half_width
+    return max(margin + noise.half_width, noise.max_distance_from_zero) + short * noise.half_width
 
 
-def detectable_in_group(group: Group) -> float | None:
+def compute_detectable_in_group(group: Group) -> float | None:
     """Return the smallest difference that could be detected in a variant as noisy as the A/A
     clone."""
     if group.noise is None or group.margin is None:
         return None
-    return smallest_detectable(group.noise.wide, group.margin, group.outside)
+    return compute_smallest_detectable(group.noise.wide, group.margin, group.outside)
 
 
 def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
@@ -343,21 +357,23 @@ def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) ->
     A/A clone keeps its verdict, which is evidence of the noise."""
     series = group.bends.get(variant, [])
     if group.tier.exact:
-        bend = linearity.largest_exact_bend(series)
+        bend = linearity.find_largest_exact_bend(series)
     else:
         cost, step = (
-            stats.median_of_series(group.slopes.get(variant, [])),
+            stats.compute_median(group.slopes.get(variant, [])),
             group.resolution.get(variant, 0.0),
         )
-        bend = linearity.significant_bend(series, cost, group.margin or 0.0, step, group.outside)
+        bend = linearity.find_significant_bend(
+            series, cost, group.margin or 0.0, step, group.outside
+        )
     if bend is None:
         return verdict, note
     judged = verdict in SAID and variant != (group.baseline or "") + CLONE_SUFFIX
-    note = "; ".join(filter(None, (linearity.note_bent(bend), note)))
+    note = "; ".join(filter(None, (linearity.describe_bend(bend), note)))
     return WITHHELD if judged else verdict, note
 
 
-def make_result(group: Group, variant: str) -> Result:
+def make_variant_result(group: Group, variant: str) -> Result:
     """Return the result of one variant."""
     series, windows = group.slopes.get(variant, []), group.samples[variant]
     exact = group.tier.exact
@@ -368,13 +384,13 @@ def make_result(group: Group, variant: str) -> Result:
             note = "blocks disagree"
     elif group.baseline is not None:
         base = group.slopes[group.baseline]
-        step, codes = group.resolves(variant), group.codes(variant)
-        diff = locate_difference(series, base, exact, step, group.outside, codes)
+        step, codes = group.get_clock_resolution(variant), group.count_code_copies(variant)
+        diff = estimate_difference(series, base, exact, step, group.outside, codes)
         verdict, note = judge_variant(group, variant, diff)
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
     verdict, note = apply_linearity_test(group, variant, verdict, note)
-    if not group.has_measured(variant):
+    if not group.takes_time(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
     note = "; ".join(filter(None, (note, f"hits: {hits}" if hits else "")))
@@ -385,25 +401,29 @@ def make_result(group: Group, variant: str) -> Result:
         variant=variant,
         unit=group.tier.unit,
         n=len(diff.deltas) if diff else len(series),
-        median=stats.median_of_series(series),
-        ci=stats.exact_interval(series) if exact and series else stats.sign_interval(series),
+        median=stats.compute_median(series),
+        ci=stats.find_value_range(series)
+        if exact and series
+        else stats.compute_sign_test_interval(series),
         baseline=group.baseline,
         delta=diff.delta if diff else None,
         delta_ci=diff.wide if diff else None,
         time_ci=diff.over_time if diff else None,
         layout_ci=diff.over_layouts if diff else None,
-        noise_floor=group.noise.wide.reach if group.noise else None,
+        noise_floor=group.noise.wide.max_distance_from_zero if group.noise else None,
         margin=group.margin,
-        detectable=detectable_in_group(group),
+        detectable=compute_detectable_in_group(group),
         verdict=verdict,
         is_clone=group.baseline is not None and variant == group.baseline + CLONE_SUFFIX,
         note=note,
-        correlation=1.0 if exact else stats.correlation_time(diff.deltas if diff else series),
+        correlation=1.0
+        if exact
+        else stats.estimate_correlation_time(diff.deltas if diff else series),
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
-        late=stats.count_late(windows, tick_rate_khz(group.tier)),
-        flags=stats.count_flags(windows),
-        resolution=group.resolves(variant),
+        late=stats.count_late_windows(windows, read_tick_rate_khz(group.tier)),
+        flags=stats.count_flagged_windows(windows),
+        resolution=group.get_clock_resolution(variant),
         step=group.resolution.get(variant, 0.0),
         core=group.core,
         outside=group.outside,
@@ -412,7 +432,7 @@ def make_result(group: Group, variant: str) -> Result:
     )
 
 
-def analyse_samples(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
+def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
     """Return results of every variant, ordered by tier, kernel and benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
@@ -420,10 +440,10 @@ def analyse_samples(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Re
         if sample.measured == LOOP:
             groups[sample.tier, sample.kernel, sample.benchmark].append(sample)
     results = []
-    for name in sorted(groups, key=lambda key: (rundir.tier_order(key[0]), key[1:])):
-        group = make_group(known[name[0], name[1]], name[2], groups[name])
+    for name in sorted(groups, key=lambda key: (rundir.get_tier_order(key[0]), key[1:])):
+        group = make_benchmark_group(known[name[0], name[1]], name[2], groups[name])
         # The baseline, its A/A clone, then the others by name.
         first = [group.baseline, f"{group.baseline}{CLONE_SUFFIX}"] if group.baseline else []
         order = [*first, *sorted(set(group.samples) - set(first))]
-        results += [make_result(group, variant) for variant in order]
+        results += [make_variant_result(group, variant) for variant in order]
     return results

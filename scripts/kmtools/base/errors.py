@@ -41,8 +41,8 @@ def explain_error(error: Exception) -> str:
     return said
 
 
-def parse_positive(text: str) -> int:
-    """Parse an integer of 1 or more; a type for argparse."""
+def parse_positive_int(text: str) -> int:
+    """Parse an integer of 1 or more; for the parameter `type` of argparse."""
     if not text.isascii() or not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)

@@ -34,9 +34,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def hold_lock(path: Path, others: str) -> Iterator[None]:
+def hold_lock(path: Path, busy_message: str) -> Iterator[None]:
     """Hold a lock file during the block; if another process holds it, raise UnableError with the
-    text `others`."""
+    text `busy_message`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")
@@ -46,5 +46,5 @@ def hold_lock(path: Path, others: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UnableError(others) from None
+            raise UnableError(busy_message) from None
         yield

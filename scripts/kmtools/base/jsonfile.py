@@ -44,8 +44,8 @@ def has_type(value: object, kind: object) -> bool:
 def check_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape; raise FailedError if it differs. A shape is a type, a tuple of
     types or texts, a list of one shape, or a dictionary of field names and their shapes. A field
-    whose name ends in ? may be absent. Further fields are allowed. The shape of the field * applies
-    to every field."""
+    whose name in the shape ends in ? may be absent. The value may have further fields. If a
+    dictionary has the key *, the shape of this key applies to every field of the value."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(has_type(value, one) for one in kinds):

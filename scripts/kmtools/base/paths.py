@@ -48,8 +48,8 @@ DEFAULT_CACHE = ROOT / "build" / "lab"
 
 
 def read_version() -> str:
-    """Return the version of these tools: that of the installed package, else that of the
-    checkout."""
+    """Return the version of these tools, from the file VERSION if they are installed, else from
+    version.h in the checkout."""
     if (installed := OWN / "VERSION").is_file():
         return installed.read_text(encoding="utf-8").strip()
     header = (OWN / "include" / "kmarkers" / "version.h").read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def read_version() -> str:
     return found[1] if found else ""
 
 
-def cache_dir() -> Path:
+def get_cache_dir() -> Path:
     """Return the directory of all downloaded and unpacked files; KMARKERS_CACHE overrides it."""
     return Path(os.environ.get("KMARKERS_CACHE") or DEFAULT_CACHE).resolve()
 

@@ -90,7 +90,7 @@ def _handle_signal(number: int, _: object) -> NoReturn:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def raise_on_signals() -> Iterator[None]:
     """During the block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the number of
     the signal."""
     before = {n: signal.signal(n, _handle_signal) for n in (signal.SIGINT, signal.SIGTERM)}
@@ -102,14 +102,14 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def run_beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
+def run_in_thread(work: Callable[[threading.Event], None]) -> Iterator[None]:
     """Run `work` in a thread during the block. At its end, set the event that `work` received, and
     wait for the thread."""
-    left = threading.Event()
-    thread = threading.Thread(target=work, args=(left,), daemon=True)
+    stop_event = threading.Event()
+    thread = threading.Thread(target=work, args=(stop_event,), daemon=True)
     thread.start()
     try:
         yield
     finally:
-        left.set()
+        stop_event.set()
         thread.join()

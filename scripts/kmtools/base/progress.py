@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from kmtools.base.screen import Lines, Screen, can_redraw, has_screen
+from kmtools.base.screen import Lines, Screen, can_overwrite_text, has_alternate_screen
 
 INDENT = " " * 11
 # Seconds between two lines of progress: on a terminal, where each overwrites the last one, and in a
@@ -34,20 +34,20 @@ class Line:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
-        self.terminal = can_redraw(self.stream)
+        self.terminal = can_overwrite_text(self.stream)
         self._open = False
 
-    def write(self, text: str) -> None:
-        """Show a temporary line; on a terminal it replaces the last one."""
+    def print_temporary(self, text: str) -> None:
+        """Show a line that the next line overwrites; without a terminal, print an ordinary line."""
         if not self.terminal:
-            self.keep(text)
+            self.print_permanent(text)
             return
         self._open = True
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
 
-    def keep(self, text: str) -> None:
-        """Print a permanent line; on a terminal it replaces the temporary one."""
+    def print_permanent(self, text: str) -> None:
+        """Print a line that stays; on a terminal it replaces the temporary line."""
         self._open = self._open or self.terminal
         self.close()
         print(text, file=self.stream, flush=True)
@@ -82,14 +82,14 @@ class Progress:
         """Remove the temporary line from the terminal."""
         self._line.close()
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a permanent line; in full-screen mode, store it and print it when the mode ends."""
         if self._screen:
             self._kept.append(text)
         else:
-            self._keep(text)
+            self._print_wrapped(text)
 
-    def _keep(self, text: str) -> None:
+    def _print_wrapped(self, text: str) -> None:
         """Print a permanent line, wrapped to the width of a terminal."""
         lines = [text]
         if self._line.terminal:
@@ -101,22 +101,22 @@ class Progress:
                 break_on_hyphens=False,
             )
         for line in lines or [""]:
-            self._line.keep(line)
+            self._line.print_permanent(line)
 
     @contextmanager
-    def watched(self, rows: Lines | None) -> Iterator[None]:
-        """During the block, show the step and `rows` below it in full-screen mode, if the terminal
-        has such a mode. The rows are drawn when the progress of the step is updated, at most twice
-        a second."""
-        if rows is None or not has_screen(self._line.stream):
+    def show_rows(self, rows: Lines | None) -> Iterator[None]:
+        """During the block, show the step and, below it, the lines that `rows` returns, in
+        full-screen mode if the terminal has an alternate screen. They are drawn again when the
+        progress of the step is updated, at most twice a second."""
+        if rows is None or not has_alternate_screen(self._line.stream):
             yield
             return
 
-        def lines(width: int, height: int) -> list[tuple[str, str]]:
+        def render_progress_lines(width: int, height: int) -> list[tuple[str, str]]:
             return [(self._step, "1"), (self._far, ""), *rows(width, height - 2)]
 
         self._far = ""
-        self._screen = Screen(self._line.stream, lines)
+        self._screen = Screen(self._line.stream, render_progress_lines)
         try:
             self._screen.open()
             yield
@@ -124,10 +124,10 @@ class Progress:
             self._screen.close()
             self._screen = None
             for text in self._kept:
-                self._keep(text)
+                self._print_wrapped(text)
             self._kept = []
 
-    def step(self, text: str, usual: str = "") -> None:
+    def begin_step(self, text: str, usual: str = "") -> None:
         """Print the number and the text of the next step; `usual` is the time that it usually
         takes."""
         self.number += 1
@@ -136,10 +136,10 @@ class Progress:
         hint = f" (usually {usual})" if usual else ""
         elapsed = self._shown - self._began
         self._step = f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}"
-        self._line.keep(self._step)
+        self._line.print_permanent(self._step)
 
-    def share(self, done: float, total: float, text: str) -> None:
-        """Show the part of the step that is done, `done` of `total`, and the time left, which is
+    def show_share(self, done: float, total: float, text: str) -> None:
+        """Show the completed share of the step (`done` of `total`), and the time left. The time is
         estimated from the pace since the first call."""
         now = self._clock()
         start, already = self._first = self._first or (now, done)
@@ -155,4 +155,4 @@ class Progress:
         if self._screen:
             self._screen.draw()
         else:
-            self._line.write(self._far)
+            self._line.print_temporary(self._far)

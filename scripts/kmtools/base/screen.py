@@ -27,14 +27,14 @@ USUAL = os.terminal_size((80, 24))
 Lines = Callable[[int, int], Sequence[tuple[str, str]]]
 
 
-def can_redraw(stream: TextIO) -> bool:
+def can_overwrite_text(stream: TextIO) -> bool:
     """Return True if a stream is a terminal whose text can be overwritten."""
     return stream.isatty() and os.environ.get("TERM", "") not in PLAIN
 
 
-def has_screen(stream: TextIO) -> bool:
+def has_alternate_screen(stream: TextIO) -> bool:
     """Return True if a stream is a terminal with an alternate screen."""
-    return can_redraw(stream) and os.environ["TERM"] not in ONE_SCREEN
+    return can_overwrite_text(stream) and os.environ["TERM"] not in ONE_SCREEN
 
 
 def uses_colour(stream: TextIO) -> bool:
@@ -54,14 +54,14 @@ class Screen:
     def open(self) -> None:
         """Enter the alternate screen, and handle SIGWINCH and SIGTSTP until close(). The caller
         must call close() even if this function is interrupted."""
-        handlers = {signal.SIGWINCH: self._resized, signal.SIGTSTP: self._stopped}
+        handlers = {signal.SIGWINCH: self._handle_resize, signal.SIGTSTP: self._handle_stop}
         for number, handler in handlers.items():
             self._before[number] = signal.signal(number, handler)
         self._stream.flush()
-        self._say(ENTER)
+        self._write_text(ENTER)
         self.draw()
 
-    def _say(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         # Bypass the stream: this may be called in a signal handler while the stream writes.
         os.write(self._stream.fileno(), text.encode(errors="replace"))
 
@@ -77,30 +77,30 @@ class Screen:
         for text, code in [*self._lines(columns, rows)][:rows]:
             cut = text[:columns]
             shown.append(REST_OF_LINE + (f"\033[{code}m{cut}\033[0m" if code and colour else cut))
-        self._say(HOME + "\r\n".join(shown) + REST)
+        self._write_text(HOME + "\r\n".join(shown) + REST)
 
     def close(self) -> None:
         """Leave the alternate screen, and restore the signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        self._say(LEAVE)
+        self._write_text(LEAVE)
 
-    def _resized(self, *_: object) -> None:
+    def _handle_resize(self, *_: object) -> None:
         self.draw()
 
-    def _stopped(self, *_: object) -> None:
+    def _handle_stop(self, *_: object) -> None:
         """Leave the alternate screen while the job is stopped."""
-        self._say(LEAVE)
+        self._write_text(LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)
-        self._say(ENTER)
+        self._write_text(ENTER)
         self.draw()
 
 
-def page_text(text: str) -> None:
+def show_in_pager(text: str) -> None:
     """Print a text. On a terminal, use a pager: PAGER or else less, which ends by itself if the
     text fits on the screen."""
     words = shlex.split(os.environ.get("PAGER") or "less")
-    if not has_screen(sys.stdout) or not words or shutil.which(words[0]) is None:
+    if not has_alternate_screen(sys.stdout) or not words or shutil.which(words[0]) is None:
         print(text)
         return
     environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}

@@ -21,9 +21,9 @@ SIGNS = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "±": "+-", "…": "~"}
 PLAIN = "kmarkers-plain"
 
 
-def replace_lacking(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Replace characters that an encoding lacks by those in SIGNS, others by escape sequences; an
-    error handler for codecs."""
+def replace_unencodable_chars(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Codec error handler: replace a character that the encoding lacks by its replacement in SIGNS,
+    or else by an escape sequence."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
@@ -31,7 +31,7 @@ def replace_lacking(error: UnicodeError) -> tuple[str | bytes, int]:
     return "".join(made), error.end
 
 
-codecs.register_error(PLAIN, replace_lacking)
+codecs.register_error(PLAIN, replace_unencodable_chars)
 
 
 class TolerantOutput(io.FileIO):

@@ -14,7 +14,7 @@ UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]
 HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
 
 
-def terminal_width() -> int:
+def get_terminal_width() -> int:
     """Return the width of the output in columns; COLUMNS overrides the width of the terminal."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
@@ -35,8 +35,8 @@ def shorten_middle(text: str, most: int) -> str:
 
 
 def align_table(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
-    """Return the lines of a table; the columns with the numbers in `right` are aligned to the
-    right."""
+    """Return the lines of a table; the columns whose indexes are in `right` are aligned to
+    the right."""
     sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -60,8 +60,8 @@ def wrap_line(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
 
 def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return the lines of a table whose columns after the first are numbers. If the table is wider
-    than `width`, the remaining columns go to further tables below; each repeats the first
-    column."""
+    than `width`, the columns that do not fit are put into further tables below, each of which
+    repeats the first column."""
     lines: list[str] = []
     first, last = 1, len(heads)
     while first < len(heads):
@@ -75,7 +75,7 @@ def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
     return lines
 
 
-def replace_forbidden(text: str) -> str:
+def replace_forbidden_chars(text: str) -> str:
     """Replace characters that HTML and SVG files must not contain, such as NUL, by "?"."""
     return UNFIT.sub("?", text)
 

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 from kmtools.base.errors import BAD, DONE, UNABLE
 from kmtools.base.paths import ROOT
-from kmtools.base.text import terminal_width, wrap_line
+from kmtools.base.text import get_terminal_width, wrap_line
 from kmtools.commands import Run
 from kmtools.runner import registry
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.registry import Row
 
 
-def parse_setting(text: str) -> tuple[str, str]:
+def parse_name_and_value(text: str) -> tuple[str, str]:
     """Parse an argument of the form NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not name or not equals:
@@ -28,7 +28,7 @@ def parse_setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def check(parser: ArgumentParser) -> Run:
+def add_check_command(parser: ArgumentParser) -> Run:
     """A PATTERN is the name of a test or of a group of tests, with * for any characters; --list
     shows all tests. Without a pattern a set of tests is run: short (the default), full (for
     continuous integration) or weekly (for releases). Tests selected by a pattern run in their long
@@ -47,7 +47,7 @@ def check(parser: ArgumentParser) -> Run:
         "-o",
         dest="options",
         action="append",
-        type=parse_setting,
+        type=parse_name_and_value,
         default=[],
         metavar="NAME=VALUE",
         help=f"option of a test: {', '.join(registry.OPTIONS)}",
@@ -56,29 +56,29 @@ def check(parser: ArgumentParser) -> Run:
         "--setup", action="store_true", help="run scripts/setup for these tests first"
     )
 
-    def run(args: Namespace) -> int:
+    def run_check(args: Namespace) -> int:
         rows = registry.select_tests(args.patterns, args.set or "short")
         if args.list:
-            print_tests(rows if args.patterns or args.set else registry.all_rows())
+            print_tests(rows if args.patterns or args.set else registry.list_tests())
             return DONE
         options = dict(args.options)
-        registry.check_options(options, rows)
+        registry.check_test_options(options, rows)
         if args.setup:
             run_setup(rows, args.kernel, args.set == "full")
         form = args.set or ("named" if args.patterns else "short")
-        return run_tests(rows, Ask(form, args.kernel, options))
+        return run_tests(rows, SuiteRequest(form, args.kernel, options))
 
-    return run
+    return run_check
 
 
 def print_tests(rows: Sequence[Row]) -> None:
     """Print a table of tests, wrapped to the width of the terminal."""
-    lines = registry.format_list(rows)
+    lines = registry.format_test_list(rows)
     widths = [max(map(len, column)) for column in zip(*lines)]
     for cells in lines:
         head = "  ".join(f"{cell:{width}}" for cell, width in zip(cells[:-1], widths))
-        indent = " " * (len(head) + 2 if len(head) < terminal_width() - 30 else 4)
-        for line in wrap_line(f"{head}  {cells[-1]}", terminal_width(), "", indent):
+        indent = " " * (len(head) + 2 if len(head) < get_terminal_width() - 30 else 4)
+        for line in wrap_line(f"{head}  {cells[-1]}", get_terminal_width(), "", indent):
             print(line)
 
 
@@ -101,34 +101,37 @@ def run_setup(rows: Sequence[Row], kernel: str, full: bool) -> None:
     os.execv(sys.executable, [sys.executable, str(ROOT / "scripts" / "kmarkers"), *words])
 
 
-def print_accelerator(rows: Sequence[Row], ask: Ask) -> None:
-    """If the test kernel is unpacked and one of the tests can boot it, print the accelerator (KVM
-    or TCG) with which it boots."""
+def print_accelerator(rows: Sequence[Row], suite_request: SuiteRequest) -> None:
+    """Print the accelerator (KVM or TCG) with which the test kernel boots, if the kernel is
+    unpacked and at least one of the tests can boot it."""
     from kmtools.lab import catalogue, machine
 
-    kernel = ask.named or catalogue.default_name()
-    boots = any(row.where == registry.GUEST and not registry.find_obstacle(row) for row in rows)
-    if boots and catalogue.find_unpacked(kernel):
+    kernel = suite_request.named or catalogue.get_default_kernel_name()
+    boots = any(
+        row.where == registry.GUEST and not registry.find_test_obstacle(row) for row in rows
+    )
+    if boots and catalogue.find_unpacked_kernel(kernel):
         print(machine.find_usable_accel(kernel, print).line, flush=True)
 
 
-def run_tests(rows: Sequence[Row], ask: Ask) -> int:
+def run_tests(rows: Sequence[Row], suite_request: SuiteRequest) -> int:
     """Run tests; print the totals as the last line, and write them to build/check/closing. Returns
     the exit code."""
     from kmtools.lab import catalogue
     from kmtools.runner import suite
     from kmtools.runner.pace import Clock
-    from kmtools.suites.testkernel import insert_builds
+    from kmtools.suites.testkernel import insert_build_suites
 
-    if ask.named:
-        catalogue.find(ask.named)
-    print_accelerator(rows, ask)
+    if suite_request.named:
+        catalogue.find_entry(suite_request.named)
+    print_accelerator(rows, suite_request)
     clock = Clock()
-    total = suite.run_all(
-        suite.assign_processes(insert_builds(registry.make_suites(rows, ask))), ask.form
+    total = suite.run_all_suites(
+        suite.assign_processes(insert_build_suites(registry.make_suites(rows, suite_request))),
+        suite_request.form,
     )
-    print(f"all tests took {clock.describe()}")
+    print(f"all tests took {clock.format_times()}")
     with contextlib.suppress(OSError):
-        (suite.LOGS / "closing").write_text(f"{total.closing_line()}\n")
-    print(total.closing_line())
+        (suite.LOGS / "closing").write_text(f"{total.format_summary()}\n")
+    print(total.format_summary())
     return BAD if total.failed else UNABLE if total.absent else DONE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
 from kmtools.base.files import write_atomically
-from kmtools.base.screen import page_text
+from kmtools.base.screen import show_in_pager
 from kmtools.commands import Run
 
 if TYPE_CHECKING:
@@ -61,12 +61,14 @@ def add_verdict_options(parser: ArgumentParser, failing: str, known: Collection[
 
 
 def add_comparison_options(parser: ArgumentParser) -> None:
-    """Add the options that control how rows are judged, printed and written to files."""
+    """Add the options that set the rule for verdicts on rows, the rows to print, and the files to
+    write."""
     add_verdict_options(parser, "exit with 1 if a row has one of these verdicts", words.FAILURES)
     parser.add_argument(
         "--whole",
         action="store_true",
-        help="also compare baselines and site switches; only meaningful for runs of one machine",
+        help="also compare the times of baselines and of switching sites on and off, which is "
+        "meaningful only for runs of one machine",
     )
     parser.add_argument("--all", action="store_true", help="show all rows, not only changed ones")
     for name in ("markdown", "json", "junit", "html"):
@@ -78,7 +80,7 @@ def add_comparison_options(parser: ArgumentParser) -> None:
         )
 
 
-def compare(parser: ArgumentParser) -> Run:
+def add_compare_command(parser: ArgumentParser) -> Run:
     """Each run is compared with the first, row by row; a row is a variant of a benchmark in a tier.
     The number compared is the cost of a variant divided by the cost of its baseline, because
     machines and clocks differ. Tiers are never compared with each other. Documentation/comparing.md
@@ -87,7 +89,9 @@ def compare(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "a", type=Path, metavar="RUN_A", help="baseline run, with which the others are compared"
     )
-    parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="runs to compare")
+    parser.add_argument(
+        "b", type=Path, nargs="+", metavar="RUN_B", help="runs to compare with RUN_A"
+    )
     add_comparison_options(parser)
     return run_compare
 
@@ -96,30 +100,30 @@ def run_compare(args: Namespace) -> int:
     """Compare runs, print the result and write the requested files; returns the exit code."""
     from kmtools.report import comparison
 
-    runs = comparison.load_runs([args.a, *args.b])
+    runs = comparison.load_compared_runs([args.a, *args.b])
     found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole)
-    show_comparison(args, found)
+    print_and_write_comparison(args, found)
     return BAD if found.failed else DONE
 
 
-def show_comparison(args: Namespace, found: comparison.Comparison) -> None:
+def print_and_write_comparison(args: Namespace, found: comparison.Comparison) -> None:
     """Print a comparison, and write the requested files."""
     from kmtools.report import changefiles, changepage, changetext
 
     makers: dict[str, Callable[[], str]] = {
         "markdown": lambda: changetext.render_markdown(found, args.all),
-        "json": lambda: changefiles.as_json(found),
-        "junit": lambda: changefiles.as_junit(found),
-        "html": lambda: changepage.as_html(found),
+        "json": lambda: changefiles.render_comparison_json(found),
+        "junit": lambda: changefiles.render_junit(found),
+        "html": lambda: changepage.render_comparison_page(found),
     }
     for name, make in makers.items():
         path = getattr(args, name)
         if path is not None:
-            write_requested(path, make())
-    page_text(changetext.render_terminal(found, args.all))
+            write_requested_file(path, make())
+    show_in_pager(changetext.render_terminal(found, args.all))
 
 
-def write_requested(path: Path, text: str) -> None:
+def write_requested_file(path: Path, text: str) -> None:
     """Write a requested file atomically; raise UnableError if its folder does not exist."""
     if not path.parent.is_dir():
         raise UnableError(f"{path}: there is no folder {path.parent}")

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import BAD, DONE, parse_positive
+from kmtools.base.errors import BAD, DONE, parse_positive_int
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
 from kmtools.lab import added, build, cache, catalogue, database, kernels, shell, tracers
@@ -17,38 +17,41 @@ from kmtools.lab.machine import Request, boot, find_usable_accel
 from kmtools.lab.result import print_failure
 
 
-def lab_fetch(parser: ArgumentParser) -> Run:
+def add_lab_fetch_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="kernel in kernels.txt (default: the first)"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="name of a kernel in kernels.txt (default: the first)",
     )
     parser.add_argument(
-        "--update", action="store_true", help="replace kernels by the newest versions"
+        "--update", action="store_true", help="download the newest versions of the kernels"
     )
     return lambda args: kernels.fetch_kernels(args.names, args.update)
 
 
-def lab_build(parser: ArgumentParser) -> Run:
+def add_lab_build_command(parser: ArgumentParser) -> Run:
     """If the sources are outside this tree, the modules of kmarkers are built for the kernel first,
     and make gets the variable KMARKERS: the Kbuild file can include $(KMARKERS)/kmarkers.mk."""
-    parser.add_argument("name", metavar="NAME", help="kernel in kernels.txt")
+    parser.add_argument("name", metavar="NAME", help="name of a kernel in kernels.txt")
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"
     )
     parser.add_argument("--out", type=Path, required=True, help="output folder for the modules")
     parser.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
 
-    def run(args: Namespace) -> int:
+    def run_lab_build(args: Namespace) -> int:
         ours = args.src.resolve() == ROOT
-        if not ours and shell.build_ours(args.name):
+        if not ours and shell.build_kmarkers_modules(args.name):
             return BAD
         uses = None if ours else ROOT
         failed = build.build_modules(args.name, args.src, args.out, args.make_args, uses=uses)
         return BAD if failed else DONE
 
-    return run
+    return run_lab_build
 
 
-def lab_add(parser: ArgumentParser) -> Run:
+def add_lab_add_command(parser: ArgumentParser) -> Run:
     """The image, the modules and the headers of the kernel are each taken from .deb files or from a
     directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for it
     are built with the compiler of a Debian suite. All commands with the option --kernel then accept
@@ -66,43 +69,43 @@ def lab_add(parser: ArgumentParser) -> Run:
         help="headers package or directory, if not part of the image",
         **kind,
     )
-    suite = catalogue.load()[0].suite
+    suite = catalogue.load_kernels()[0].suite
     parser.add_argument(
         "--suite", default=suite, help=f"Debian suite whose compiler is used (default: {suite})"
     )
 
-    def run(args: Namespace) -> None:
+    def run_lab_add(args: Namespace) -> None:
         kernel = added.add_kernel(args.name, [*args.image, *args.headers], args.suite)
         print(f"{kernel.name}: {kernel.release} is added")
 
-    return run
+    return run_lab_add
 
 
-def lab_remove(parser: ArgumentParser) -> Run:
+def add_lab_remove_command(parser: ArgumentParser) -> Run:
     parser.add_argument("name", metavar="NAME", help="name under which the kernel was added")
     return lambda args: added.remove_kernel(args.name)
 
 
-def lab_compile_commands(parser: ArgumentParser) -> Run:
+def add_lab_compile_commands_command(parser: ArgumentParser) -> Run:
     """Builds the modules for a test kernel, and writes the compiler commands of that build, with
     paths of this machine, followed by those of the user-space programs."""
     parser.add_argument(
         "--kernel",
-        default=catalogue.default_name(),
+        default=catalogue.get_default_kernel_name(),
         help="test kernel: a name in kernels.txt (default: the first)",
     )
-    return lambda args: print(database.write_database(args.kernel))
+    return lambda args: print(database.write_compile_database(args.kernel))
 
 
-def lab_list(_: ArgumentParser) -> Run:
+def add_lab_list_command(_: ArgumentParser) -> Run:
     return lambda _: kernels.print_kernels()
 
 
-def lab_clean(_: ArgumentParser) -> Run:
+def add_lab_clean_command(_: ArgumentParser) -> Run:
     return lambda _: cache.clean_cache()
 
 
-def parse_addition(text: str) -> tuple[Path, str]:
+def parse_source_and_destination(text: str) -> tuple[Path, str]:
     """Parse SRC:DEST, a file to copy into the guest."""
     source, _, destination = text.rpartition(":")
     if not source or not destination.startswith("/"):
@@ -120,19 +123,20 @@ def parse_existing_file(text: str) -> Path:
     return path
 
 
-def vm_run(parser: ArgumentParser) -> Run:
-    # run() passes all options to Request: the name of each (dest) is that of a field.
+def add_vm_run_command(parser: ArgumentParser) -> Run:
+    # Every option is passed to Request(), so its dest must be the name of a field of Request.
     add = parser.add_argument
     add(
         "--kernel",
-        default=catalogue.default_name(),
+        default=catalogue.get_default_kernel_name(),
         help="test kernel: a name in kernels.txt (default: the first)",
     )
     add(
         "--tier",
         choices=TIERS,
         default="vm",
-        help="tier; in icount, the emulator counts instructions (default: vm)",
+        help="environment of measurement (tier): vm measures times; in icount the emulator counts "
+        "instructions (default: vm)",
     )
     add("--modules", type=Path, help="directory of *.ko files, copied to /modules in the guest")
     add_guest_options(parser, 1024)
@@ -174,28 +178,28 @@ def vm_run(parser: ArgumentParser) -> Run:
         help="accelerator (default: kvm if the kernel boots under it, else tcg)",
     )
 
-    def run(args: Namespace) -> int:
+    def run_vm(args: Namespace) -> int:
         result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
         if not result.ok:
             print_failure(result)
         return DONE if result.ok else BAD
 
-    return run
+    return run_vm
 
 
-def lab_shell(parser: ArgumentParser) -> Run:
+def add_lab_shell_command(parser: ArgumentParser) -> Run:
     """Builds and loads the modules of this tree except the benchmarks, then those of the folders
     DIR, in this order; the kernel's own modules that they need are loaded before them. trace-cmd,
     perf and bpftrace of the kernel's Debian release are available if they can be downloaded. The
     command ends when the shell exits; its exit code is 1 if the kernel log then contains a
     warning."""
-    default = catalogue.default_name()
+    default = catalogue.get_default_kernel_name()
     parser.add_argument(
         "name",
         nargs="?",
         default=default,
         metavar="NAME",
-        help=f"kernel in kernels.txt (default: {default})",
+        help=f"name of a kernel in kernels.txt (default: {default})",
     )
     parser.add_argument(
         "--module",
@@ -209,7 +213,7 @@ def lab_shell(parser: ArgumentParser) -> Run:
     )
     add_guest_options(parser, tracers.TRACERS_MEMORY)
 
-    def run(args: Namespace) -> int:
+    def run_lab_shell(args: Namespace) -> int:
         request = Request(
             args.name,
             shell.JOB,
@@ -221,7 +225,7 @@ def lab_shell(parser: ArgumentParser) -> Run:
         folders = [build.check_module_folder(path) for path in args.folders]
         return DONE if shell.run_shell(request, folders).ok else BAD
 
-    return run
+    return run_lab_shell
 
 
 def add_guest_options(parser: ArgumentParser, memory: int) -> None:
@@ -230,27 +234,27 @@ def add_guest_options(parser: ArgumentParser, memory: int) -> None:
     add(
         "--add",
         dest="additions",
-        type=parse_addition,
+        type=parse_source_and_destination,
         action="append",
         default=[],
         metavar="SRC:DEST",
         help="file to copy into the guest; may be repeated",
     )
-    add("--cpus", type=parse_positive, default=2, help="number of CPUs (default: 2)")
+    add("--cpus", type=parse_positive_int, default=2, help="number of CPUs (default: 2)")
     add(
         "--mem",
         dest="memory",
-        type=parse_positive,
+        type=parse_positive_int,
         default=memory,
         metavar="MIB",
         help=f"memory in MiB (default: {memory})",
     )
 
 
-def vm_accel(parser: ArgumentParser) -> Run:
+def add_vm_accel_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--kernel",
-        default=catalogue.default_name(),
+        default=catalogue.get_default_kernel_name(),
         help="test kernel: a name in kernels.txt (default: the first)",
     )
     return lambda args: print(find_usable_accel(args.kernel, print).line)

@@ -17,7 +17,7 @@ from kmtools.measure.macro import Time, load_times, record_times
 RUNS = 20
 
 
-def macro(parser: ArgumentParser) -> Run:
+def add_macro_command(parser: ArgumentParser) -> Run:
     """With --label, COMMAND is timed several times in the booted kernel, and the times are added to
     FILE under that label. Then the labels in FILE are compared, each with the first. Boot each
     kernel several times, in random order: the last line printed names the kernel to boot next. To
@@ -42,13 +42,14 @@ def macro(parser: ArgumentParser) -> Run:
 
 def choose_next_label(times: Sequence[Time]) -> str:
     """Return one of the labels with the fewest boots, chosen at random."""
-    counts = {label: len(logs) for label, logs in boots.group_logs(times).items()}
+    counts = {label: len(logs) for label, logs in boots.compute_boot_means(times).items()}
     fewest = min(counts.values())
     return random.choice([label for label, count in counts.items() if count == fewest])
 
 
 def run_macro(args: Namespace) -> None:
-    """Record the times of this boot if --label is given, and compare all recorded boots."""
+    """If --label is given, time the command in this boot and store the times; then compare the
+    times of all recorded boots."""
     if bool(args.label) != bool(args.command):
         raise UnableError("--label and a COMMAND go together: --label NAME -- COMMAND...")
     if args.runs < 1:
@@ -61,6 +62,6 @@ def run_macro(args: Namespace) -> None:
         raise UnableError(
             f"{args.times}: there are no times; --label NAME -- COMMAND... records some"
         )
-    print("\n".join(align_table(boots.make_table(times), range(1, 5))))
+    print("\n".join(align_table(boots.make_ratio_table(times), range(1, 5))))
     if args.label:
         print(f"boot next: {choose_next_label(times)}, or a kernel that has no label yet")

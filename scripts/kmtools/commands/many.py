@@ -8,17 +8,17 @@ from pathlib import Path
 
 from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
-from kmtools.base.text import escape_unprintable, terminal_width, wrap_line
+from kmtools.base.text import escape_unprintable, get_terminal_width, wrap_line
 from kmtools.commands import Run
 from kmtools.commands.comparing import (
     add_comparison_options,
     add_verdict_options,
-    show_comparison,
-    write_requested,
+    print_and_write_comparison,
+    write_requested_file,
 )
 
 
-def fleet(parser: ArgumentParser) -> Run:
+def add_fleet_command(parser: ArgumentParser) -> Run:
     """Each folder below FOLDER that contains env.json is the run of one machine. The runs are
     grouped by CPU model, microcode and kernel, and each group is compared with the largest group,
     row by row, as by kmarkers compare; each run counts as one cluster. Machines without a run
@@ -68,15 +68,15 @@ def run_fleet(args: Namespace) -> int:
     runs = machines.merge_groups(whole, args.against)
     faults = list(map(escape_unprintable, whole.faults))
     found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole, faults)
-    said = [part for line in found.faults for part in wrap_line(line, terminal_width())]
-    print("\n".join([*machines.format_table(whole), *said, ""]))
+    said = [part for line in found.faults for part in wrap_line(line, get_terminal_width())]
+    print("\n".join([*machines.format_group_table(whole), *said, ""]))
     if len(runs) < 2:
         print("one group: nothing to compare")
-    show_comparison(args, found)
+    print_and_write_comparison(args, found)
     return BAD if found.failed or found.faults else DONE
 
 
-def history(parser: ArgumentParser) -> Run:
+def add_history_command(parser: ArgumentParser) -> Run:
     """The runs below FOLDER, ordered by date, form a time series for each row that all of them
     have: the cost of a variant as a share of its baseline. A shift is a lasting change of a series.
     This command needs the Python packages ruptures and scipy (scripts/setup --fleet)."""
@@ -96,8 +96,8 @@ def run_history(args: Namespace) -> int:
 
     found = histories.load_history(args.folder, args.margin)
     if args.json:
-        write_requested(args.json, histories.as_json(found))
-    print(histories.render_terminal(found))
+        write_requested_file(args.json, histories.render_history_json(found))
+    print(histories.render_history_text(found))
     failing = {verdict for word in args.fail_on for verdict in words.FAILURES[word]}
     failed = any(shift.verdict in failing for shift in found.shifts)
     return BAD if failed or found.refused else DONE

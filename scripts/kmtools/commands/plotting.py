@@ -34,7 +34,7 @@ def parse_width(text: str) -> float:
     return value
 
 
-def plot(parser: ArgumentParser) -> Run:
+def add_plot_command(parser: ArgumentParser) -> Run:
     """Draws the figures of a run from its env.json and summary.json: all figures, or only those
     named. FIGURE is the name of a figure, or NAME:PART for one of its parts, as in
     dormant-native:empty-loop.
@@ -66,14 +66,16 @@ def run_plot(args: Namespace) -> None:
     from kmtools.report.figures.workers import start_workers
 
     wanted = select_figures(args.run, args.figures)
-    if why := library.find_fault():
+    if why := library.find_drawing_fault():
         raise UnableError(f"figures cannot be drawn: {why}")
     canvas = library.import_canvas()
     style = canvas.read_style(args.style) if args.style else None
     out, how = args.out or args.run / "figures", (args.format, args.width * PIXELS_PER_MM)
     with start_workers() as several:
         begun = {
-            out / f"{name}.{args.format}": several.begin(draw_figure, sheet, how, args.style, style)
+            out / f"{name}.{args.format}": several.start_drawing(
+                draw_figure, sheet, how, args.style, style
+            )
             for name, sheet in wanted.items()
         }
         files = {path: content.result() for path, content in begun.items()}
@@ -88,7 +90,7 @@ def select_figures(path: Path, names: Sequence[str]) -> dict[str, Sheet]:
     from kmtools.report import sheets
     from kmtools.report.sheets import Sheet
 
-    found = sheets.load_run(path).sheets()
+    found = sheets.load_run(path).make_sheets()
     if not found:
         raise UnableError(f"{path}: there is nothing to draw: no result is compared with another")
     if not names:
@@ -113,16 +115,21 @@ def select_figures(path: Path, names: Sequence[str]) -> dict[str, Sheet]:
 
 
 def draw_figure(
-    sheet: Sheet, how: tuple[str, float], path: Path | None, style: dict[str, Any] | None
+    sheet: Sheet,
+    format_and_width: tuple[str, float],
+    path: Path | None,
+    style: dict[str, Any] | None,
 ) -> bytes:
-    """Return a figure as the bytes of a file; `how` is the format and the width in pixels. `path`
-    is the style file. If matplotlib fails on the parameters of the style, the error message names
-    this file."""
+    """Return a figure as the bytes of a file; `format_and_width` is the format and the width in
+    pixels. `path` is the style file. If matplotlib fails on the parameters of the style, the error
+    message names this file."""
     from kmtools.report.figures import canvas
 
-    kind, pixels = how
+    kind, pixels = format_and_width
     try:
-        content: bytes = canvas.render_file(sheet.parts, sheet.words, kind, round(pixels, 1), style)
+        content: bytes = canvas.render_figure_file(
+            sheet.parts, sheet.words, kind, round(pixels, 1), style
+        )
     except UnableError:
         raise
     except Exception as error:

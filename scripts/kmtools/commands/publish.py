@@ -12,20 +12,21 @@ from kmtools.commands import Run
 
 # For each document: the function (MODULE:FUNCTION) that writes it from stored test results.
 WRITERS = {
+    "html": "kmtools.report.handbook:make_handbook",
     "kernels": "kmtools.suites.kernelpage:publish_kernels",
     "processors": "kmtools.suites.processors:publish_processors",
-    "results": "kmtools.runner.least:publish",
-    "times": "kmtools.suites.fresh:write_times",
+    "results": "kmtools.runner.least:publish_minimums",
+    "times": "kmtools.suites.fresh:publish_times",
 }
 
 
-def publish(parser: ArgumentParser) -> Run:
-    """`kernels` and `processors` write the tables of Documentation/kernels.md from the results of
-    `check matrix`, `check debug` and `check processors`. `times` writes the table of times in
-    CONTRIBUTING.md from those of `check fresh`. `results` writes tests/results.csv, the minimum
-    number of results of each test, from those of `make check-full`. `reference` copies a run to
-    results/reference; it is refused if the run was quick or lacks a tier, or if its env.json
-    contains a path or the name of the machine."""
+def add_publish_command(parser: ArgumentParser) -> Run:
+    """`html` writes the handbook to build/html. `kernels` and `processors` write the tables of
+    Documentation/kernels.md from the results of `check matrix`, `check debug` and `check
+    processors`. `times` writes the table of times in CONTRIBUTING.md from those of `check fresh`.
+    `results` writes tests/results.csv, the minimum number of results of each test, from those of
+    `make check-full`. `reference` copies a run to results/reference; it is refused if the run was
+    quick or lacks a tier, or if its env.json contains a path or the name of the machine."""
     names = (*WRITERS, "reference")
     parser.add_argument("document", choices=names, metavar="DOCUMENT", help=", ".join(names))
     parser.add_argument(
@@ -33,13 +34,16 @@ def publish(parser: ArgumentParser) -> Run:
         type=Path,
         nargs="?",
         metavar="RUN_DIR",
-        help="folder of the run to copy, for 'reference' alone",
+        help="folder of the run to copy (only with 'reference')",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="output folder (default: results/reference)"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="output folder (only with 'reference'; default: results/reference)",
     )
 
-    def run(args: Namespace) -> None:
+    def run_publish(args: Namespace) -> None:
         if args.document == "reference":
             if args.run is None:
                 raise UnableError("reference needs the folder of a run, in results/local")
@@ -51,4 +55,4 @@ def publish(parser: ArgumentParser) -> Run:
         module, _, function = WRITERS[args.document].partition(":")
         getattr(import_module(module), function)()
 
-    return run
+    return run_publish

@@ -19,23 +19,23 @@ from kmtools.commands.plotting import FORMATS
 from kmtools.measure import objects
 
 
-def impact(parser: ArgumentParser) -> Run:
+def add_impact_command(parser: ArgumentParser) -> Run:
     """Needs a run with a tier that has real caches (native or metal)."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
 
-    def run(args: Namespace) -> None:
+    def run_impact(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
-        from kmtools.report.impact import render_section
+        from kmtools.report.impact import render_impact_section
 
-        text = "\n".join(render_section(read_summary(args.run)["results"]))
+        text = "\n".join(render_impact_section(read_summary(args.run)["results"]))
         if not text:
             raise FailedError("no tier with real caches has these benchmarks")
         print(text)
 
-    return run
+    return run_impact
 
 
-def rates(parser: ArgumentParser) -> Run:
+def add_rates_command(parser: ArgumentParser) -> Run:
     """The costs are those of hot loops, from the tiers of a run that were timed on a real CPU.
     Below the table, the cheapest mechanism is named: for dormant and for enabled markers."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
@@ -49,29 +49,30 @@ def rates(parser: ArgumentParser) -> Run:
         "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"
     )
 
-    def run(args: Namespace) -> None:
+    def run_rates(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
         from kmtools.report.figures import library
-        from kmtools.report.rates import compute_costs, make_charts, render_text
+        from kmtools.report.rates import compute_costs, make_rate_charts, render_rates_text
 
         env = read_json(args.run / "env.json", dict)
         found = compute_costs(read_summary(args.run), env)
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
             raise UnableError(f"{args.figure}: a figure is .svg, .png or .pdf")
-        print(render_text(found, args.rate))
+        print(render_rates_text(found, args.rate))
         if args.figure:
-            if why := library.find_fault():
+            if why := library.find_drawing_fault():
                 raise UnableError(f"the figure cannot be drawn: {why}")
             words = "Share of a CPU over the rate of events, for each mechanism"
             write_atomically(
-                args.figure, library.import_canvas().render_file(make_charts(found), words, kind)
+                args.figure,
+                library.import_canvas().render_figure_file(make_rate_charts(found), words, kind),
             )
 
-    return run
+    return run_rates
 
 
-def sites(parser: ArgumentParser) -> Run:
+def add_sites_command(parser: ArgumentParser) -> Run:
     """The sizes are read from objects that are compiled for this table, with flags like those of
     the modules and of kmbench. The code of a site up to the first return instruction counts as the
     likely path. The arguments of a site are already in registers.
@@ -86,7 +87,7 @@ def sites(parser: ArgumentParser) -> Run:
         help="forms to show with their code, or modules (*.ko)",
     )
 
-    def run(args: Namespace) -> int | None:
+    def run_sites(args: Namespace) -> int | None:
         if files := [form for form in args.forms if ".ko" in form]:
             return list_sites(files)
         require_checkout()
@@ -104,7 +105,7 @@ def sites(parser: ArgumentParser) -> Run:
             print(f"\n{entries} function entries are recorded in the shared sources, no variants")
         return None
 
-    return run
+    return run_sites
 
 
 def list_sites(files: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain_error
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
-from kmtools.base.screen import page_text
+from kmtools.base.screen import show_in_pager
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
@@ -30,7 +30,7 @@ from kmtools.measure.run_cache import RunCache
 from kmtools.report import report as reporting
 
 
-def collect(parser: ArgumentParser) -> Run:
+def add_collect_command(parser: ArgumentParser) -> Run:
     """Without --raw, --archive and --from, RUN_DIR is a run of make bench, and the tiers measured
     so far are merged. --from starts no measurement: it fetches the samples that the benchmark
     modules hold in debugfs, and is refused while the benchmarks run."""
@@ -41,7 +41,7 @@ def collect(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="TIER=DIR",
-        help="folder with the raw samples of a tier; may be repeated",
+        help="folder with the raw samples of an environment (tier); may be repeated",
     )
     parser.add_argument(
         "--archive",
@@ -74,13 +74,13 @@ def run_collect(args: Namespace) -> None:
             folder = Path(scratch) / f"{number}-{tier}"
             get(folder)
             raw.append((tier, folder))
-        collecting.print_totals(args.run, collecting.merge_run(args.run, raw))
-        keep_estimates(args.run)
+        collecting.print_window_totals(args.run, collecting.merge_run(args.run, raw))
+        store_estimates_with_numpy(args.run)
         for tier, folder in raw[len(args.raw) :]:
             shutil.copytree(folder, args.run / "raw" / tier, dirs_exist_ok=True)
 
 
-def keep_estimates(run: Path) -> None:
+def store_estimates_with_numpy(run: Path) -> None:
     """If numpy is installed, compute and store the estimates of a run; else the first command that
     needs them computes them."""
     if reporting.has_package("numpy"):
@@ -90,38 +90,38 @@ def keep_estimates(run: Path) -> None:
 
 
 def parse_tier_and_place(text: str) -> tuple[str, str]:
-    """Parse TIER=PLACE."""
+    """Parse TIER=PLACE, and return both parts as text."""
     tier, _ = parse_tier_and_folder(text)
     return tier, text.partition("=")[2]
 
 
 def parse_tier_and_folder(text: str) -> tuple[str, Path]:
-    """Parse TIER=DIR."""
+    """Parse TIER=DIR, and return the environment of measurement (tier) and the path."""
     tier, separator, path = text.partition("=")
     if not separator or not path or tier not in rundir.TIERS:
         raise argparse.ArgumentTypeError(f"{text!r} is not TIER=DIR, tier {'|'.join(rundir.TIERS)}")
     return tier, Path(path)
 
 
-def report(parser: ArgumentParser) -> Run:
+def add_report_command(parser: ArgumentParser) -> Run:
     """Prints the main result of a run; kmarkers table prints its tables. Without numpy it prints
     medians and the name of the missing package; the exit code is then 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
-        "--no-figures", action="store_true", help="write summary.json, and draw nothing"
+        "--no-figures", action="store_true", help="write summary.json, but no figures and no page"
     )
 
-    def run(args: Namespace) -> int:
-        whole = reporting.report(args.run, figures=not args.no_figures)
+    def run_report(args: Namespace) -> int:
+        whole = reporting.report_run(args.run, figures=not args.no_figures)
         return DONE if whole else UNABLE
 
-    return run
+    return run_report
 
 
-def table(parser: ArgumentParser) -> Run:
+def add_table_command(parser: ArgumentParser) -> Run:
     """Prints a table for each benchmark: every variant with its interval and verdict. On a terminal
-    the output goes through a pager (PAGER, else less). Tables in emulated ticks are printed only
-    with --all, --tier or BENCHMARK. Without numpy it prints medians."""
+    the output goes through a pager (PAGER, else less). Tables of ticks in an emulator are printed
+    only with --all, --tier or BENCHMARK. Without numpy it prints medians."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "patterns",
@@ -129,16 +129,24 @@ def table(parser: ArgumentParser) -> Run:
         metavar="BENCHMARK",
         help="show only matching benchmarks, such as 'density-*'",
     )
-    parser.add_argument("--tier", choices=rundir.TIERS, help="show only this tier")
-    parser.add_argument("--all", action="store_true", help="also show tables of emulated ticks")
+    parser.add_argument(
+        "--tier",
+        choices=rundir.TIERS,
+        help="show only the benchmarks of this environment of measurement (tier)",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also show tables of ticks that were measured in an emulator, which are not times",
+    )
 
-    def run(args: Namespace) -> None:
-        page_text(reporting.render_tables(args.run, args.tier, args.patterns, args.all))
+    def run_table(args: Namespace) -> None:
+        show_in_pager(reporting.render_tables(args.run, args.tier, args.patterns, args.all))
 
-    return run
+    return run_table
 
 
-def bench(parser: ArgumentParser) -> Run:
+def add_bench_command(parser: ArgumentParser) -> Run:
     """Measures in user space on the real CPU (tier native) and prints the result; then downloads a
     stock kernel, boots it and measures in it (tier vm), and again under an emulator that counts
     instructions (tier icount). With --host it measures in user space and inside the running kernel
@@ -152,20 +160,27 @@ def bench(parser: ArgumentParser) -> Run:
         "--seed", type=choice.parse_seed, help="seed of the random order of variants (default: 1)"
     )
     parser.add_argument(
-        "--host", action="store_true", help="load the modules into the running kernel"
+        "--host",
+        action="store_true",
+        help="load the modules into the running kernel and measure in it, not in test kernels",
     )
     parser.add_argument(
         "--quick",
         action="store_true",
         help="measure few blocks, as a check that the benchmarks run",
     )
-    parser.add_argument("--resume", metavar="RUN", help="complete a run in results/local")
     parser.add_argument(
-        "--tiers", type=parse_tiers, metavar="TIER,...", help="use only these tiers"
+        "--resume", metavar="RUN", help="name of an incomplete run in results/local to complete"
+    )
+    parser.add_argument(
+        "--tiers",
+        type=parse_tiers,
+        metavar="TIER,...",
+        help="measure only in these environments (tiers)",
     )
     for name, words in (
-        ("benchmarks", "use only matching benchmarks, such as 'density-*'"),
-        ("variants", "use only matching variants, and their baselines and clones"),
+        ("benchmarks", "measure only matching benchmarks, such as 'density-*'"),
+        ("variants", "measure only matching variants, with their baselines and A/A clones"),
     ):
         parser.add_argument(
             f"--{name}", type=choice.parse_patterns, metavar="PATTERN,...", help=words
@@ -173,7 +188,8 @@ def bench(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--blocks",
         type=choice.parse_blocks,
-        help="number of blocks of each benchmark in each process",
+        help="number of blocks of each benchmark in each process; in a block each variant is "
+        "measured once at each loop count",
     )
     parser.add_argument(
         "--budget",
@@ -185,13 +201,13 @@ def bench(parser: ArgumentParser) -> Run:
     own = parser.add_mutually_exclusive_group()
     own.add_argument(
         "--program",
-        type=parse_program,
+        type=parse_program_path,
         metavar="FILE",
         help="measure the benchmarks of a program linked with libkmbench.a, only in user space",
     )
     own.add_argument(
         "--module",
-        type=parse_module,
+        type=parse_module_folder,
         metavar="DIR",
         help="measure the benchmarks of the module with sources in DIR, only in test kernels",
     )
@@ -201,7 +217,7 @@ def bench(parser: ArgumentParser) -> Run:
     return run_bench
 
 
-def parse_program(text: str) -> str:
+def parse_program_path(text: str) -> str:
     """Parse the path of an executable program."""
     path = Path(text).resolve()
     if not (path.is_file() and os.access(path, os.X_OK)):
@@ -209,7 +225,7 @@ def parse_program(text: str) -> str:
     return str(path)
 
 
-def parse_module(text: str) -> str:
+def parse_module_folder(text: str) -> str:
     """Parse the path of a folder with the sources of a module."""
     path = Path(text).resolve()
     if not text or not any((path / name).is_file() for name in ("Kbuild", "Makefile")):
@@ -218,7 +234,7 @@ def parse_module(text: str) -> str:
 
 
 def parse_tiers(text: str) -> list[str]:
-    """Parse a list of tiers, separated by commas."""
+    """Parse a list of environments of measurement (tiers), separated by commas."""
     found = text.split(",")
     for tier in found:
         if tier not in rundir.TIERS:
@@ -227,11 +243,11 @@ def parse_tiers(text: str) -> list[str]:
     return [tier for tier in rundir.TIERS if tier in found]
 
 
-def make_plan(args: Namespace, was: Plan | None) -> Plan:
+def make_plan_from_options(args: Namespace, was: Plan | None) -> Plan:
     """Return the plan of a run from the options; options that are not given are taken from `was`,
     the plan of the resumed run."""
-    kernel = args.kernel or (was.kernel if was else catalogue.default_name())
-    catalogue.find(kernel)
+    kernel = args.kernel or (was.kernel if was else catalogue.get_default_kernel_name())
+    catalogue.find_entry(kernel)
     seed = args.seed if args.seed is not None else was.seed if was else 1
     quick = args.quick or bool(was and was.quick)
     names = ("tiers", *benchrun.CHOSEN)
@@ -250,27 +266,27 @@ def make_plan(args: Namespace, was: Plan | None) -> Plan:
     for tier in wanted:
         if tier not in here:
             raise UnableError(f"{tier} is not measured{beside}, but {', '.join(here)}")
-    check_patterns(wanted, chosen)
-    return measuring.make_plan(wanted, kernel, seed, quick, chosen)
+    check_chosen_patterns(wanted, chosen)
+    return measuring.make_run_plan(wanted, kernel, seed, quick, chosen)
 
 
-def check_patterns(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
+def check_chosen_patterns(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
     """Raise UnableError for a pattern that matches no name. The names of benchmarks in a module are
     not known before it is loaded, so its patterns are not checked here."""
     patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
     if chosen["program"]:
-        choice.matching_benchmarks(chosen["program"], *patterns)
+        choice.select_matching_benchmarks(chosen["program"], *patterns)
     elif not chosen["module"]:
         benchmark_names.check_tier_patterns(wanted, *patterns)
 
 
-def open_run(args: Namespace) -> benchrun.Run:
+def create_or_resume_run(args: Namespace) -> benchrun.Run:
     """Return a new run, or with --resume that run; raise UnableError if its plan differs from the
     options."""
     if not args.resume:
-        return benchrun.create_run(make_plan(args, None))
-    run = benchrun.load_run(benchrun.find_run(args.resume))
-    differs = benchrun.find_difference(run.plan, make_plan(args, run.plan))
+        return benchrun.create_run(make_plan_from_options(args, None))
+    run = benchrun.load_run(benchrun.find_run_folder(args.resume))
+    differs = benchrun.find_plan_difference(run.plan, make_plan_from_options(args, run.plan))
     if differs:
         raise UnableError(f"run {run.path.name} cannot go on: {differs}")
     return run
@@ -281,7 +297,7 @@ def run_bench(args: Namespace) -> int:
     lock = hold_lock(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock:
         events = Events(args.progress)
-        with benchrun.remove_leftovers(open_run(args)) as run:
+        with benchrun.remove_leftovers(create_or_resume_run(args)) as run:
             code = BAD
             try:
                 code = measure_and_report(run, events)
@@ -289,29 +305,33 @@ def run_bench(args: Namespace) -> int:
                 print(f"bench: {explain_error(error)}", file=sys.stderr)
             finally:
                 print_missing_tiers(run)
-                events.tell("end", code=code, run=str(run.path))
+                events.write_event("end", code=code, run=str(run.path))
     return code
 
 
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers, and report all measured tiers. If the user interrupts the
-    measurement, report what is finished. Return the exit code."""
+    measurement, report the tiers that are complete. Return the exit code."""
 
     def show(tier: str, cache: RunCache) -> None:
-        reporting.report(run.path, tier, cache=cache)
+        reporting.report_run(run.path, tier, cache=cache)
 
     bench = Bench(run, show, events, make_steering(), reporting.make_live_rows)
     interrupted = False
     try:
-        bench.measure()
+        bench.measure_missing_tiers()
     except KeyboardInterrupt:
         interrupted = True
-        print("\nbench: interrupted; what is finished is reported", file=sys.stderr, flush=True)
+        print(
+            "\nbench: interrupted; the tiers measured so far are reported",
+            file=sys.stderr,
+            flush=True,
+        )
     whole = False
-    if run.measured():
-        bench.progress.step("plotting", "15 s")
-        bench.merge()
-        whole = reporting.report(run.path, cache=bench.cache)
+    if run.list_measured_tiers():
+        bench.progress.begin_step("plotting", "15 s")
+        bench.merge_samples()
+        whole = reporting.report_run(run.path, cache=bench.cache)
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
@@ -335,5 +355,5 @@ def print_missing_tiers(run: benchrun.Run) -> None:
     described = benchrun.describe_run(run)
     for line in rundir.describe_missing({"run": described}):
         print(f"bench: {line}", file=sys.stderr)
-    if described["missing"] and run.holds_samples():
-        print(f"bench: to go on: {described['resume']}", file=sys.stderr)
+    if described["missing"] and run.has_samples():
+        print(f"bench: to measure the missing tiers: {described['resume']}", file=sys.stderr)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_atomically
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.lab.result import TIME_UP, Result
 
 VARIABLE = "KMARKERS_ACCEL"
@@ -32,8 +32,8 @@ HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
 # The first words of Result.reason if the kernel printed nothing during a trial boot.
 SILENT = "it printed nothing"
 
-# The verdicts that this process found, by key. A verdict caused by a time-out is stored only here,
-# not in the cache file.
+# The accelerators that this process chose, by host and kernel. A choice caused by a time-out is
+# stored only here, not in the cache file.
 _found: dict[str, Accel] = {}
 
 
@@ -70,7 +70,9 @@ def choose_accel(
     host = f"{version}; {_describe_host()}"
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
     found = (
-        _check_kvm_device(kvm) or _find_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
+        _check_kvm_device(kvm)
+        or _find_kvm_verdict(keys, bool(wanted))
+        or _try_kvm(keys, kernel, boot)
     )
     if wanted and found.why:
         raise UnableError(f"{VARIABLE} is kvm, and {found.why}")
@@ -88,13 +90,13 @@ def _check_kvm_device(kvm: Path) -> Accel | None:
     return None
 
 
-def _find_verdict(keys: Sequence[str], again: bool) -> Accel | None:
-    """Return an earlier verdict on KVM, of this process or from the cache file; None if there is
-    none. If `again` is set, failures in the cache file are ignored."""
+def _find_kvm_verdict(keys: Sequence[str], again: bool) -> Accel | None:
+    """Return the accelerator that an earlier trial boot found, from this process or from the cache
+    file; None if there was no trial. If `again` is set, failures in the cache file are ignored."""
     for key in keys:
         if key in _found:
             return _found[key]
-    kept = _read_verdicts(cache_dir() / "accel.json")
+    kept = _read_verdicts(get_cache_dir() / "accel.json")
     verdicts = [_make_accel(kept[key]) for key in keys if key in kept]
     return next((verdict for verdict in verdicts if not (again and verdict.why)), None)
 
@@ -108,7 +110,7 @@ def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> 
         why += f"; the log is in {result.out}"
     _found[key] = _make_accel(why)
     if not result.reason.startswith(TIME_UP):
-        record = cache_dir() / "accel.json"
+        record = get_cache_dir() / "accel.json"
         record.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(record, json.dumps({**_read_verdicts(record), key: why}, indent=1) + "\n")
     return _found[key]
@@ -149,7 +151,7 @@ def read_hypervisor_name() -> bytes:
     return name.raw.rstrip(b"\0")
 
 
-def is_emulated(name: str) -> bool:
+def are_instructions_emulated(name: str) -> bool:
     """Return True if QEMU's accelerator, or the hypervisor of this machine, emulates
     instructions."""
     return name != "kvm" or read_hypervisor_name() == EMULATOR

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.lab import cache, catalogue, unpack
 from kmtools.lab.catalogue import ADDED, ADDED_RECORD, Entry, Kernel
 
@@ -27,26 +27,26 @@ PARTS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
 KBUILD = "usr/lib/linux-kbuild-*"
 
 
-def check_arguments(name: str, sources: Sequence[Path], suite: str) -> None:
+def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
     """Raise UnableError if a name, source or suite given for a kernel cannot be used."""
     if not NAME.fullmatch(name):
         raise UnableError(f"{name!r} is no name: letters, digits and . _ + - make one")
-    if any(entry.name == name and entry.role != ADDED for entry in catalogue.load()):
+    if any(entry.name == name and entry.role != ADDED for entry in catalogue.load_kernels()):
         raise UnableError(f"kernel {name} is in kernels.txt; choose another name")
     for source in sources:
         if not source.is_dir() and not (source.is_file() and source.suffix == ".deb"):
             raise UnableError(f"{source} is neither a directory nor a .deb")
-    known = {entry.suite for entry in catalogue.load()}
+    known = {entry.suite for entry in catalogue.load_kernels()}
     if suite not in known:
         raise UnableError(f"no suite {suite!r}; there are: {', '.join(sorted(known))}")
-    if not unpack.suite_dir(suite).is_dir():
-        first = next(entry.name for entry in catalogue.load() if entry.suite == suite)
+    if not unpack.get_suite_dir(suite).is_dir():
+        first = next(entry.name for entry in catalogue.load_kernels() if entry.suite == suite)
         raise UnableError(
             f"the compiler of {suite} is not unpacked; run: scripts/kmarkers lab fetch {first}"
         )
 
 
-def list_folders(source: Path) -> Iterator[str]:
+def list_kernel_folders(source: Path) -> Iterator[str]:
     """Yield the folders of a source directory that are copied. If lib is a symbolic link to
     usr/lib, its folders are copied only from there."""
     for name in PARTS:
@@ -57,10 +57,10 @@ def list_folders(source: Path) -> Iterator[str]:
         yield str(path.relative_to(source))
 
 
-def copy_folders(source: Path, tree: Path) -> None:
+def copy_kernel_folders(source: Path, tree: Path) -> None:
     """Copy the kernel, modules and headers in a source directory into a tree, whose lib is a link
     to usr/lib."""
-    names = list(list_folders(source))
+    names = list(list_kernel_folders(source))
     if not names:
         raise UnableError(f"{source} holds none of: {', '.join(PARTS)}")
     with subprocess.Popen(
@@ -72,7 +72,7 @@ def copy_folders(source: Path, tree: Path) -> None:
         raise UnableError(f"{source} cannot be copied: {done.stderr.decode().strip()}")
 
 
-def find_release(tree: Path) -> str:
+def find_kernel_release(tree: Path) -> str:
     """Return the release of the only kernel in a tree. Raise UnableError if the tree has no kernel
     with headers, or several."""
     modules = tree / "usr" / "lib" / "modules"
@@ -94,25 +94,28 @@ def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
     """Unpack a kernel from packages and directories. It replaces an earlier added kernel of the
     same name."""
     require_root("adding a kernel")
-    check_arguments(name, sources, suite)
-    emulator = catalogue.load()[0].qemu
+    check_added_kernel(name, sources, suite)
+    emulator = catalogue.load_kernels()[0].qemu
     entry = Entry(name, suite, ADDED, emulator, ADDED)
     cache.claim_cache()
-    with cache.locked(unpack.name_build_lock(name)), unpack.make_kernel_tree(entry) as tree:
+    with (
+        cache.hold_cache_lock(unpack.get_build_lock_name(name)),
+        unpack.replace_kernel_tree(entry) as tree,
+    ):
         unpack.unpack_packages([path for path in sources if path.is_file()], tree)
         for directory in filter(Path.is_dir, sources):
-            copy_folders(directory.resolve(), tree)
-        release = find_release(tree)
+            copy_kernel_folders(directory.resolve(), tree)
+        release = find_kernel_release(tree)
         vmlinuz = str(unpack.find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(name, suite, ADDED, release, release, vmlinuz)
-        kernel.save(tree)
+        kernel.save_record(tree)
         (tree / ADDED_RECORD).write_text(json.dumps(asdict(entry)) + "\n")
     return kernel
 
 
 def remove_kernel(name: str) -> None:
     """Remove a kernel that was added."""
-    if not any(entry.name == name and entry.role == ADDED for entry in catalogue.load()):
-        raise UnableError(f"no kernel {name!r} was added to {cache_dir()}")
-    with cache.locked(unpack.name_build_lock(name)):
-        shutil.rmtree(catalogue.kernel_dir(name))
+    if not any(entry.name == name and entry.role == ADDED for entry in catalogue.load_kernels()):
+        raise UnableError(f"no kernel {name!r} was added to {get_cache_dir()}")
+    with cache.hold_cache_lock(unpack.get_build_lock_name(name)):
+        shutil.rmtree(catalogue.get_kernel_dir(name))

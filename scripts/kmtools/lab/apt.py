@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.sources import Mirror, find_mirror
@@ -41,14 +41,14 @@ class NotOnMirrorError(FetchError):
     """The mirror lacks a package or a suite."""
 
 
-def make_error(what: str, said: str) -> FetchError:
+def make_fetch_error(failed_command: str, apt_output: str) -> FetchError:
     """Return the exception for the messages of a failed apt command: NotOnMirrorError if all
     reasons match ABSENT, else FetchError."""
-    errors = [line for line in said.splitlines() if line.startswith("E: ")]
+    errors = [line for line in apt_output.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)
     kind = NotOnMirrorError if absent else FetchError
-    return kind(f"{what}:\n{said.strip()}")
+    return kind(f"{failed_command}:\n{apt_output.strip()}")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class PrivateApt:
 
     def __init__(self, suite: str) -> None:
         self.suite = suite
-        self.dir = cache_dir() / "apt" / suite
+        self.dir = get_cache_dir() / "apt" / suite
         self.archives = self.dir / "cache" / "archives"
         self._stamp = self.dir / "updated"
 
@@ -101,7 +101,7 @@ class PrivateApt:
         """True if package lists were downloaded before."""
         return self._stamp.exists()
 
-    def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
+    def update_lists(self, mirror: Mirror | None = None, anew: bool = False) -> None:
         """Download the package lists if they are older than an hour, or if `anew` is set."""
         # Lists whose time is in the future (the clock was wrong) are downloaded again.
         age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
@@ -111,12 +111,12 @@ class PrivateApt:
         self.archives.mkdir(parents=True, exist_ok=True)
         (self.dir / "status").touch()
         missing: list[NotOnMirrorError] = []
-        for lines in (mirror or find_mirror(self.suite)).candidates(self.suite):
+        for lines in (mirror or find_mirror(self.suite)).list_source_lists(self.suite):
             if missing:
                 print_step(f"{missing[0]}\n{self.suite}: trying without its security part")
             (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
             try:
-                self._output("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
+                self._run_apt("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
             except NotOnMirrorError as error:
                 missing.append(error)
                 continue
@@ -124,14 +124,14 @@ class PrivateApt:
             return
         raise missing[0]
 
-    def candidates(self, entry: Entry) -> list[Candidate]:
+    def find_candidates(self, entry: Entry) -> list[Candidate]:
         """Return the images that match an entry of kernels.txt, newest first."""
-        headers = set(self._names("linux-headers-"))
-        names = self._names("linux-image-")
+        headers = set(self._list_package_names("linux-headers-"))
+        names = self._list_package_names("linux-image-")
         fitting = [
             name
             for name in names
-            if entry.matches(name) and name.replace("image", "headers", 1) in headers
+            if entry.matches_package(name) and name.replace("image", "headers", 1) in headers
         ]
         if not fitting:
             there = "\n  ".join(sorted(name for name in names if name.endswith("-amd64")))
@@ -139,33 +139,33 @@ class PrivateApt:
                 f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
                 f"image packages there:\n  {there}"
             )
-        shown = self._output("apt-cache", "show", "--no-all-versions", *fitting)
+        shown = self._run_apt("apt-cache", "show", "--no-all-versions", *fitting)
         pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)
         found = [Candidate(package, version) for package, version in pairs]
         by_version = functools.cmp_to_key(compare_versions)
         return sorted(found, key=lambda one: by_version(one.version), reverse=True)
 
-    def version(self, package: str) -> str:
-        """Return the version of a package that a download would choose."""
-        shown = self._output("apt-cache", "show", "--no-all-versions", package)
+    def find_version(self, package: str) -> str:
+        """Return the version of a package that apt would download."""
+        shown = self._run_apt("apt-cache", "show", "--no-all-versions", package)
         match = re.search(r"^Version: (\S+)", shown, re.M)
         if match is None:
             raise NotOnMirrorError(f"{self.suite} has no package {package}")
         return match[1]
 
-    def names(self, wanted: Sequence[str]) -> list[str]:
+    def select_known_packages(self, wanted: Sequence[str]) -> list[str]:
         """Return the wanted packages that the lists contain."""
-        known = {name for want in wanted for name in self._names(want)}
+        known = {name for want in wanted for name in self._list_package_names(want)}
         return [name for name in wanted if name in known]
 
-    def closure(self, packages: Sequence[str]) -> list[str]:
+    def list_with_dependencies(self, packages: Sequence[str]) -> list[str]:
         """Return the names of packages and of all their dependencies."""
-        listed = self._listed("install", "--no-install-recommends", *packages)
+        listed = self._list_downloads("install", "--no-install-recommends", *packages)
         return [file.split("_", 1)[0] for file in listed]
 
-    def download(self, packages: Sequence[str]) -> list[Path]:
+    def download_packages(self, packages: Sequence[str]) -> list[Path]:
         """Download these packages, without dependencies; return the files."""
-        listed = self._listed("download", *packages)
+        listed = self._list_downloads("download", *packages)
         files = {self.archives / name: one for name, one in listed.items()}
         missing = [one.size for path, one in files.items() if not one.is_complete(path)]
         if missing:
@@ -174,7 +174,7 @@ class PrivateApt:
             )
             self.archives.mkdir(parents=True, exist_ok=True)
             try:
-                self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
+                self._run_apt("apt-get", "-qq", "download", *packages, cwd=self.archives)
             except FetchError:
                 # The mirror may have changed since the lists were downloaded, so the next run
                 # downloads them again.
@@ -182,31 +182,31 @@ class PrivateApt:
                 raise
         return list(files)
 
-    def _listed(self, *args: str) -> dict[str, Listed]:
+    def _list_downloads(self, *args: str) -> dict[str, Listed]:
         """Return the files that an apt-get command would download, by file name."""
         # apt-get does not list files that are in its cache, so it gets an empty cache.
         empty = self.dir / "empty"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         option = f"-oDir::Cache::archives={empty}"
-        listed = self._output("apt-get", option, "-qq", "-y", "--print-uris", *args, cwd=empty)
+        listed = self._run_apt("apt-get", option, "-qq", "-y", "--print-uris", *args, cwd=empty)
         found = re.findall(r"^'[^']+' (\S+) (\d+) ?(\S*)", listed, re.M)
         return {name: Listed(int(size), digest) for name, size, digest in found}
 
-    def _names(self, prefix: str) -> list[str]:
+    def _list_package_names(self, prefix: str) -> list[str]:
         """Return all package names with a prefix."""
-        return self._output("apt-cache", "pkgnames", prefix).split()
+        return self._run_apt("apt-cache", "pkgnames", prefix).split()
 
-    def _output(self, *command: str, cwd: Path | None = None) -> str:
+    def _run_apt(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
-        options = [f"-o{option}" for option in self._options()]
-        # LC_ALL=C, because make_error() compares the messages with English ones.
+        options = [f"-o{option}" for option in self._make_options()]
+        # LC_ALL=C, because make_fetch_error() compares the messages with English ones.
         done = capture_output([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]
-            raise make_error(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
+            raise make_fetch_error(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
         return done.stdout
 
-    def _options(self) -> list[str]:
+    def _make_options(self) -> list[str]:
         """Return apt options that select the private state directory, and disable the preferences
         and hooks of this machine."""
         return [

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.lab.apt import print_step
-from kmtools.lab.cache import locked
+from kmtools.lab.cache import hold_cache_lock
 from kmtools.lab.sources import find_debian_mirror
 
 KEPT_SECONDS = 7 * 86400
@@ -37,10 +37,10 @@ CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUND
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
 
-# Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 lower and $4 upper
-# directory of an overlay with the cache, or empty; then the command. overlayfs refuses an upper
-# directory that is itself on an overlay. In that case the upper directory is a tmpfs, whose content
-# is lost when the command ends.
+# Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 the cache directory, which
+# is the lower directory of an overlay, or empty; $4 the upper directory of this overlay; then the
+# command. overlayfs refuses an upper directory that is itself on an overlay. In that case the upper
+# directory is a tmpfs, whose content is lost when the command ends.
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }
@@ -63,13 +63,13 @@ class Root:
     packages: Path | None  # the directory for downloaded packages
     cache: Path | None  # the cache directory with test kernels: the lower layer of an overlay
 
-    def environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
+    def make_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a command in this root, run as root or as a user."""
         found = {**select_network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
         found["HOME"] = "/home/user" if user else "/root"
         return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
 
-    def words(self, command: str, user: bool) -> list[str]:
+    def make_command_line(self, command: str, user: bool) -> list[str]:
         """Return the command line that runs a shell command in this root."""
         upper = self.path.with_name(f"{self.path.name}.cache")
         upper.mkdir(exist_ok=True)
@@ -81,7 +81,7 @@ class Root:
             *(*who, "sh", "-c", f"cd; {command}"),
         ]
 
-    def remove(self) -> None:
+    def remove_trees(self) -> None:
         """Remove this root, and the files that commands wrote to the overlay of the cache."""
         for tree in (self.path, self.path.with_name(f"{self.path.name}.cache")):
             if tree.exists():
@@ -110,20 +110,20 @@ def read_apt_settings() -> str:
 def ensure_tarball(suite: str) -> Path:
     """Return the tarball of a suite's root; make it if there is none, or if it is older than a
     week."""
-    path = cache_dir() / "roots" / f"{suite}.tar"
-    with locked(f"root-{suite}"):
+    path = get_cache_dir() / "roots" / f"{suite}.tar"
+    with hold_cache_lock(f"root-{suite}"):
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < KEPT_SECONDS:
             return path
         path.parent.mkdir(exist_ok=True)
         print_step(f"{suite}: making a minimal root, 1 to 2 minutes")
-        for lines in find_debian_mirror().candidates(suite):
-            said = _bootstrap(suite, path, lines)
+        for lines in find_debian_mirror().list_source_lists(suite):
+            said = _make_tarball(suite, path, lines)
             if said is None:
                 return path
         raise UnableError(f"{suite}: no root could be made: {said}")
 
 
-def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
+def _make_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
     """Make a tarball of the essential packages and apt; return None, or the error text of
     mmdebstrap."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
@@ -154,9 +154,9 @@ def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
 def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     """Unpack a root and give it this machine's network settings."""
     require_root("making a root")
-    packages = cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
-    root = Root(path, packages, cache_dir() if with_cache else None)
-    root.remove()
+    packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
+    root = Root(path, packages, get_cache_dir() if with_cache else None)
+    root.remove_trees()
     source = ensure_tarball(suite)
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
@@ -198,10 +198,10 @@ def start_command(
 ) -> subprocess.Popen[bytes]:
     """Start a shell command in a root. The caller reads stdout and stderr from one pipe."""
     return subprocess.Popen(
-        root.words(command, user),
+        root.make_command_line(command, user),
         # The variables are not on the command line, where every user could read a proxy's
         # password.
-        env=root.environment(user, variables),
+        env=root.make_environment(user, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

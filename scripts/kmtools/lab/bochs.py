@@ -98,7 +98,7 @@ def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     shutil.copyfile(guest.initramfs, disc / "initrd")
     (disc / "isolinux.cfg").write_text(BOOT_MENU.format(cmdline=guest.cmdline))
     log = scratch / "image.log"
-    if chroot.run_command(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
+    if chroot.run_in_chroot(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
         raise UnableError(f"the image for Bochs cannot be made: {log.read_text().strip()}")
     serial = [
         SERIAL.format(number=number, logs=LOGS, name=file.name)
@@ -116,7 +116,7 @@ def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
     # Bochs's RFB display always listens on the same TCP port, so it gets a network namespace of its
     # own.
-    words = ["unshare", "--net", *chroot.build_command_line(tree, binds, run)]
+    words = ["unshare", "--net", *chroot.build_chroot_command(tree, binds, run)]
     return Emulator(tuple(words), {}, f"Bochs {read_version(tree)}, {guest.model}", POWERED_OFF)
 
 

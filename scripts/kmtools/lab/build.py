@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError, require_root
-from kmtools.base.paths import ROOT, cache_dir, list_sources
+from kmtools.base.paths import ROOT, get_cache_dir, list_sources
 from kmtools.lab import chroot
-from kmtools.lab.cache import flat_name, locked
-from kmtools.lab.catalogue import Kernel, require
-from kmtools.lab.unpack import suite_dir
+from kmtools.lab.cache import flatten_path, hold_cache_lock
+from kmtools.lab.catalogue import Kernel, require_kernel
+from kmtools.lab.unpack import get_suite_dir
 
 
 def build_modules(
@@ -39,16 +39,16 @@ def build_modules(
     mount, with their mount points in the suite's tree.
     """
     require_root("building in a suite's tree")
-    kernel = require(name)
+    kernel = require_kernel(name)
     check_module_folder(src)
-    objects = object_dir(name, src)
+    objects = get_object_dir(name, src)
     # Each object directory has a lock of its own, because builds of different trees may run in
     # parallel.
-    with locked(f"build-{objects.parent.name}-{objects.name}"):
+    with hold_cache_lock(f"build-{objects.parent.name}-{objects.name}"):
         # Remove the modules of an earlier build, also if this build fails.
         copy_modules([], out)
-        update_copy(src, objects)
-        binds = [*beside, *([(object_dir(name, uses), "kmarkers")] if uses else [])]
+        update_source_copy(src, objects)
+        binds = [*beside, *([(get_object_dir(name, uses), "kmarkers")] if uses else [])]
         words = ["KMARKERS=/kmarkers", *make_args] if uses else make_args
         if run_make(kernel, objects, words, log, binds) != 0:
             return 1
@@ -69,7 +69,7 @@ def check_module_folder(path: Path) -> Path:
     return path
 
 
-def build_clients(
+def build_client_modules(
     name: str, folders: Sequence[Path], out: Path, make_args: Sequence[str] = ()
 ) -> list[Path]:
     """Build modules from folders outside this tree that use the kmarkers modules, which must have
@@ -83,13 +83,14 @@ def build_clients(
     for number, src in enumerate(folders):
         own = out / str(number)
         before = [
-            (object_dir(name, folder), f"client{i}") for i, folder in enumerate(folders[:number])
+            (get_object_dir(name, folder), f"client{i}")
+            for i, folder in enumerate(folders[:number])
         ]
         symbols = " ".join(f"/{point}/Module.symvers" for _, point in before)
         words = [f"KBUILD_EXTRA_SYMBOLS={symbols}", *make_args] if before else make_args
         if build_modules(name, src, own, words, uses=ROOT, beside=before):
             raise FailedError(f"{src} does not build for kernel {name}")
-        objects = object_dir(name, src)
+        objects = get_object_dir(name, src)
         modules += [own / path.name for path in list_built_modules(objects)]
         before.append((objects, f"client{number}"))
     names = [module.name for module in modules]
@@ -98,11 +99,12 @@ def build_clients(
     return modules
 
 
-def object_dir(name: str, src: Path, flavour: str = "") -> Path:
+def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
     """Return the object directory for a kernel and a source tree. Each tree has a directory of its
-    own; a build with other arguments may use a separate `flavour`."""
-    parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
-    return parent / flat_name(src)
+    own. `flavour` is a suffix that selects a separate directory, for a build with other make
+    arguments."""
+    parent = get_cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
+    return parent / flatten_path(src)
 
 
 def list_kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
@@ -136,10 +138,10 @@ def run_make(
         *make_args,
         "modules",
     ]
-    return chroot.run_command(suite_dir(kernel.suite), binds, make, log)
+    return chroot.run_in_chroot(get_suite_dir(kernel.suite), binds, make, log)
 
 
-def update_copy(src: Path, objects: Path) -> None:
+def update_source_copy(src: Path, objects: Path) -> None:
     """Update the copy of a source tree in an object directory: copy changed files, delete removed
     ones."""
     objects.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import DEFAULT_CACHE, cache_dir
+from kmtools.base.paths import DEFAULT_CACHE, get_cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import print_step
 
@@ -32,21 +32,21 @@ PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
 FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
 
 
-def flat_name(path: Path) -> str:
+def flatten_path(path: Path) -> str:
     """Return an absolute path with dashes for its slashes, for use in a file name."""
     return str(path.resolve()).strip("/").replace("/", "-")
 
 
-def is_tagged() -> bool:
+def is_cache_tagged() -> bool:
     """Return True if the cache directory has the tag of kmarkers. CACHEDIR.TAG files of other
     programs do not count."""
-    tag = cache_dir() / TAG
+    tag = get_cache_dir() / TAG
     return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
 
 
 def claim_cache() -> None:
     """Make and tag the cache directory; raise UnableError if it holds files of other programs."""
-    cache = cache_dir()
+    cache = get_cache_dir()
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -57,7 +57,7 @@ def claim_cache() -> None:
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
     # Look for the tag after listing the files. Another process writes the tag before all its other
     # files, so if the list has some of these, the tag exists now.
-    if is_tagged():
+    if is_cache_tagged():
         return
     # An untagged directory with kernels was made by an earlier version of kmarkers.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
@@ -74,12 +74,12 @@ def claim_cache() -> None:
 def clean_cache() -> None:
     """Remove the files of kmarkers from the cache directory, and the directory if it is then
     empty."""
-    cache = cache_dir()
+    cache = get_cache_dir()
     if not cache.exists():
         return
     if cache == DEFAULT_CACHE.resolve():
         claim_cache()
-    if not is_tagged():
+    if not is_cache_tagged():
         raise UnableError(
             f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
             " fetching a kernel writes it"
@@ -88,8 +88,8 @@ def clean_cache() -> None:
         # Take the locks of builds before `fetch`, because a process that holds a build lock may
         # wait for `fetch`.
         for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
-            stack.enter_context(locked(name))
-        names = {entry.name for entry in catalogue.load()}
+            stack.enter_context(hold_cache_lock(name))
+        names = {entry.name for entry in catalogue.load_kernels()}
         names |= {tree.name for tree in cache.glob("kernels/*")}
         for part in PARTS:
             if (cache / part).is_dir():
@@ -102,9 +102,9 @@ def clean_cache() -> None:
 
 
 @contextmanager
-def locked(name: str) -> Iterator[None]:
+def hold_cache_lock(name: str) -> Iterator[None]:
     """Hold a lock file of the cache directory; wait while another process holds it."""
-    path = cache_dir() / f"{name}.lock"
+    path = get_cache_dir() / f"{name}.lock"
     while True:
         claim_cache()
         with path.open("w") as lock:
@@ -113,12 +113,12 @@ def locked(name: str) -> Iterator[None]:
             except BlockingIOError:
                 print_step(f"waiting for another process that holds {path}")
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            if _is_in_place(lock, path):
+            if _is_lock_in_place(lock, path):
                 yield
                 return
 
 
-def _is_in_place(lock: IO[str], path: Path) -> bool:
+def _is_lock_in_place(lock: IO[str], path: Path) -> bool:
     """Return True if the path still names the lock file that this process opened: `lab clean` may
     have removed it."""
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kmtools.base import paths
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import ROOT, cache_dir
+from kmtools.base.paths import ROOT, get_cache_dir
 
 CATALOGUE = ROOT / paths.CATALOGUE
 UPSTREAM = "upstream"
@@ -18,7 +18,8 @@ ROLES = ("gates", "matrix", UPSTREAM)
 # The role of a kernel that the user added (kernels.txt does not list it), and the file in its tree
 # that records its Entry.
 ADDED, ADDED_RECORD = "added", "entry.json"
-# A "*" in an image name matches characters of a version, and a dash only before a digit ("-56").
+# Regular expression for a "*" in the name of an image package: characters of a version number. A
+# dash matches only before a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 
@@ -46,7 +47,7 @@ class Entry:
             return (UPSTREAM,)
         return ("base", *self.debug) if self.debug else ()
 
-    def matches(self, package: str) -> bool:
+    def matches_package(self, package: str) -> bool:
         """Return True if the name of an image package matches the image column of this line."""
         parts = (re.escape(part) for part in self.image.split("*"))
         return re.fullmatch(VERSION_TAIL.join(parts), package) is not None
@@ -67,7 +68,7 @@ class Kernel:
     @property
     def tree(self) -> Path:
         """The directory with the image, the modules and the headers."""
-        return kernel_dir(self.name)
+        return get_kernel_dir(self.name)
 
     @property
     def image(self) -> Path:
@@ -80,7 +81,7 @@ class Kernel:
         found = sorted(self.tree.glob(f"usr/src/linux-headers-{self.release}/.config"))
         return found[0] if found else self.tree / f"boot/config-{self.release}"
 
-    def save(self, tree: Path) -> None:
+    def save_record(self, tree: Path) -> None:
         """Write this record to kernel.json in a tree, which is renamed to its final name
         afterwards."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
@@ -106,19 +107,19 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
     return entries
 
 
-def load() -> list[Entry]:
-    """Read all kernels: those of kernels.txt, of which the first one is the default, then the added
-    ones."""
+def load_kernels() -> list[Entry]:
+    """Read the entries of all kernels: those of kernels.txt, then those that the user added. The
+    first one is the default kernel."""
     listed = parse_catalogue(CATALOGUE.read_text(), CATALOGUE.name)
     names = {entry.name for entry in listed}
-    records = sorted(cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))
+    records = sorted(get_cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))
     others = [Entry(**json.loads(path.read_text())) for path in records]
     return listed + [entry for entry in others if entry.name not in names]
 
 
-def find(name: str) -> Entry:
+def find_entry(name: str) -> Entry:
     """Return the entry of a kernel by name; raise UnableError if there is none."""
-    entries = load()
+    entries = load_kernels()
     for entry in entries:
         if entry.name == name:
             return entry
@@ -126,28 +127,28 @@ def find(name: str) -> Entry:
     raise UnableError(f"unknown kernel {name!r}; kernels.txt has: {known}")
 
 
-def default_name() -> str:
+def get_default_kernel_name() -> str:
     """Return the name of the default kernel."""
-    return load()[0].name
+    return load_kernels()[0].name
 
 
-def kernel_dir(name: str) -> Path:
+def get_kernel_dir(name: str) -> Path:
     """Return the directory of a kernel, which exists only if the kernel is unpacked."""
-    return cache_dir() / "kernels" / name
+    return get_cache_dir() / "kernels" / name
 
 
-def find_unpacked(name: str) -> Kernel | None:
+def find_unpacked_kernel(name: str) -> Kernel | None:
     """Return an unpacked kernel, or None while it has not been fetched."""
-    record = kernel_dir(name) / "kernel.json"
+    record = get_kernel_dir(name) / "kernel.json"
     if not record.is_file():
         return None
     return Kernel(**json.loads(record.read_text()))
 
 
-def require(name: str) -> Kernel:
+def require_kernel(name: str) -> Kernel:
     """Return an unpacked kernel; raise UnableError with the command that fetches it."""
-    find(name)
-    kernel = find_unpacked(name)
+    find_entry(name)
+    kernel = find_unpacked_kernel(name)
     if kernel is None:
         raise UnableError(f"kernel {name} is not unpacked; run: scripts/kmarkers lab fetch {name}")
     return kernel

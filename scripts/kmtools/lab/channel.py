@@ -22,7 +22,7 @@ class StatusChannel:
         self._rest = b""
         self.exit_code: int | None = None
 
-    def poll(self, final: bool = False) -> bool:
+    def read_new_lines(self, final: bool = False) -> bool:
         """Read the new lines; return True if the exit code is known. `final` also reads an
         incomplete last line."""
         if self._path.is_file():
@@ -35,10 +35,10 @@ class StatusChannel:
                 lines.append(self._rest)
                 self._rest = b""
             for line in lines:
-                self._line(line.decode(errors="replace").rstrip("\r"))
+                self._handle_line(line.decode(errors="replace").rstrip("\r"))
         return self.exit_code is not None
 
-    def _line(self, line: str) -> None:
+    def _handle_line(self, line: str) -> None:
         match = self._exit.fullmatch(line)
         if match:
             self.exit_code = int(match[1])

@@ -54,7 +54,7 @@ def find_chroot_obstacle() -> str:
     )
 
 
-def run_command(
+def run_in_chroot(
     tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path | None = None
 ) -> int:
     """Run a command in a chroot with directories mounted into it; return its exit code.
@@ -64,20 +64,20 @@ def run_command(
     require_root("building in a suite's tree")
     for _, point in binds:
         (tree / point).mkdir(parents=True, exist_ok=True)
-    code = processes.run_program(build_command_line(tree, binds, command), log)
+    code = processes.run_program(build_chroot_command(tree, binds, command), log)
     if code == 0:
         return 0
     # If even `true` fails there, the cause is the mounts and not the command.
-    done = processes.capture_output(build_command_line(tree, binds, ["true"]))
+    done = processes.capture_output(build_chroot_command(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(
-            f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
-            " namespaces, bind mounts and a new /proc, which a container may have to be given"
+            f"no command can run in a chroot in {tree}: {done.stderr.strip()}; this needs"
+            " namespaces, bind mounts and a new /proc: start a container with --privileged"
         )
     return code
 
 
-def build_command_line(
+def build_chroot_command(
     tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]
 ) -> list[str]:
     """Return the command line that mounts `binds` into a tree and runs a command in it. The mount

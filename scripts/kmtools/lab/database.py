@@ -20,8 +20,8 @@ from typing import TypedDict
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
-from kmtools.lab.build import build_modules, object_dir
-from kmtools.lab.catalogue import Kernel, require
+from kmtools.lab.build import build_modules, get_object_dir
+from kmtools.lab.catalogue import Kernel, require_kernel
 from kmtools.lab.unpack import resolve_in_tree
 
 NAME = "compile_commands.json"
@@ -44,7 +44,7 @@ class Command(TypedDict):
     arguments: list[str]
 
 
-def select_options(words: Sequence[str]) -> list[str]:
+def select_parser_options(words: Sequence[str]) -> list[str]:
     """Return the compiler options that affect how a file is parsed."""
     kept, rest = [], iter(words)
     for word in rest:
@@ -55,17 +55,17 @@ def select_options(words: Sequence[str]) -> list[str]:
     return kept
 
 
-def parse_command(line: str) -> tuple[list[str], str] | None:
+def parse_compile_command(line: str) -> tuple[list[str], str] | None:
     """Return the options and the C file of a compiler command; None if the line does not compile
     exactly one C file."""
     words = shlex.split(re.split(r" +;", line)[0])
     sources = [word for word in words if word.endswith(".c")]
     if "-c" not in words or len(sources) != 1:
         return None
-    return select_options(words[1:]), sources[0]
+    return select_parser_options(words[1:]), sources[0]
 
 
-def translate_path(kernel: Kernel, path: str) -> str:
+def translate_chroot_path(kernel: Kernel, path: str) -> str:
     """Translate a path of the chroot to a path of this machine."""
     if path.startswith("/src/"):
         return str(ROOT / path.removeprefix("/src/"))
@@ -77,40 +77,41 @@ def list_module_commands(kernel: Kernel, objects: Path) -> Iterator[Command]:
     headers = resolve_in_tree(kernel.tree, f"/usr/lib/modules/{kernel.release}/build")
     for record in sorted(objects.rglob(".*.o.cmd")):
         match = SAVED.search(record.read_text())
-        found = parse_command(match[1]) if match else None
+        found = parse_compile_command(match[1]) if match else None
         if found is None:
             continue
         kept, source = found
         words = [
-            re.sub(r"/(?:usr/)?src/.*", lambda m: translate_path(kernel, m[0]), x) for x in kept
+            re.sub(r"/(?:usr/)?src/.*", lambda m: translate_chroot_path(kernel, m[0]), x)
+            for x in kept
         ]
-        path = Path(translate_path(kernel, source))
+        path = Path(translate_chroot_path(kernel, source))
         # Since 6.13 Kbuild runs in the directory of the sources, with relative paths.
         beside = not path.is_absolute()
         path = ROOT / path
         if path.is_file():
             directory = str(ROOT if beside else headers)
-            yield make_entry(directory, path, words)
+            yield make_database_entry(directory, path, words)
 
 
 def list_program_commands(listed: str) -> Iterator[Command]:
     """Yield the entries of the programs, from the output of `make -n` in native/."""
     for line in listed.splitlines():
-        found = parse_command(line) if " -c " in line else None
+        found = parse_compile_command(line) if " -c " in line else None
         if found is not None:
             directory = ROOT / "native"
-            yield make_entry(str(directory), (directory / found[1]).resolve(), found[0])
+            yield make_database_entry(str(directory), (directory / found[1]).resolve(), found[0])
 
 
-def make_entry(directory: str, path: Path, words: Sequence[str]) -> Command:
+def make_database_entry(directory: str, path: Path, words: Sequence[str]) -> Command:
     """Return the entry of one file."""
     arguments = ["gcc", *words, "-c", str(path)]
     return {"directory": directory, "file": str(path), "arguments": arguments}
 
 
-def write_database(name: str) -> Path:
+def write_compile_database(name: str) -> Path:
     """Build the modules for a test kernel, and write compile_commands.json; return its path."""
-    kernel = require(name)
+    kernel = require_kernel(name)
     with tempfile.TemporaryDirectory() as out:
         log = Path(out, "log")
         if build_modules(name, ROOT, Path(out, "modules"), ["KMARKERS_TESTS=m"], log):
@@ -119,7 +120,7 @@ def write_database(name: str) -> Path:
     if done.returncode:
         raise FailedError(f"make in native/ fails: {done.stderr.strip()}")
     found = [
-        *list_module_commands(kernel, object_dir(name, ROOT)),
+        *list_module_commands(kernel, get_object_dir(name, ROOT)),
         *list_program_commands(done.stdout),
     ]
     path = ROOT / NAME

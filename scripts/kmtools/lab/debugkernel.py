@@ -16,18 +16,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import ROOT, cache_dir
+from kmtools.base.paths import ROOT, get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.lab import chroot
 from kmtools.lab.apt import PrivateApt, compare_versions, print_step
-from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, find_unpacked
+from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, find_unpacked_kernel
 from kmtools.lab.unpack import (
     BUILD_TOOLS,
-    ensure_suite,
+    ensure_suite_tree,
+    get_suite_dir,
     hold_fetch_lock,
     is_qemu_unpacked,
-    make_kernel_tree,
-    suite_dir,
+    replace_kernel_tree,
     unpack_packages,
 )
 
@@ -48,7 +48,7 @@ NEEDED_BYTES = 6 << 30
 RECORD = "fragments"
 
 
-def list_fragments(entry: Entry) -> list[Path]:
+def list_config_fragments(entry: Entry) -> list[Path]:
     """Return the files with an entry's configuration fragments."""
     files = [FRAGMENTS / f"{part}.config" for part in entry.fragments]
     for file in files:
@@ -57,7 +57,7 @@ def list_fragments(entry: Entry) -> list[Path]:
     return files
 
 
-def read_options(files: Iterable[Path]) -> dict[str, str]:
+def read_config_options(files: Iterable[Path]) -> dict[str, str]:
     """Return the options that fragments set, by name."""
     text = "".join(file.read_text() for file in files)
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
@@ -69,30 +69,30 @@ def find_missing_options(wanted: dict[str, str], config: str) -> list[str]:
     return [f"{name}={to}" for name, to in wanted.items() if final.get(name, "n") != to]
 
 
-def find_complete(entry: Entry) -> Kernel | None:
+def find_complete_kernel(entry: Entry) -> Kernel | None:
     """Return the unpacked kernel of an entry if it was built with the fragments as they are now,
     else None."""
-    kernel = find_unpacked(entry.name)
+    kernel = find_unpacked_kernel(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
-    fits = _has_options(entry, kernel) and suite_dir(kernel.suite).is_dir()
+    fits = _has_fragment_options(entry, kernel) and get_suite_dir(kernel.suite).is_dir()
     return kernel if fits and is_qemu_unpacked(entry) else None
 
 
-def _has_options(entry: Entry, kernel: Kernel) -> bool:
+def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
     """Return True if a kernel has all options that the fragments set now, and was not built with
     one that they no longer set."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
-    wanted = read_options(list_fragments(entry))
-    unwanted = read_options([kernel.tree / RECORD]).keys() - wanted
+    wanted = read_config_options(list_config_fragments(entry))
+    unwanted = read_config_options([kernel.tree / RECORD]).keys() - wanted
     return not unwanted and not find_missing_options(wanted, config.read_text())
 
 
-def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
-    """Build a kernel from the newest source on the mirror; if the kernel `there` is as new, return
-    it instead.
+def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
+    """Build a kernel from the newest source on the mirror. If the kernel `unpacked` is not older,
+    return it instead.
 
     The lock `fetch` is released before the compilation.
     """
@@ -103,22 +103,24 @@ def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
         with hold_fetch_lock(NEEDED_BYTES):
             print_step(f"{entry.name}: asking the mirror for {entry.suite}")
             apt = PrivateApt(entry.suite)
-            apt.update(anew=there is not None)
-            version = apt.version(entry.image)
-            if there and compare_versions(version, there.version) <= 0:
-                return there
+            apt.update_lists(anew=unpacked is not None)
+            version = apt.find_version(entry.image)
+            if unpacked and compare_versions(version, unpacked.version) <= 0:
+                return unpacked
             tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
-            ensure_suite(apt, suite, apt.closure(tools))
-            tree = stack.enter_context(make_kernel_tree(entry))
-            unpack_packages(apt.download([entry.image]), tree)
+            ensure_suite_tree(apt, suite, apt.list_with_dependencies(tools))
+            tree = stack.enter_context(replace_kernel_tree(entry))
+            unpack_packages(apt.download_packages([entry.image]), tree)
             _unpack_source(tree)
             shutil.rmtree(apt.archives, ignore_errors=True)
-        release = _compile_kernel(entry, tree, suite_dir(suite), make_args)
+        release = _compile_kernel(entry, tree, get_suite_dir(suite), make_args)
         vmlinuz = f"boot/vmlinuz-{release}"
         _install_kernel(tree, release, vmlinuz)
-        (tree / RECORD).write_text("".join(file.read_text() for file in list_fragments(entry)))
+        (tree / RECORD).write_text(
+            "".join(file.read_text() for file in list_config_fragments(entry))
+        )
         kernel = Kernel(entry.name, suite, entry.image, version, release, vmlinuz, make_args)
-        kernel.save(tree)
+        kernel.save_record(tree)
     return kernel
 
 
@@ -138,24 +140,26 @@ def _unpack_source(tree: Path) -> None:
 def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) -> str:
     """Configure and build a kernel in its source directory; return its release."""
     source = tree / "usr/src/linux"
-    log = cache_dir() / f"{entry.name}.log"
+    log = get_cache_dir() / f"{entry.name}.log"
     log.unlink(missing_ok=True)
 
-    def make(*words: str) -> None:
+    def run_kernel_make(*words: str) -> None:
         command = ["make", "-C", "/usr/src/linux", f"-j{os.cpu_count()}", *make_args, *words]
-        if chroot.run_command(suite, [(tree / "usr/src", "usr/src")], command, log) != 0:
+        if chroot.run_in_chroot(suite, [(tree / "usr/src", "usr/src")], command, log) != 0:
             raise UnableError(f"kernel {entry.name}: make {' '.join(words)} failed, see {log}")
 
     print_step(f"{entry.name}: configuring")
-    make("defconfig" if entry.role == UPSTREAM else "tinyconfig")
-    wanted = read_options(list_fragments(entry)) | {"CONFIG_LOCALVERSION": f'"-{entry.name}"'}
+    run_kernel_make("defconfig" if entry.role == UPSTREAM else "tinyconfig")
+    wanted = read_config_options(list_config_fragments(entry)) | {
+        "CONFIG_LOCALVERSION": f'"-{entry.name}"'
+    }
     with (source / ".config").open("a") as config:
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())
-    make("olddefconfig")
+    run_kernel_make("olddefconfig")
     if missing := find_missing_options(wanted, (source / ".config").read_text()):
-        raise UnableError(f"kernel {entry.name}: the configuration lost {', '.join(missing)}")
+        raise UnableError(f"kernel {entry.name}: Kconfig dropped {', '.join(missing)}")
     print_step(f"{entry.name}: building")
-    make("all")
+    run_kernel_make("all")
     return (source / "include/config/kernel.release").read_text().strip()
 
 

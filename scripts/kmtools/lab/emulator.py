@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.processes import capture_output
-from kmtools.lab.unpack import qemu_dir
+from kmtools.lab.unpack import get_qemu_dir
 
 TIERS = ("vm", "icount")
 
@@ -33,7 +33,7 @@ def choose_emulator(qemu: str) -> Emulator:
     override = os.environ.get("KMARKERS_QEMU")
     if override:
         return _make_emulator((override,), {})
-    tree = qemu_dir(qemu)
+    tree = get_qemu_dir(qemu)
     if not tree.is_dir():
         raise UnableError(f"the emulator of {qemu} is not unpacked; fetch a kernel that uses it")
     # QEMU runs with the dynamic linker and the libraries that were unpacked with it.
@@ -59,8 +59,9 @@ def _make_emulator(command: tuple[str, ...], environment: Mapping[str, str]) -> 
 def make_accelerator_options(
     accel: str, tier: str, cpus: int, one_thread: bool = False, model: str = "max"
 ) -> list[str]:
-    """Return QEMU's options for an accelerator and a tier. With `one_thread`, a single thread
-    emulates all CPUs. `model` is the emulated processor."""
+    """Return QEMU's options for an accelerator and an environment of measurement (tier): "vm", or
+    "icount", in which QEMU counts instructions. With `one_thread`, a single thread emulates all
+    CPUs. `model` is the emulated processor."""
     if tier == "icount":
         # Each instruction advances the virtual time by one nanosecond; nothing else does.
         return [
@@ -74,6 +75,6 @@ def make_accelerator_options(
     return ["-accel", f"tcg,thread={threads}", "-cpu", model, "-smp", str(cpus)]
 
 
-def quote_value(path: Path) -> str:
+def quote_option_value(path: Path) -> str:
     """Return a path as a value in a QEMU option, where each comma must be doubled."""
     return str(path).replace(",", ",,")

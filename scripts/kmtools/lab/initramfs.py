@@ -25,45 +25,45 @@ class Archive:
         self._count = 0
         self._known: set[str] = set()
 
-    def directory(self, name: str) -> None:
+    def add_directory(self, name: str) -> None:
         """Add a directory and its parents, unless they were added before."""
         parts = name.split("/")
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
             if path and path not in self._known:
                 self._known.add(path)
-                self._entry(path, stat.S_IFDIR | 0o755)
+                self._write_entry(path, stat.S_IFDIR | 0o755)
 
-    def device(self, name: str, major: int, minor: int) -> None:
+    def add_device(self, name: str, major: int, minor: int) -> None:
         """Add a character device."""
-        self._entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
+        self._write_entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
 
-    def file(self, name: str, source: Path, mode: int | None = None) -> None:
+    def add_file(self, name: str, source: Path, mode: int | None = None) -> None:
         """Add a file; `mode` is its permissions, by default those of the source file."""
         if "/" in name:
-            self.directory(name.rsplit("/", 1)[0])
+            self.add_directory(name.rsplit("/", 1)[0])
         bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
-        self._entry(name, stat.S_IFREG | bits, source.read_bytes())
+        self._write_entry(name, stat.S_IFREG | bits, source.read_bytes())
 
-    def add(self, source: Path, destination: str) -> None:
+    def add_path(self, source: Path, destination: str) -> None:
         """Add a file, or a directory with its content."""
         destination = destination.strip("/")
         if not source.is_dir():
-            self.file(destination, source)
+            self.add_file(destination, source)
             return
-        self.directory(destination)
+        self.add_directory(destination)
         for directory, names, files in os.walk(source):
             names.sort()
             inside = Path(destination, Path(directory).relative_to(source))
-            self.directory(str(inside))
+            self.add_directory(str(inside))
             for name in sorted(files):
-                self.file(str(inside / name), Path(directory) / name)
+                self.add_file(str(inside / name), Path(directory) / name)
 
     def close(self) -> None:
         """Write the trailer of the archive."""
-        self._entry("TRAILER!!!", 0)
+        self._write_entry("TRAILER!!!", 0)
 
-    def _entry(
+    def _write_entry(
         self, name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
     ) -> None:
         self._count += 1
@@ -72,10 +72,10 @@ class Archive:
         # namesize check. mtime is 0, because equal files must give an equal archive.
         fields = (self._count, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
         header = b"070701" + b"".join(b"%08x" % field for field in fields)
-        self._out.write(_pad_to_four(header + path) + _pad_to_four(data))
+        self._out.write(_pad_to_four_bytes(header + path) + _pad_to_four_bytes(data))
 
 
-def _pad_to_four(data: bytes) -> bytes:
+def _pad_to_four_bytes(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)
 
 
@@ -98,15 +98,15 @@ def write_initramfs(
     with target.open("wb") as out:
         archive = Archive(out)
         for name in DIRECTORIES:
-            archive.directory(name)
+            archive.add_directory(name)
         # /init needs a console before it mounts devtmpfs.
-        archive.device("dev/console", 5, 1)
-        archive.device("dev/null", 1, 3)
-        archive.file("bin/busybox", find_static_busybox(), 0o755)
-        archive.file("init", GUEST_INIT, 0o755)
-        archive.file("job", job, 0o755)
+        archive.add_device("dev/console", 5, 1)
+        archive.add_device("dev/null", 1, 3)
+        archive.add_file("bin/busybox", find_static_busybox(), 0o755)
+        archive.add_file("init", GUEST_INIT, 0o755)
+        archive.add_file("job", job, 0o755)
         for module in sorted(modules):
-            archive.file(f"modules/{module.name}", module)
+            archive.add_file(f"modules/{module.name}", module)
         for source, destination in additions:
-            archive.add(source, destination)
+            archive.add_path(source, destination)
         archive.close()

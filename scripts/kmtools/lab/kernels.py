@@ -7,7 +7,7 @@ import contextlib
 import time
 
 from kmtools.base.errors import require_root
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.base.text import align_table
 from kmtools.lab import cache, catalogue, debugkernel, unpack
@@ -22,45 +22,47 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
     """
     if entry.role == catalogue.ADDED:
         # The user added this kernel, so it cannot be fetched or updated.
-        return catalogue.require(entry.name)
+        return catalogue.require_kernel(entry.name)
     part, work = (debugkernel, "building") if entry.fragments else (unpack, "fetching")
-    kernel: Kernel | None = part.find_complete(entry)
+    kernel: Kernel | None = part.find_complete_kernel(entry)
     if kernel is not None and not update:
         return kernel
     require_root(f"{work} a kernel")
-    with cache.locked(unpack.name_build_lock(entry.name)):
+    with cache.hold_cache_lock(unpack.get_build_lock_name(entry.name)):
         unpack.ensure_qemu(entry)
         # Another process may have unpacked the kernel while this one waited.
-        kernel = part.find_complete(entry)
+        kernel = part.find_complete_kernel(entry)
         if kernel is None or update:
-            kernel = part.make_kernel(entry, kernel)
+            kernel = part.make_newest_kernel(entry, kernel)
     assert kernel is not None
     return kernel
 
 
 def fetch_kernels(names: list[str], update: bool = False) -> None:
     """Fetch the named kernels, or the default kernel; with `update`, replace older versions."""
-    entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
+    entries = [
+        catalogue.find_entry(name) for name in names or [catalogue.get_default_kernel_name()]
+    ]
     # The cache may be read-only if it has all kernels already.
     with contextlib.suppress(OSError):
         cache.claim_cache()
     for entry in entries:
         part = debugkernel if entry.fragments else unpack
-        before = part.find_complete(entry)
+        before = part.find_complete_kernel(entry)
         started = time.monotonic()
         kernel = ensure_kernel(entry, update)
         said = f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked"
         if kernel != before:
-            size = capture_output(["du", "-sm", cache_dir()]).stdout.split()[0]
-            said += f" in {time.monotonic() - started:.0f} s; {cache_dir()} holds {size} MiB"
+            size = capture_output(["du", "-sm", get_cache_dir()]).stdout.split()[0]
+            said += f" in {time.monotonic() - started:.0f} s; {get_cache_dir()} holds {size} MiB"
         print(said)
 
 
 def print_kernels() -> None:
     """Print every supported kernel, its version, and its release if it is unpacked."""
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
-    for entry in catalogue.load():
-        kernel = catalogue.find_unpacked(entry.name)
+    for entry in catalogue.load_kernels():
+        kernel = catalogue.find_unpacked_kernel(entry.name)
         version = kernel.version if kernel else find_mirror_version(entry)
         release = kernel.release if kernel else "no"
         rows.append((entry.name, entry.suite, version, release, entry.qemu))
@@ -75,8 +77,8 @@ def find_mirror_version(entry: Entry) -> str:
         return "?"
     try:
         if entry.fragments:
-            return apt.version(entry.image)
-        return apt.candidates(entry)[0].version
+            return apt.find_version(entry.image)
+        return apt.find_candidates(entry)[0].version
     except NotOnMirrorError:
         return "gone"
     except FetchError:

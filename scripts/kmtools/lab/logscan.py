@@ -81,28 +81,28 @@ FOREIGN, OURS = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code
 def scan_log(text: str) -> list[str]:
     """Return the lines of a kernel log that report a fault, except between FOREIGN and OURS."""
     lines = text.splitlines()
-    return [lines[number] for number in find_faults(lines)]
+    return [lines[number] for number in find_fault_indexes(lines)]
 
 
-def find_faults(lines: Sequence[str]) -> Iterator[int]:
+def find_fault_indexes(lines: Sequence[str]) -> Iterator[int]:
     """Yield the indexes of the lines that report a fault, except between FOREIGN and OURS."""
     foreign = False
     for number, line in enumerate(lines):
         if FOREIGN in line or OURS in line:
             foreign = FOREIGN in line
-        elif not foreign and is_fault(line):
+        elif not foreign and is_fault_line(line):
             yield number
 
 
-def is_fault(line: str) -> bool:
+def is_fault_line(line: str) -> bool:
     """Return True if a line of a kernel log reports a fault."""
     return _DIRT.search(line) is not None and _CLEAN.search(line) is None
 
 
-def select_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
+def select_fault_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
     """Return the lines that report a fault and the lines around them, at most `most` in all."""
     lines = text.splitlines()
     shown: set[int] = set()
-    for number in find_faults(lines):
+    for number in find_fault_indexes(lines):
         shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
     return [lines[number] for number in sorted(shown)][:most]

@@ -67,26 +67,28 @@ class Cpu:
     held: tuple[int, ...] = ()
 
     @property
-    def trapped_at(self) -> int:
+    def saved_int3_address(self) -> int:
         """The saved instruction pointer minus one. This is the address of the int3, unless the
         handler has already decremented the saved pointer."""
         return self.trap[REGISTERS] - 1
 
     @property
-    def breakpoint_at(self) -> int:
+    def int3_address(self) -> int:
         """The address of the int3, also if the handler has already decremented the saved
         pointer."""
         if len(self.held) < 2 or self.held[0] == BREAKPOINT:
-            return self.trapped_at
+            return self.saved_int3_address
         before, at = self.held
         # If the byte before is not mapped, the int3 cannot be there.
-        return self.trapped_at + (at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE))
+        return self.saved_int3_address + (
+            at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE)
+        )
 
     @property
-    def in_kernel_text(self) -> bool:
+    def is_in_kernel_text(self) -> bool:
         """True if the int3 is in core kernel text, not in a module."""
-        near = abs(self.trapped_at - self.entry) < KERNEL_BYTES
-        return near and self.trapped_at < MODULES_FROM
+        near = abs(self.saved_int3_address - self.entry) < KERNEL_BYTES
+        return near and self.saved_int3_address < MODULES_FROM
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def inspect_guest(monitor: Monitor) -> list[Cpu]:
         monitor.execute("cont")
 
 
-def judge_looks(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
+def find_hang_reason(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
     """Return the reason why a guest hangs, from a series of looks; None if it does not hang."""
     if not looks or not looks[0]:
         return None
@@ -182,32 +184,32 @@ def judge_looks(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
         if finding := find_int3_loop(seen) or find_stuck_cpu(seen):
             return finding
     if all(cpu.idle for seen in by_cpu for cpu in seen):
-        return Finding("every CPU is idle, and nothing wakes one")
+        return Finding("every CPU is idle, and no interrupt wakes one")
     return None
 
 
-def find_int3_loop(seen: Sequence[Cpu]) -> Finding | None:
+def find_int3_loop(cpu_looks: Sequence[Cpu]) -> Finding | None:
     """Return a finding if a CPU executes the same int3 in an endless loop, from its looks."""
-    traps = Counter(drop_saved_address(cpu) for cpu in seen if cpu.trap)
+    traps = Counter(drop_saved_rip(cpu) for cpu in cpu_looks if cpu.trap)
     if not traps:
         return None
     trap, times = traps.most_common(1)[0]
-    alike = [cpu for cpu in seen if cpu.trap and drop_saved_address(cpu) == trap]
-    first = max(alike, key=lambda cpu: cpu.breakpoint_at)
-    at = first.breakpoint_at
-    between = sum(is_near_handler(cpu, at) for cpu in seen)
-    if times + between < MOST * len(seen):
+    alike = [cpu for cpu in cpu_looks if cpu.trap and drop_saved_rip(cpu) == trap]
+    first = max(alike, key=lambda cpu: cpu.int3_address)
+    at = first.int3_address
+    between = sum(is_near_int3(cpu, at) for cpu in cpu_looks)
+    if times + between < MOST * len(cpu_looks):
         return None
-    if any(at - cpu.trapped_at > 1 for cpu in alike):
+    if any(at - cpu.saved_int3_address > 1 for cpu in alike):
         return None
     gone = all({*cpu.held} - {UNREADABLE} and BREAKPOINT not in cpu.held for cpu in alike)
-    there = {cpu.held[at - cpu.trapped_at] for cpu in alike}
+    there = {cpu.held[at - cpu.saved_int3_address] for cpu in alike}
     holds = ", ".join(sorted("?" if byte == UNREADABLE else f"{byte:02x}" for byte in there))
     said = f"CPU {first.number} executes a breakpoint at {at:x} endlessly"
-    return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
+    return Finding(f"{said}; memory holds {holds} there", gone and first.is_in_kernel_text)
 
 
-def is_near_handler(cpu: Cpu, address: int) -> bool:
+def is_near_int3(cpu: Cpu, address: int) -> bool:
     """Return True if a CPU is at the int3, or in the entry code, without a complete trap frame."""
     if cpu.trap:
         return False
@@ -215,20 +217,20 @@ def is_near_handler(cpu: Cpu, address: int) -> bool:
     return abs(cpu.place - address) <= 1 or entering
 
 
-def drop_saved_address(cpu: Cpu) -> tuple[int, ...]:
+def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
     """Return the saved registers without the instruction pointer, which the handler may
     decrement."""
     return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
 
 
-def find_stuck_cpu(seen: Sequence[Cpu]) -> Finding | None:
+def find_stuck_cpu(cpu_looks: Sequence[Cpu]) -> Finding | None:
     """Return a finding if a CPU has interrupts disabled and stays at a few addresses in all
     looks."""
-    places = sorted({cpu.place for cpu in seen})
-    if any(cpu.interrupts or cpu.idle for cpu in seen) or len(places) > FEW_PLACES:
+    places = sorted({cpu.place for cpu in cpu_looks})
+    if any(cpu.interrupts or cpu.idle for cpu in cpu_looks) or len(places) > FEW_PLACES:
         return None
     # At low addresses, the CPU runs the code that decompresses the kernel with interrupts disabled.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{place:x}" for place in places)
-    return Finding(f"CPU {seen[0].number} takes no interrupt and stays at {where}")
+    return Finding(f"CPU {cpu_looks[0].number} takes no interrupt and stays at {where}")

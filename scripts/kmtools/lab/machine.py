@@ -111,7 +111,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
         raise UnableError("Bochs takes no NMIs, counts no instructions and has no Secure Boot here")
-    kernel = catalogue.require(request.kernel)
+    kernel = catalogue.require_kernel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
     cmdline = f"{cmdline} {request.append}".strip()
@@ -120,7 +120,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         scratch = Path(name)
         archive = scratch / "initramfs"
         additions = [*request.additions, *write_guest_files(request, scratch)]
-        files = _prepare_files(request, kernel, scratch)
+        files = _prepare_boot_files(request, kernel, scratch)
         try:
             initramfs.write_initramfs(archive, request.job, files.modules, additions)
         except OSError as error:
@@ -133,8 +133,8 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         if request.nmi:
             status = request.out / "status.log"
             stack.enter_context(inject_nmis(scratch / NMI_SOCKET, request.nmi, status))
-        # Never inspect CPUs in the tier icount, because that would change instruction counts, or
-        # under Bochs, which has no monitor.
+        # Never inspect CPUs if QEMU counts instructions (tier icount), because that would change
+        # the counts, or under Bochs, which has no monitor.
         silence = 0.0 if request.tier == "icount" or request.bochs else request.silence
         logs = _list_serial_logs(request.out)
         watch = Watch(scratch / WATCH_SOCKET, logs, silence, request.out / LOOK_LOG)
@@ -160,7 +160,7 @@ def _prepare_qemu(
     request: Request, files: Files, archive: Path, cmdline: str, scratch: Path
 ) -> Emulator:
     """Return QEMU with the command line for a boot."""
-    qemu = emulator.choose_emulator(catalogue.find(request.kernel).qemu)
+    qemu = emulator.choose_emulator(catalogue.find_entry(request.kernel).qemu)
     options = emulator.make_accelerator_options(
         _choose_accel(request), request.tier, request.cpus, request.one_thread, request.model
     )
@@ -171,16 +171,16 @@ def _prepare_qemu(
         *files.options,
         *("-kernel", str(files.image), "-initrd", str(archive), "-append", cmdline),
         *_make_serial_options(request.out),
-        *Monitor.options(scratch / WATCH_SOCKET),
+        *Monitor.make_socket_options(scratch / WATCH_SOCKET),
         *(TERMINAL if request.terminal else ()),
     ]
     if request.nmi:
-        command += Monitor.options(scratch / NMI_SOCKET)
+        command += Monitor.make_socket_options(scratch / NMI_SOCKET)
     if request.ssh_port:
         forwarded = f"hostfwd=tcp:127.0.0.1:{request.ssh_port}-:22"
         command += ["-nic", f"user,model=e1000,restrict=on,{forwarded}"]
     if request.control:
-        command += Monitor.options(request.control)
+        command += Monitor.make_socket_options(request.control)
     return replace(qemu, command=tuple(command))
 
 
@@ -190,15 +190,15 @@ def _prepare_bochs(
     """Write the CD image for a boot under Bochs; return Bochs with its command line."""
     logs = _list_serial_logs(request.out)
     guest = Guest(request.bochs, files.image, archive, cmdline, request.cpus, request.memory, logs)
-    return bochs.prepare_bochs_boot(catalogue.find(request.kernel).qemu, guest, scratch)
+    return bochs.prepare_bochs_boot(catalogue.find_entry(request.kernel).qemu, guest, scratch)
 
 
 def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
     """Return KVM if a kernel boots under it on this machine, else the emulator. `show` is called
     with a message before a trial boot. The verdict is cached; see accel.choose_accel()."""
-    qemu = emulator.choose_emulator(catalogue.find(kernel).qemu)
+    qemu = emulator.choose_emulator(catalogue.find_entry(kernel).qemu)
 
-    def probe() -> Result:
+    def boot_under_kvm() -> Result:
         if show:
             show(f"vm: trying kernel {kernel} under KVM, at most {accel.PROBE_SECONDS:.0f} s")
         out = PROBE_OUT / kernel
@@ -211,8 +211,8 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
             result.reason = f"{accel.SILENT} in {accel.PROBE_SECONDS:.0f} s"
         return result
 
-    release = catalogue.require(kernel).release
-    return accel.choose_accel(qemu.version, kernel, release, probe)
+    release = catalogue.require_kernel(kernel).release
+    return accel.choose_accel(qemu.version, kernel, release, boot_under_kvm)
 
 
 def _remove_old_files(out: Path) -> None:
@@ -224,7 +224,7 @@ def _remove_old_files(out: Path) -> None:
         (out / name).unlink(missing_ok=True)
 
 
-def _list_modules(request: Request) -> list[Path]:
+def _list_requested_modules(request: Request) -> list[Path]:
     if request.modules is None:
         return []
     found = list(request.modules.glob("*.ko"))
@@ -233,12 +233,12 @@ def _list_modules(request: Request) -> list[Path]:
     return found
 
 
-def _prepare_files(request: Request, kernel: Kernel, scratch: Path) -> Files:
+def _prepare_boot_files(request: Request, kernel: Kernel, scratch: Path) -> Files:
     """Return the files for a boot: the kernel, the modules, and firmware for Secure Boot."""
-    files = Files(kernel.image, _list_modules(request))
+    files = Files(kernel.image, _list_requested_modules(request))
     if not request.secure_boot:
         return files
-    suite = catalogue.find(request.kernel).qemu
+    suite = catalogue.find_entry(request.kernel).qemu
     log = request.out / SIGNING_LOG
     return secureboot.prepare_secure_boot(
         kernel, suite, files, scratch, log, request.signed, key=request.key
@@ -267,7 +267,7 @@ def _make_serial_options(out: Path) -> list[str]:
     """Return QEMU options that write the output of each serial port to a file."""
     options = []
     for number, log in enumerate(_list_serial_logs(out)):
-        path = emulator.quote_value(log.resolve())
+        path = emulator.quote_option_value(log.resolve())
         options += ["-chardev", f"file,id=port{number},path={path}"]
         options += ["-serial", f"chardev:port{number}"]
     return options
@@ -282,7 +282,7 @@ def _write_description(request: Request, used: Emulator, release: str, cmdline: 
         "kernel": request.kernel,
         "release": release,
         "cmdline": cmdline,
-        "emulated": accel.is_emulated(request.accel or ""),
+        "emulated": accel.are_instructions_emulated(request.accel or ""),
         "cpus": 1 if request.tier == "icount" else request.cpus,
         "secure_boot": request.secure_boot,
     }
@@ -306,12 +306,12 @@ def _run_emulator(
         )
         try:
             while process.poll() is None and time.monotonic() < deadline:
-                if not channel.poll():
-                    result.finding = _confirm_finding(watch.poll(), process)
+                if not channel.read_new_lines():
+                    result.finding = _confirm_finding(watch.inspect_if_due(), process)
                 elif result.exit_code is None:
                     result.exit_code = channel.exit_code
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
-                if result.finding or _is_over(request):
+                if result.finding or _has_end_text(request):
                     break
                 time.sleep(POLL_SECONDS)
             if not result.finding and process.poll() is None and result.exit_code is None:
@@ -321,7 +321,7 @@ def _run_emulator(
         finally:
             process.kill()
             process.wait()
-    channel.poll(final=True)
+    channel.read_new_lines(final=True)
     result.exit_code = channel.exit_code
     result.seconds = time.monotonic() - started
     if hung and result.exit_code is None:
@@ -332,7 +332,7 @@ def _run_emulator(
     return result
 
 
-def _is_over(request: Request) -> bool:
+def _has_end_text(request: Request) -> bool:
     """Return True if the console contains the text that ends the boot."""
     return bool(request.until) and request.until in read_log(request.out / "console.log")
 

@@ -18,13 +18,13 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from kmtools.base.errors import UnableError
-from kmtools.lab.stock import read_module
+from kmtools.lab.stock import read_module_file
 
 # The exceptions that pyelftools raises when it reads a damaged file.
 DAMAGE = (ELFError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
-# In bytes: the size of struct patcher_site, the size of a record with a note, and the offsets of
-# the members key and size in both.
+# In bytes: the size of struct patcher_site, the size of the record of a note (a probe without an
+# instruction of its own), and the offsets of the members key and size in both.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT = 12, 16, 4, 9
 # Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
@@ -32,7 +32,8 @@ MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
 )  # fmt: skip
 SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
-# For these flavours the key points to a struct sdt_origin, whose first member points to the probe.
+# The kinds of SDT probes (flavours) whose key points to a struct sdt_origin. Its first member
+# points to the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
 # Offsets of members of struct sdt_probe.
 PROVIDER_AT, PROBE_NAME_AT = 0, 24
@@ -92,13 +93,13 @@ class Module:
 
     def __init__(self, path: Path) -> None:
         """Read a file; raise UnableError if it is not a module."""
-        data = read_module(path)
+        data = read_module_file(path)
         try:
-            self._read(ELFFile(BytesIO(data)))
+            self._read_elf(ELFFile(BytesIO(data)))
         except DAMAGE as error:
             raise UnableError(f"{path} is no module: {error or type(error).__name__}") from error
 
-    def _read(self, elf: Any) -> None:
+    def _read_elf(self, elf: Any) -> None:
         if elf["e_type"] != "ET_REL":
             raise ELFError("a module is a relocatable ELF file")
         sections = list(elf.iter_sections())
@@ -111,11 +112,11 @@ class Module:
         self.targets: dict[Place, Place] = {}
         for section in sections:
             if section["sh_type"] == "SHT_RELA":
-                self._relocate(section)
-        self.functions = self._sorted("STT_FUNC")
-        self.objects = self._sorted("STT_OBJECT")
+                self._apply_relocations(section)
+        self.functions = self._sort_symbols("STT_FUNC")
+        self.objects = self._sort_symbols("STT_OBJECT")
 
-    def _relocate(self, section: Any) -> None:
+    def _apply_relocations(self, section: Any) -> None:
         for each in section.iter_relocations():
             symbol = self.symbols[each["r_info_sym"]]
             number = symbol["st_shndx"]
@@ -124,7 +125,7 @@ class Module:
                 to = Place(number, symbol["st_value"] + each["r_addend"])
                 self.targets[Place(section["sh_info"], each["r_offset"])] = to
 
-    def _sorted(self, kind: str) -> list[tuple[Place, str]]:
+    def _sort_symbols(self, kind: str) -> list[tuple[Place, str]]:
         found = sorted(
             (Place(symbol["st_shndx"], symbol["st_value"]), symbol.name)
             for symbol in self.symbols
@@ -136,7 +137,7 @@ class Module:
             (place, name) for place, name in named if name not in ALIASES or place not in places
         ]
 
-    def records(self, table: str, size: int) -> Iterator[Place]:
+    def list_records(self, table: str, size: int) -> Iterator[Place]:
         """Yield the position of each record, of `size` bytes, in a table."""
         wanted = f".discard_kmarkers_{table}"
         for number, name in enumerate(self.names):
@@ -144,11 +145,11 @@ class Module:
                 for offset in range(0, len(self.data[number]), size):
                     yield Place(number, offset)
 
-    def byte(self, at: Place) -> int:
+    def read_byte(self, at: Place) -> int:
         """Return the byte at a position."""
         return self.data[at.section][at.offset]
 
-    def number(self, at: Place) -> int:
+    def read_u32(self, at: Place) -> int:
         """Return the unsigned 32-bit number at a position."""
         return int.from_bytes(self.data[at.section][at.offset : at.offset + 4], "little")
 
@@ -157,18 +158,18 @@ class Module:
         pointer may be absolute or relative."""
         return self.targets[at]
 
-    def text(self, at: Place) -> str:
+    def read_string(self, at: Place) -> str:
         """Return the string to which the pointer at a position points."""
         to = self.follow_pointer(at)
         return self.data[to.section][to.offset :].split(b"\0", 1)[0].decode(errors="replace")
 
-    def symbol(self, symbols: list[tuple[Place, str]], at: Place) -> str:
+    def find_symbol(self, symbols: list[tuple[Place, str]], at: Place) -> str:
         """Return the name of the last symbol at or before a position in the same section; else
         "?"."""
         index = bisect_right(symbols, at, key=lambda pair: pair[0]) - 1
         return symbols[index][1] if index >= 0 and symbols[index][0].section == at.section else "?"
 
-    def is_freed(self, at: Place) -> bool:
+    def is_in_init_section(self, at: Place) -> bool:
         """Return True if a position is in a section that the kernel frees after the init
         function."""
         return str(self.names[at.section]).startswith(".init.")
@@ -190,18 +191,18 @@ def read_sites(path: Path) -> list[Site]:
 def _read_immediates(module: Module) -> Iterator[Site]:
     markers = {
         marker + STATE_AT: marker
-        for marker in map(module.follow_pointer, module.records("markers", 4))
+        for marker in map(module.follow_pointer, module.list_records("markers", 4))
     }
     seen = set()
-    for record in module.records("imv", SITE_BYTES):
+    for record in module.list_records("imv", SITE_BYTES):
         at, key = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)
         marker = markers.get(key)
         seen.add(key)
         if marker:
             yield _read_marker(module, marker, at)
         else:
-            name = module.symbol(module.objects, key).removesuffix(SUFFIX)
-            where = (module.symbol(module.functions, at), module.is_freed(at))
+            name = module.find_symbol(module.objects, key).removesuffix(SUFFIX)
+            where = (module.find_symbol(module.functions, at), module.is_in_init_section(at))
             yield Site("imv_read() of", name, "immediate", "", "", *where)
     for key, marker in markers.items():
         if key not in seen:
@@ -209,26 +210,26 @@ def _read_immediates(module: Module) -> Iterator[Site]:
 
 
 def _read_marker(module: Module, marker: Place, at: Place | None) -> Site:
-    function = module.text(marker + FUNCTION_AT)
+    function = module.read_string(marker + FUNCTION_AT)
     return Site(
         "marker",
-        module.text(marker + NAME_AT),
-        MARKER_FLAVOURS[module.byte(marker + FLAVOUR_AT)],
-        f"{module.text(marker + FILE_AT)}:{module.number(marker + LINE_AT)}",
+        module.read_string(marker + NAME_AT),
+        MARKER_FLAVOURS[module.read_byte(marker + FLAVOUR_AT)],
+        f"{module.read_string(marker + FILE_AT)}:{module.read_u32(marker + LINE_AT)}",
         function,
-        module.symbol(module.functions, at) if at else function,
-        at is not None and module.is_freed(at),
+        module.find_symbol(module.functions, at) if at else function,
+        at is not None and module.is_in_init_section(at),
     )
 
 
 def _read_probes(module: Module) -> Iterator[Site]:
     for table, size in (("sdt", SITE_BYTES), ("sdtnote", NOTE_BYTES)):
-        for record in module.records(table, size):
+        for record in module.list_records(table, size):
             at, probe = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)
-            flavour = SDT_FLAVOURS[module.byte(record + SIZE_AT)]
+            flavour = SDT_FLAVOURS[module.read_byte(record + SIZE_AT)]
             if flavour in SDT_BRANCHES:
                 probe = module.follow_pointer(probe)
-            provider = module.text(module.follow_pointer(probe + PROVIDER_AT))
-            name = f"{provider}:{module.text(probe + PROBE_NAME_AT)}"
-            where = (module.symbol(module.functions, at), module.is_freed(at))
+            provider = module.read_string(module.follow_pointer(probe + PROVIDER_AT))
+            name = f"{provider}:{module.read_string(probe + PROBE_NAME_AT)}"
+            where = (module.find_symbol(module.functions, at), module.is_in_init_section(at))
             yield Site("SDT probe", name, flavour, "", "", *where)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import UnableError
-from kmtools.base.processes import run_beside
+from kmtools.base.processes import run_in_thread
 
 ANSWER_SECONDS = 60.0
 
@@ -43,7 +43,7 @@ class Monitor:
             raise
 
     @staticmethod
-    def options(path: Path) -> list[str]:
+    def make_socket_options(path: Path) -> list[str]:
         """Return the QEMU options that create a QMP socket."""
         # A comma in the value of a QEMU option must be doubled.
         name = str(path).replace(",", ",,")
@@ -93,16 +93,16 @@ def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager
     apic_extnmi=all, else only the first CPU.
     """
 
-    def work(left: threading.Event) -> None:
+    def send_nmis(stop_event: threading.Event) -> None:
         while not (status.is_file() and status.stat().st_size):
-            if left.wait(0.1):
+            if stop_event.wait(0.1):
                 return
         # QEMU may exit at any time, and then the connection fails.
         with (
             contextlib.suppress(MonitorError, OSError),
             contextlib.closing(Monitor(path)) as monitor,
         ):
-            while not left.wait(1 / rate):
+            while not stop_event.wait(1 / rate):
                 monitor.execute("inject-nmi")
 
-    return run_beside(work)
+    return run_in_thread(send_nmis)

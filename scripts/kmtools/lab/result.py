@@ -71,9 +71,9 @@ def judge_result(result: Result, out: Path) -> None:
         elif result.exit_code != 0:
             result.reason = f"the job failed with exit code {result.exit_code}"
         elif result.dirt:
-            result.reason = f"the kernel log has {len(result.dirt)} faulty lines"
+            result.reason = f"the kernel log has {len(result.dirt)} lines that report faults"
         elif error:
-            result.reason = f"the results did not come through: {error}"
+            result.reason = f"the results archive of the guest is incomplete: {error}"
     result.ok = not result.reason
     if result.ok:
         result.results = out / "results"
@@ -109,7 +109,7 @@ def print_failure(result: Result) -> None:
     lines = [f"vm: {result.reason}"]
     console = result.console
     if result.dirt:
-        lines += ["vm: faults in the kernel log:", *logscan.select_context(console)]
+        lines += ["vm: faults in the kernel log:", *logscan.select_fault_context(console)]
     if result.exit_code is None or "power off" in result.reason:
         lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]
     said = read_log(result.out / "qemu.log").strip()

@@ -19,7 +19,7 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import chroot, unpack
 from kmtools.lab.build import list_kernel_binds
 from kmtools.lab.catalogue import Kernel
-from kmtools.lab.emulator import quote_value
+from kmtools.lab.emulator import quote_option_value
 
 PACKAGES = ("ovmf", "python3-virt-firmware", "openssl", "sbsigntool", "coreutils", "dash")
 FIRMWARE = "usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
@@ -90,16 +90,18 @@ def prepare_secure_boot(
         for source, target in DKMS_KEY.items():
             shutil.copyfile(key / source, work / target)
     binds = [(work, "src")]
-    _run_step(tree, binds, ["sh", "-c", MAKE_KEY], log)
+    _run_in_chroot(tree, binds, ["sh", "-c", MAKE_KEY], log)
     if signed:
-        _run_step(tree, binds, ["sh", "-c", SIGN_KERNEL], log)
+        _run_in_chroot(tree, binds, ["sh", "-c", SIGN_KERNEL], log)
     if signed and modules:
         sign = ["sh", "-c", SIGN_MODULES, "sh", kernel.release]
-        _run_step(unpack.suite_dir(kernel.suite), [*binds, *list_kernel_binds(kernel)], sign, log)
-    return Files(image, modules, make_options(tree / FIRMWARE, work / "variables.fd"))
+        _run_in_chroot(
+            unpack.get_suite_dir(kernel.suite), [*binds, *list_kernel_binds(kernel)], sign, log
+        )
+    return Files(image, modules, make_firmware_options(tree / FIRMWARE, work / "variables.fd"))
 
 
-def make_options(firmware: Path, variables: Path) -> list[str]:
+def make_firmware_options(firmware: Path, variables: Path) -> list[str]:
     """Return the QEMU options for Secure Boot. Only firmware in system management mode can write
     the variables."""
     if not firmware.is_file():
@@ -107,15 +109,15 @@ def make_options(firmware: Path, variables: Path) -> list[str]:
     flash = "if=pflash,format=raw"
     return [
         *("-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on"),
-        *("-drive", f"{flash},unit=0,readonly=on,file={quote_value(firmware)}"),
-        *("-drive", f"{flash},unit=1,file={quote_value(variables)}"),
+        *("-drive", f"{flash},unit=0,readonly=on,file={quote_option_value(firmware)}"),
+        *("-drive", f"{flash},unit=1,file={quote_option_value(variables)}"),
         *("-fw_cfg", VERIFY),
     ]
 
 
-def _run_step(
+def _run_in_chroot(
     tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
 ) -> None:
     """Run a command in a chroot; raise UnableError if it fails."""
-    if chroot.run_command(tree, binds, command, log):
+    if chroot.run_in_chroot(tree, binds, command, log):
         raise UnableError(f"the files of Secure Boot cannot be made, see {log}")

@@ -45,17 +45,17 @@ def print_next_step(what: str) -> None:
     print(f"lab shell: {what}", flush=True)
 
 
-def modules_dir(kernel: str) -> Path:
+def get_shell_modules_dir(kernel: str) -> Path:
     """Return the directory of the kmarkers modules that are built for a kernel's shell."""
     return MODULES / f"{kernel}-shell"
 
 
-def build_ours(kernel: str) -> int:
+def build_kmarkers_modules(kernel: str) -> int:
     """Build the kmarkers modules for a kernel's shell; return 0, or 1 if make failed."""
-    return build.build_modules(kernel, ROOT, modules_dir(kernel), OPTIONS)
+    return build.build_modules(kernel, ROOT, get_shell_modules_dir(kernel), OPTIONS)
 
 
-def choose_example(clients: Sequence[Path]) -> tuple[str, str]:
+def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
     """Return the example command of the welcome text, and a pattern of marker names for it."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
@@ -63,7 +63,7 @@ def choose_example(clients: Sequence[Path]) -> tuple[str, str]:
 
 
 @contextmanager
-def keep_terminal_settings() -> Iterator[None]:
+def restore_terminal_settings() -> Iterator[None]:
     """Restore the terminal settings at the end of the block, because the emulator sets raw mode."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
@@ -83,14 +83,16 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
-    entry = catalogue.find(request.kernel)
+    entry = catalogue.find_entry(request.kernel)
     kernel = kernels.ensure_kernel(entry)
     print_next_step("building the modules and tests, which takes a minute or two the first time")
-    if build_ours(entry.name):
+    if build_kmarkers_modules(entry.name):
         raise FailedError("the modules cannot be built")
     if folders:
         print_next_step(f"building {', '.join(map(str, folders))}")
-    clients = build.build_clients(entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"])
+    clients = build.build_client_modules(
+        entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"]
+    )
     print(find_usable_accel(entry.name, print).line)
     print_next_step("fetching tracers and booting, usually half a minute")
     files, missing = tracers.fetch_tracers(entry.suite)
@@ -102,17 +104,17 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     with tempfile.TemporaryDirectory(prefix="kmarkers-shell-") as scratch:
         loaded = [*stock.copy_dependencies(kernel, clients, Path(scratch, "stock")), *clients]
         welcome = Path(scratch, "welcome")
-        first, pattern = choose_example(clients)
+        first, pattern = choose_example_command(clients)
         welcome.write_text(
             WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools)
         )
-        with keep_terminal_settings():
+        with restore_terminal_settings():
             result = boot(
                 Request(
                     kernel=entry.name,
                     job=JOB,
                     out=OUT,
-                    modules=modules_dir(entry.name),
+                    modules=get_shell_modules_dir(entry.name),
                     additions=[
                         (welcome, "/welcome"),
                         *((path, f"{OWN}/{path.name}") for path in loaded),

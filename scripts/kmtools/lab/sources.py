@@ -15,7 +15,7 @@ from email import message_from_string
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 
 APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
@@ -38,7 +38,7 @@ class Source:
     components: tuple[str, ...]
     signed_by: str = ""
 
-    def line(self, suite: str) -> str:
+    def format_line(self, suite: str) -> str:
         """Return a one-line apt source for another suite at the same URI."""
         option = f" [signed-by={self.signed_by}]" if self.signed_by else ""
         return f"deb{option} {self.uri} {suite} main"
@@ -51,17 +51,17 @@ class Mirror:
     archive: Source
     security: Source | None
 
-    def candidates(self, suite: str) -> list[list[str]]:
+    def list_source_lists(self, suite: str) -> list[list[str]]:
         """Return alternative source lists for a suite, the most complete one first."""
-        lines = [self.archive.line(suite)]
+        lines = [self.archive.format_line(suite)]
         if suite == "experimental":  # experimental is incomplete by design; dependencies are in sid
-            return [[self.archive.line("sid"), *lines]]
+            return [[self.archive.format_line("sid"), *lines]]
         if self.security is None:
             return [lines]
-        return [[*lines, self.security.line(f"{suite}-security")], lines]
+        return [[*lines, self.security.format_line(f"{suite}-security")], lines]
 
 
-def parse_one_line(text: str) -> list[Source]:
+def parse_one_line_sources(text: str) -> list[Source]:
     """Parse the text of a sources.list file, which has one source per line."""
     found = []
     for line in text.splitlines():
@@ -74,7 +74,7 @@ def parse_one_line(text: str) -> list[Source]:
     return found
 
 
-def parse_deb822(text: str) -> list[Source]:
+def parse_deb822_sources(text: str) -> list[Source]:
     """Parse the text of a .sources file, in the deb822 format."""
     kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     found: list[Source] = []
@@ -94,14 +94,14 @@ def parse_deb822(text: str) -> list[Source]:
     return found
 
 
-def read_sources(apt_dir: Path = APT_DIR) -> list[Source]:
+def read_apt_sources(apt_dir: Path = APT_DIR) -> list[Source]:
     """Read all package sources of this machine, in the order in which apt reads them."""
     found: list[Source] = []
     for path in (apt_dir / "sources.list", *sorted((apt_dir / "sources.list.d").glob("*"))):
         if path.is_file() and path.suffix == ".list":
-            found += parse_one_line(path.read_text())
+            found += parse_one_line_sources(path.read_text())
         elif path.is_file() and path.suffix == ".sources":
-            found += parse_deb822(path.read_text())
+            found += parse_deb822_sources(path.read_text())
     return found
 
 
@@ -116,13 +116,17 @@ def read_codename() -> str:
     return read_os_field("VERSION_CODENAME") or "stable"
 
 
-def choose_mirror(sources: Iterable[Source], own: str) -> Mirror:
-    """Choose the archive and the security archive for release `own` among a machine's sources."""
+def choose_mirror(sources: Iterable[Source], release: str) -> Mirror:
+    """Choose the archive and the security archive of a release among this machine's sources."""
     with_main = [source for source in sources if "main" in source.components]
-    archives = [s for s in with_main if s.suite in (own, "stable", "testing", "unstable", "sid")]
-    security = [s for s in with_main if s.suite in (f"{own}-security", "stable-security")]
+    archives = [
+        s for s in with_main if s.suite in (release, "stable", "testing", "unstable", "sid")
+    ]
+    security = [s for s in with_main if s.suite in (f"{release}-security", "stable-security")]
     if not archives:
-        raise UnableError(f"the apt configuration of this machine names no archive for {own} main")
+        raise UnableError(
+            f"the apt configuration of this machine names no archive for {release} main"
+        )
     return Mirror(archives[0], security[0] if security else None)
 
 
@@ -142,7 +146,7 @@ def find_debian_mirror() -> Mirror:
     """Return the Debian mirror of this machine's apt configuration, or that in KMARKERS_DEBIAN if
     the machine runs another distribution."""
     if read_os_field("ID") == DEBIAN:
-        return choose_mirror(read_sources(), read_codename())
+        return choose_mirror(read_apt_sources(), read_codename())
     if not Path(DEBIAN_KEYS).is_file():
         raise UnableError(
             f"the keys of Debian's archive are missing: {DEBIAN_KEYS}; run scripts/setup"
@@ -159,7 +163,7 @@ class UbuntuMirror:
     uri: str
     keys: Path
 
-    def candidates(self, suite: str) -> list[list[str]]:
+    def list_source_lists(self, suite: str) -> list[list[str]]:
         """Return the one source list for a suite such as ubuntu-noble."""
         name = suite.removeprefix(f"{UBUNTU}-")
         head = f"deb [signed-by={self.keys}] {self.uri}"
@@ -177,8 +181,8 @@ def find_mirror(suite: str) -> Mirror | UbuntuMirror:
         return find_debian_mirror()
     own = read_os_field("ID") == UBUNTU
     if own:
-        uri = choose_mirror(read_sources(), read_codename()).archive.uri
+        uri = choose_mirror(read_apt_sources(), read_codename()).archive.uri
     else:
         uri = read_archive_setting(UBUNTU_SETTING, "Ubuntu")
     keys = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
-    return UbuntuMirror(uri, cache_dir() / "suites" / UBUNTU_KEYS_TREE / keys)
+    return UbuntuMirror(uri, get_cache_dir() / "suites" / UBUNTU_KEYS_TREE / keys)

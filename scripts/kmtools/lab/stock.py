@@ -14,31 +14,35 @@ from kmtools.base.errors import UnableError
 from kmtools.lab.catalogue import Kernel
 
 # The beginnings of two kinds of entries in the section .modinfo, with the null byte that ends the
-# entry before.
+# preceding entry.
 DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
 
 
-def find_modinfo(data: bytes, start: bytes) -> list[str]:
+def find_modinfo(module_file: bytes, prefix: bytes) -> list[str]:
     """Return the entries of a module's .modinfo that have a prefix, without the prefix.
 
     Dashes are replaced by underscores, as in names of loaded modules (dm_mod for dm-mod.ko).
     """
-    found = data.split(start)[1:]
+    found = module_file.split(prefix)[1:]
     return [part.split(b"\0", 1)[0].decode().replace("-", "_") for part in found]
 
 
-def list_dependencies(data: bytes) -> list[str]:
+def list_module_dependencies(module_file: bytes) -> list[str]:
     """Return the names of a module's direct dependencies, from the content of its file."""
-    return [name for text in find_modinfo(data, DEPENDS) for name in text.split(",") if name]
+    return [name for text in find_modinfo(module_file, DEPENDS) for name in text.split(",") if name]
 
 
-def list_soft_dependencies(data: bytes) -> list[str]:
+def list_soft_dependencies(module_file: bytes) -> list[str]:
     """Return the names of a module's soft dependencies (softdep pre:), modules or crypto
     algorithms."""
-    return [word for text in find_modinfo(data, SOFTDEP) for word in text.split("post:")[0].split()]
+    return [
+        word
+        for text in find_modinfo(module_file, SOFTDEP)
+        for word in text.split("post:")[0].split()
+    ]
 
 
-def read_module(path: Path) -> bytes:
+def read_module_file(path: Path) -> bytes:
     """Read a module's file, and decompress it if its suffix is .xz, .gz or .zst.
 
     Raise UnableError if the file is damaged.
@@ -59,7 +63,7 @@ def read_module(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def name_in_kernel(path: Path) -> str:
+def get_module_name(path: Path) -> str:
     """Return the name of a module in the kernel, from the name of its file."""
     return path.name.partition(".ko")[0].replace("-", "_")
 
@@ -71,26 +75,27 @@ def copy_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: Path) ->
     A dependency that the package lacks is ignored here; insmod reports it.
     """
     files = {
-        name_in_kernel(path): path
+        get_module_name(path): path
         for path in (kernel.tree / "usr/lib/modules" / kernel.release).rglob("*.ko*")
     }
     order: dict[str, Path] = {}
 
-    def add_dependencies(data: bytes) -> None:
+    def add_module_dependencies(module_file: bytes) -> None:
         # modprobe finds the modules that implement an algorithm by its alias. Here, NAME_generic is
         # used: the module with the generic C implementation.
         soft = [
-            name if name in files else f"{name}_generic" for name in list_soft_dependencies(data)
+            name if name in files else f"{name}_generic"
+            for name in list_soft_dependencies(module_file)
         ]
-        for name in (*soft, *list_dependencies(data)):
+        for name in (*soft, *list_module_dependencies(module_file)):
             if name in order or name not in files:
                 continue
-            found = read_module(files[name])
-            add_dependencies(found)
+            found = read_module_file(files[name])
+            add_module_dependencies(found)
             order[name] = scratch / f"{name}.ko"
             order[name].write_bytes(found)
 
     scratch.mkdir(parents=True, exist_ok=True)
     for module in modules:
-        add_dependencies(module.read_bytes())
+        add_module_dependencies(module.read_bytes())
     return list(order.values())

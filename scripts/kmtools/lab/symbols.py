@@ -42,7 +42,7 @@ def fetch_symbols(kernel: str, out: Path) -> Symbols:
     return parse_kallsyms((result.results / LIST).read_text()) if result.results else []
 
 
-def add_names(text: str, symbols: Symbols) -> str:
+def add_function_names(text: str, symbols: Symbols) -> str:
     """Return a text with FUNCTION+OFFSET added after each kernel text address; KASLR is taken into
     account."""
     entry = SAID_ENTRY.search(text)
@@ -52,22 +52,22 @@ def add_names(text: str, symbols: Symbols) -> str:
         return text
     moved = int(entry[1], 16) - usual
 
-    def named(found: re.Match[str]) -> str:
+    def name_address(found: re.Match[str]) -> str:
         address = int(found[0], 16) - moved
         number = bisect.bisect_right(starts, address) - 1
         if number < 0 or address - starts[number] > MOST_BYTES:
             return found[0]
         return f"{found[0]} {symbols[number][1]}+0x{address - starts[number]:x}"
 
-    return ADDRESS.sub(named, text)
+    return ADDRESS.sub(name_address, text)
 
 
-def add_names_to_file(kernel: str, record: Path) -> str:
+def add_function_names_to_file(kernel: str, record: Path) -> str:
     """Add function names to the file `record`; return its new text."""
     text = record.read_text()
     if SAID_ENTRY.search(text):
-        text = add_names(
-            text, fetch_symbols(catalogue.find(kernel).name, record.parent / "symbols")
+        text = add_function_names(
+            text, fetch_symbols(catalogue.find_entry(kernel).name, record.parent / "symbols")
         )
         record.write_text(text)
     return text

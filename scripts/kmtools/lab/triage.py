@@ -50,7 +50,7 @@ def find_stale_breakpoint(console: str) -> str | None:
     return found[1] if found and HELD.search(code) else None
 
 
-def find_our_frames(console: str, modules: Collection[str]) -> list[str]:
+def find_kmarkers_frames(console: str, modules: Collection[str]) -> list[str]:
     """Return the lines of a log with an address in our modules, or with an address without a
     symbol."""
     names = "|".join(re.escape(name) for name in modules)
@@ -75,13 +75,13 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
     if result.finding:
         return f"the emulator's: {result.finding.reason}" if result.finding.stale else None
     if result.emulator_failed:
-        return "the emulator itself died"
+        return "the emulator exited with an error"
     faults = logscan.scan_log(result.console)
     if not result.status.strip():
         # The job has no output yet, so no module of kmarkers was loaded.
         return faults[0].strip() if faults else "the kernel did not boot"
     if place := find_stale_breakpoint(result.console):
         return f"a breakpoint at {place}, where memory holds none"
-    if not faults or find_our_frames(result.console, modules):
+    if not faults or find_kmarkers_frames(result.console, modules):
         return None
     return re.sub(r"^\[ *[0-9.]+\](\[[^]]*\])? *", "", faults[0])

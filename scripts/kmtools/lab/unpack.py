@@ -23,12 +23,12 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
 from kmtools.base.files import hold_lock
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.lab import sources
 from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, print_step
-from kmtools.lab.cache import locked
-from kmtools.lab.catalogue import Entry, Kernel, find_unpacked, kernel_dir
+from kmtools.lab.cache import hold_cache_lock
+from kmtools.lab.catalogue import Entry, Kernel, find_unpacked_kernel, get_kernel_dir
 
 # Packages of the programs that Kbuild runs. The compiler is a dependency of the headers.
 BUILD_TOOLS = (
@@ -51,17 +51,17 @@ LOADER = "/lib64/ld-linux-x86-64.so.2"
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
-def suite_dir(suite: str) -> Path:
+def get_suite_dir(suite: str) -> Path:
     """Return the directory of a suite's tree, which contains its compiler."""
-    return cache_dir() / "suites" / suite
+    return get_cache_dir() / "suites" / suite
 
 
-def qemu_dir(suite: str) -> Path:
+def get_qemu_dir(suite: str) -> Path:
     """Return the directory of the tree that contains a suite's QEMU."""
-    return cache_dir() / "qemu" / suite
+    return get_cache_dir() / "qemu" / suite
 
 
-def name_build_lock(kernel: str) -> str:
+def get_build_lock_name(kernel: str) -> str:
     """Return the name of the lock for replacing a kernel's tree. A process that needs this lock and
     `fetch` takes this lock first."""
     return f"build-{kernel}"
@@ -71,9 +71,9 @@ def name_build_lock(kernel: str) -> str:
 def hold_fetch_lock(needed_bytes: int) -> Iterator[None]:
     """Hold the lock `fetch` for downloading and unpacking; raise UnableError if the disk has less
     than `needed_bytes` free."""
-    with locked("fetch"):
-        _require_space(needed_bytes)
-        _remove_leftovers()
+    with hold_cache_lock("fetch"):
+        _require_disk_space(needed_bytes)
+        _remove_incomplete_trees()
         yield
 
 
@@ -89,31 +89,35 @@ def ensure_qemu(entry: Entry) -> None:
 
 def is_qemu_unpacked(entry: Entry) -> bool:
     """Return True if the QEMU that boots a kernel is unpacked."""
-    return qemu_dir(entry.qemu).is_dir()
+    return get_qemu_dir(entry.qemu).is_dir()
 
 
-def find_complete(entry: Entry) -> Kernel | None:
+def find_complete_kernel(entry: Entry) -> Kernel | None:
     """Return the kernel of an entry if it, its suite's tree and its QEMU are unpacked, else
     None."""
-    kernel = find_unpacked(entry.name)
+    kernel = find_unpacked_kernel(entry.name)
     # The entry in kernels.txt may have changed since the kernel was unpacked.
-    fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
-    return kernel if fits and is_qemu_unpacked(entry) and suite_dir(entry.suite).is_dir() else None
+    fits = (
+        kernel is not None and kernel.suite == entry.suite and entry.matches_package(kernel.package)
+    )
+    return (
+        kernel if fits and is_qemu_unpacked(entry) and get_suite_dir(entry.suite).is_dir() else None
+    )
 
 
-def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
-    """Download and unpack the newest kernel of an entry that the mirror still has; if the kernel
-    `there` is as new, return it instead."""
+def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
+    """Download and unpack the newest kernel of an entry that the mirror has. If the
+    kernel `unpacked` is not older, return it instead."""
     with hold_fetch_lock(NEEDED_BYTES):
         print_step(f"{entry.name}: asking the mirror for {entry.suite}")
         if sources.is_ubuntu(entry.suite):
             _unpack_ubuntu_keys()
         apt = PrivateApt(entry.suite)
-        apt.update(anew=there is not None)
+        apt.update_lists(anew=unpacked is not None)
         problems = []
-        for found in apt.candidates(entry):
-            if there and compare_versions(found.version, there.version) <= 0:
-                return there
+        for found in apt.find_candidates(entry):
+            if unpacked and compare_versions(found.version, unpacked.version) <= 0:
+                return unpacked
             try:
                 kernel = _unpack_candidate(apt, entry, found)
             except NotOnMirrorError as error:
@@ -129,12 +133,12 @@ def make_kernel(entry: Entry, there: Kernel | None) -> Kernel:
 
 def _unpack_ubuntu_keys() -> None:
     """Download and unpack the keyring of Ubuntu's archive."""
-    if suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
+    if get_suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
         return
     apt = PrivateApt(sources.UBUNTU_KEYS_SUITE)
-    apt.update()
-    debs = apt.download([sources.UBUNTU_KEYS_PACKAGE])
-    with make_tree(suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
+    apt.update_lists()
+    debs = apt.download_packages([sources.UBUNTU_KEYS_PACKAGE])
+    with replace_tree(get_suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
         unpack_packages(debs, tree)
 
 
@@ -143,34 +147,34 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     release = candidate.release
     # Up to 7.1, one package contains the kernel image and its modules. Later kernels have several.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
-    image = apt.names(parts)
+    image = apt.select_known_packages(parts)
     # Debian's headers depend on their compiler, Ubuntu's do not.
     compiler = ("gcc",) if sources.is_ubuntu(entry.suite) else ()
-    closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS, *compiler])
+    closure = apt.list_with_dependencies([f"linux-headers-{release}", *BUILD_TOOLS, *compiler])
     own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
-    debs = apt.download(sorted({*own, *image}))
-    ensure_suite(apt, apt.suite, [name for name in closure if name not in own])
+    debs = apt.download_packages(sorted({*own, *image}))
+    ensure_suite_tree(apt, apt.suite, [name for name in closure if name not in own])
 
     print_step(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
-    with make_kernel_tree(entry) as tree:
+    with replace_kernel_tree(entry) as tree:
         unpack_packages(debs, tree)
         vmlinuz = str(find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(
             entry.name, entry.suite, candidate.package, candidate.version, release, vmlinuz
         )
-        kernel.save(tree)
+        kernel.save_record(tree)
     return kernel
 
 
 @contextmanager
-def make_kernel_tree(entry: Entry) -> Iterator[Path]:
+def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
     """Yield an empty tree for a kernel, and install it at the end of the block; then remove the
     objects that were built for the previous kernel."""
-    with make_tree(kernel_dir(entry.name)) as tree:
+    with replace_tree(get_kernel_dir(entry.name)) as tree:
         yield tree
     # make compares modification times. The old objects may be newer than the new headers, and make
     # would then keep them.
-    for objects in (cache_dir() / "objects").glob("*"):
+    for objects in (get_cache_dir() / "objects").glob("*"):
         if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
             shutil.rmtree(objects)
 
@@ -184,15 +188,15 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
     raise NotOnMirrorError(f"the packages of {release} hold no vmlinuz")
 
 
-def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
+def ensure_suite_tree(apt: PrivateApt, name: str, names: list[str]) -> None:
     """Unpack packages into the suite's tree `name`, unless the tree has all of them."""
-    tree = suite_dir(name)
+    tree = get_suite_dir(name)
     record = tree / "packages.json"
     if record.is_file() and set(names) <= set(json.loads(record.read_text())):
         return
-    debs = apt.download(names)
+    debs = apt.download_packages(names)
     print_step(f"{name}: unpacking {len(debs)} packages to build with")
-    with make_tree(tree) as new:
+    with replace_tree(tree) as new:
         unpack_packages(debs, new)
         _make_chroot_usable(new)
         (new / "packages.json").write_text(json.dumps(sorted(names)) + "\n")
@@ -222,15 +226,15 @@ def _fetch_qemu(suite: str) -> None:
     """Download and unpack the QEMU of a suite."""
     print_step(f"emulator: asking the mirror for {suite}")
     apt = PrivateApt(suite)
-    apt.update()
-    debs = apt.download(apt.closure(["qemu-system-x86"]))
+    apt.update_lists()
+    debs = apt.download_packages(apt.list_with_dependencies(["qemu-system-x86"]))
     print_step(f"emulator: unpacking {len(debs)} packages of {suite}")
-    with make_tree(qemu_dir(suite)) as tree:
+    with replace_tree(get_qemu_dir(suite)) as tree:
         unpack_packages(debs, tree)
 
 
 @contextmanager
-def make_tree(final: Path) -> Iterator[Path]:
+def replace_tree(final: Path) -> Iterator[Path]:
     """Yield an empty tree; rename it to `final` at the end of the block, or remove it after an
     error."""
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -278,9 +282,9 @@ def unpack_package(deb: Path, tree: Path) -> None:
         raise UnableError(f"cannot unpack {deb.name}: {said[0]}{full}")
 
 
-def _require_space(needed_bytes: int) -> None:
+def _require_disk_space(needed_bytes: int) -> None:
     """Raise UnableError if the disk of the cache directory has less than `needed_bytes` free."""
-    cache = cache_dir()
+    cache = get_cache_dir()
     free = shutil.disk_usage(cache).free
     if free < needed_bytes:
         raise UnableError(
@@ -289,18 +293,18 @@ def _require_space(needed_bytes: int) -> None:
         )
 
 
-def _remove_leftovers() -> None:
+def _remove_incomplete_trees() -> None:
     """Remove incomplete trees, which killed processes left.
 
     The caller holds the lock `fetch`, so no other process fills the tree of a suite or of a QEMU.
     If another process is compiling a kernel, it holds the lock of this kernel; the tree is kept.
     """
-    for tree in cache_dir().glob(f"*/{UNFINISHED}*"):
-        if tree.parent != kernel_dir(tree.name).parent:
+    for tree in get_cache_dir().glob(f"*/{UNFINISHED}*"):
+        if tree.parent != get_kernel_dir(tree.name).parent:
             shutil.rmtree(tree, ignore_errors=True)
             continue
         name = tree.name.removeprefix(UNFINISHED).removesuffix(REPLACED)
-        lock = cache_dir() / f"{name_build_lock(name)}.lock"
+        lock = get_cache_dir() / f"{get_build_lock_name(name)}.lock"
         with contextlib.suppress(UnableError), hold_lock(lock, "this kernel is being compiled"):
             shutil.rmtree(tree, ignore_errors=True)
 
@@ -312,13 +316,13 @@ def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
     Programs of this tree can be added to an initramfs.
     """
     name = f"{suite}-{kind}"
-    tree = suite_dir(name)
+    tree = get_suite_dir(name)
     if not tree.is_dir():
         require_root("unpacking programs")
-        with locked("fetch"):
+        with hold_cache_lock("fetch"):
             apt = PrivateApt(suite)
-            apt.update()
-            ensure_suite(apt, name, apt.closure(packages))
+            apt.update_lists()
+            ensure_suite_tree(apt, name, apt.list_with_dependencies(packages))
     return tree
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.lab.look import UNREADABLE, Cpu, Finding, inspect_guest, judge_looks
+from kmtools.lab.look import UNREADABLE, Cpu, Finding, find_hang_reason, inspect_guest
 from kmtools.lab.qmp import Monitor, MonitorError
 
 # The number of looks (inspections of all CPUs) in a series.
@@ -37,7 +37,7 @@ class Watch:
         self._due = 0.0
         self._patience = silence
 
-    def poll(self) -> Finding | None:
+    def inspect_if_due(self) -> Finding | None:
         """Inspect the CPUs if the next look is due; return a finding if the guest hangs."""
         if not self._silence:
             return None
@@ -46,14 +46,14 @@ class Watch:
         if sizes != self._sizes:
             locked_up = self._has_lockup_message(sizes)
             self._sizes = sizes
-            self._begin(now if locked_up else now + self._silence)
+            self._begin_series(now if locked_up else now + self._silence)
             self._patience = self._silence
         if now < self._due:
             return None
-        return self._look()
+        return self._inspect_once()
 
-    def _begin(self, due: float) -> None:
-        """Begin a new series of looks at the time `due`."""
+    def _begin_series(self, due: float) -> None:
+        """Discard the looks so far; schedule the first look of a new series for the time `due`."""
         self.looks = []
         self._due = due
         self.close()
@@ -68,7 +68,7 @@ class Watch:
                         return True
         return False
 
-    def _look(self) -> Finding | None:
+    def _inspect_once(self) -> Finding | None:
         """Inspect the CPUs once; after the last look of the series, return a finding if the guest
         hangs."""
         try:
@@ -76,17 +76,17 @@ class Watch:
             self.looks.append(inspect_guest(self._monitor))
         except MonitorError as error:
             finding = Finding(str(error))
-            self._write(finding)
+            self._record_series(finding)
             return finding
         self._due = time.monotonic() + self._silence / LOOKS_A_SILENCE
         if len(self.looks) < LOOKS:
             return None
-        finding_or_none = judge_looks(self.looks)
-        self._write(finding_or_none)
+        finding_or_none = find_hang_reason(self.looks)
+        self._record_series(finding_or_none)
         if finding_or_none is None:
             # The guest makes progress: wait twice as long before the next series.
             self._patience *= 2
-            self._begin(time.monotonic() + self._patience)
+            self._begin_series(time.monotonic() + self._patience)
         return finding_or_none
 
     def inspect_at_timeout(self) -> Finding | None:
@@ -94,18 +94,18 @@ class Watch:
         finding."""
         if not self._silence:
             return None
-        self._begin(0.0)
+        self._begin_series(0.0)
         self._sizes = [log.stat().st_size if log.is_file() else 0 for log in self._logs]
         finding = None
         while finding is None and len(self.looks) < LOOKS:
-            finding = self._look()
+            finding = self._inspect_once()
             if not self.looks:
                 break
             time.sleep(0.05)
         return finding
 
-    def _write(self, finding: Finding | None) -> None:
-        """Append the looks of the series to the record."""
+    def _record_series(self, finding: Finding | None) -> None:
+        """Append the looks of the series, and the finding, to the file `record`."""
         said = finding.reason if finding else "every CPU makes progress"
         lines = [f"== {len(self.looks)} looks: {said}"]
         for number, seen in enumerate(zip(*self.looks, strict=True)):
@@ -131,5 +131,7 @@ def format_stack(cpu: Cpu) -> list[str]:
     if cpu.trap:
         read = [f"{byte:02x}" for byte in cpu.held if byte != UNREADABLE]
         held = " ".join(read) or "nothing that can be read"
-        lines.append(f"interrupted by a breakpoint, from {cpu.trapped_at:x} memory holds {held}")
+        lines.append(
+            f"interrupted by a breakpoint, from {cpu.saved_int3_address:x} memory holds {held}"
+        )
     return lines

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import get_cache_dir
 from kmtools.lab.apt import PrivateApt, print_step
-from kmtools.lab.cache import locked
+from kmtools.lab.cache import hold_cache_lock
 
 SUITE = "bookworm"
 PACKAGE = "linux-source-6.1"
@@ -22,8 +22,8 @@ FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
 OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
 TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
 
-# Types of warnings that are disabled in files whose path begins with a prefix. The comments give
-# the reasons.
+# The types of checkpatch warnings that are disabled, by prefix of the paths of files. The comments
+# give the reasons.
 IGNORED = {
     # Macros that define an object or a table row cannot be enclosed in parentheses or do-while. The
     # macro EXPECT() contains a return. The format of a marker may contain the name of its function.
@@ -89,20 +89,20 @@ IGNORED = {
 }
 
 
-def ensure_script() -> Path:
+def ensure_checkpatch() -> Path:
     """Return the path of checkpatch.pl; extract it first if it is missing."""
-    tree = cache_dir() / "checkpatch"
+    tree = get_cache_dir() / "checkpatch"
     script = tree / FILES[0]
     if all((tree / name).is_file() for name in FILES):
         return script
-    with locked("checkpatch"):
+    with hold_cache_lock("checkpatch"):
         apt = PrivateApt(SUITE)
-        apt.update()
-        (deb,) = apt.download([PACKAGE])
+        apt.update_lists()
+        (deb,) = apt.download_packages([PACKAGE])
         print_step(f"extracting checkpatch from {deb.name}")
         tree.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=tree) as scratch:
-            _extract(deb, Path(scratch))
+            _extract_checkpatch(deb, Path(scratch))
             for name in FILES:
                 (found,) = Path(scratch).glob(f"linux-source-*/scripts/{name}")
                 shutil.move(found, tree / name)
@@ -110,7 +110,7 @@ def ensure_script() -> Path:
     return script
 
 
-def _extract(deb: Path, scratch: Path) -> None:
+def _extract_checkpatch(deb: Path, scratch: Path) -> None:
     """Extract FILES from a source package to a directory."""
     wanted = " ".join(f"'*/scripts/{name}'" for name in FILES)
     command = (
@@ -122,7 +122,7 @@ def _extract(deb: Path, scratch: Path) -> None:
         raise UnableError(f"cannot extract checkpatch from {deb.name}")
 
 
-def make_command(script: Path, path: Path, typedefs: Path) -> list[str]:
+def make_checkpatch_command(script: Path, path: Path, typedefs: Path) -> list[str]:
     """Return the command that checks one file; this function also writes the file `typedefs`."""
     typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
     ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]

@@ -54,15 +54,15 @@ def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
     for user, used in edges:
         after.setdefault(user, set()).add(used)
 
-    def reaches(start: str, goal: str, seen: set[str]) -> bool:
+    def can_reach(start: str, goal: str, seen: set[str]) -> bool:
         seen |= (new := after.get(start, set()) - seen)
-        return goal in new or any(reaches(one, goal, seen) for one in new)
+        return goal in new or any(can_reach(one, goal, seen) for one in new)
 
-    pairs = {tuple(sorted((a, b))) for a in after for b in after[a] if reaches(b, a, set())}
+    pairs = {tuple(sorted((a, b))) for a in after for b in after[a] if can_reach(b, a, set())}
     yield from (f"cycle: {a} <-> {b}" for a, b in sorted(pairs) if a != b)
 
 
-def find_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
+def find_layer_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
     """Yield a line for each include or import in a tree that the table does not allow."""
     files = set(list_sources(root))
     for kind, ending, find in (

@@ -16,10 +16,10 @@ from kmtools.base.paths import ROOT, list_sources
 from kmtools.base.processes import capture_output
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
-from kmtools.lab.build import object_dir, run_make, update_copy
-from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, hold_fetch_lock
+from kmtools.lab.build import get_object_dir, run_make, update_source_copy
+from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, log_output
 from kmtools.suites import kernelsuite
@@ -53,11 +53,11 @@ class Sources:
 
     files: list[Path] = field(default_factory=lambda: sorted(list_sources(ROOT)))
 
-    def with_suffix(self, *suffixes: str) -> list[Path]:
+    def list_with_suffix(self, *suffixes: str) -> list[Path]:
         """Return the files with one of these suffixes."""
         return [path for path in self.files if path.suffix in suffixes]
 
-    def shell(self) -> list[Path]:
+    def list_shell_scripts(self) -> list[Path]:
         """Return the shell scripts, except those that other scripts source."""
         found = [path for path in self.files if path.suffix == ".sh" or _is_shell(path)]
         text = "".join((ROOT / path).read_text() for path in found)
@@ -86,11 +86,11 @@ def run_tool(words: Sequence[object], tool: str) -> list[str]:
 
 def lint_checkpatch(tree: Sources) -> list[str]:
     """Run the kernel's checkpatch.pl on every C file."""
-    script = checkpatch.ensure_script()
+    script = checkpatch.ensure_checkpatch()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
-        for path in tree.with_suffix(".c", ".h"):
-            words = checkpatch.make_command(script, path, Path(typedefs.name))
+        for path in tree.list_with_suffix(".c", ".h"):
+            words = checkpatch.make_checkpatch_command(script, path, Path(typedefs.name))
             found += [line for line in run_tool(words, "checkpatch") if line.strip()]
     return found
 
@@ -98,18 +98,18 @@ def lint_checkpatch(tree: Sources) -> list[str]:
 def prepare_lint_kernel() -> catalogue.Kernel:
     """Return the default test kernel with a build environment that contains sparse and perl. If the
     environment is missing, unpack it first."""
-    entry = catalogue.find(catalogue.default_name())
+    entry = catalogue.find_entry(catalogue.get_default_kernel_name())
     kernel = kernels.ensure_kernel(entry)
     suite = f"{entry.suite}-lint"
-    if not unpack.suite_dir(suite).is_dir():
+    if not unpack.get_suite_dir(suite).is_dir():
         require_root("unpacking sparse")
         with hold_fetch_lock(unpack.NEEDED_BYTES):
             apt = PrivateApt(entry.suite)
-            apt.update()
+            apt.update_lists()
             headers = f"linux-headers-{kernel.release}"
-            closure = apt.closure([headers, *BUILD_TOOLS, *LINT_TOOLS])
+            closure = apt.list_with_dependencies([headers, *BUILD_TOOLS, *LINT_TOOLS])
             own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
-            ensure_suite(apt, suite, [name for name in closure if name not in own])
+            ensure_suite_tree(apt, suite, [name for name in closure if name not in own])
     return replace(kernel, suite=suite)
 
 
@@ -117,10 +117,12 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
     """Compile all modules for the default kernel and return the warnings; with `anew`, objects of
     an earlier build are deleted first."""
     if anew:
-        shutil.rmtree(object_dir(catalogue.default_name(), ROOT, "lint"), ignore_errors=True)
+        shutil.rmtree(
+            get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint"), ignore_errors=True
+        )
     kernel = prepare_lint_kernel()
-    objects = object_dir(kernel.name, ROOT, "lint")
-    update_copy(ROOT, objects)
+    objects = get_object_dir(kernel.name, ROOT, "lint")
+    update_source_copy(ROOT, objects)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch, "log")
         code = run_make(kernel, objects, ["-s", "KMARKERS_TESTS=m", *make_args], log)
@@ -132,7 +134,9 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
 def lint_names() -> list[str]:
     """Check the symbols that the objects of a build with W=1 define and use."""
     found = collect_build_warnings(["W=1"])
-    return found or names.find_name_faults(object_dir(catalogue.default_name(), ROOT, "lint"))
+    return found or names.find_name_faults(
+        get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint")
+    )
 
 
 def find_lint_obstacle() -> str:
@@ -146,7 +150,7 @@ def lint_compat(tree: Sources) -> list[str]:
     """Find kernel version checks outside of include/compat, and checks inside it that cite no
     commit."""
     found = []
-    for path in tree.with_suffix(".c", ".h", ".S"):
+    for path in tree.list_with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
             if VERSIONS.search(line) and COMPAT not in path.parents:
                 found.append(f"{path}:{number}: {line.strip()}")
@@ -184,11 +188,11 @@ def lint_licence(tree: Sources) -> list[str]:
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": lint_compat,
     "licence": lint_licence,
-    "layers": lambda _: [*layers.find_violations()],
+    "layers": lambda _: [*layers.find_layer_violations()],
     "ruff": lambda _: run_tool([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
     "format": lambda _: run_tool([*RUFF, "format", "--check", CONCISE, "."], "ruff format"),
-    "mypy": lambda tree: run_tool([*MYPY, *tree.with_suffix(".py"), COMMAND], "mypy"),
-    "shellcheck": lambda tree: run_tool([*SHELLCHECK, *tree.shell()], "shellcheck"),
+    "mypy": lambda tree: run_tool([*MYPY, *tree.list_with_suffix(".py"), COMMAND], "mypy"),
+    "shellcheck": lambda tree: run_tool([*SHELLCHECK, *tree.list_shell_scripts()], "shellcheck"),
     "checkpatch": lint_checkpatch,
     # w1: the kernel's extra compiler warnings. sparse: static checks of address spaces, locks,
     # types.
@@ -216,15 +220,15 @@ def run_linters(names: Iterable[str] = ()) -> Tally:
     total = Tally()
     tree = Sources()
     for name in names or TOOLS:
-        total.add(run_linter(name, tree))
+        total.add_tally(run_linter(name, tree))
     return total
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite of the requested linters. If tests were requested by name, the output of the
     linters is shown while they run."""
-    tools = ask.choice("tools", tuple(TOOLS))
-    what, alone = ", ".join(tools) or "every linter", ask.form == "named"
+    tools = suite_request.get_choices("tools", tuple(TOOLS))
+    what, alone = ", ".join(tools) or "every linter", suite_request.form == "named"
     run = partial(run_linters, tools)
     if alone:
         return [Suite("lint", lambda _: run(), what, find_lint_obstacle, USUAL_SECONDS, loud=True)]

@@ -13,8 +13,8 @@ from kmtools.base.errors import UnableError
 from kmtools.base.processes import capture_output
 from kmtools.lint.layers import TABLE, find_cycles
 
-# Matches symbols that macros generate: those of the kernel's macros, the code layouts of a
-# benchmark, and symbols that make a client depend on a module.
+# Matches symbols that macros generate: those of the kernel's macros, copies of a benchmark's loop
+# at other code alignments, and symbols that make a client depend on a module.
 MADE = re.compile(r"__|(init|cleanup)_module$|\w+\.|\w+_\d+$|\w+_tables_need_")
 
 
@@ -28,7 +28,7 @@ def read_symbols(path: Path) -> list[tuple[str, str]]:
     return [(name, letter) for letter, name in words if not MADE.match(name)]
 
 
-def find_module_faults(module: Path, root: Path) -> Iterator[str]:
+def find_symbol_faults(module: Path, root: Path) -> Iterator[str]:
     """Yield a line for each fault in the symbols of a module; the .mod file next to it lists its
     objects."""
     listed = module.with_suffix(".mod").read_text().split()
@@ -55,4 +55,4 @@ def find_name_faults(root: Path) -> list[str]:
     modules = [path for path in sorted(root.glob("*/*.ko")) if path.parent.name != "tests"]
     if not modules:
         raise UnableError(f"no module was built in {root}")
-    return [line for module in modules for line in find_module_faults(module, root)]
+    return [line for module in modules for line in find_symbol_faults(module, root)]

@@ -26,15 +26,15 @@ class Plan:
     bursts: bool = False
 
 
-def report_nothing(*_words: object, **_more: Any) -> None:
-    """Ignore all arguments; stands in for functions that report progress."""
+def ignore_progress(*_words: object, **_more: Any) -> None:
+    """Ignore all arguments. This function replaces functions that report progress."""
 
 
 def measure_run(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
     """Measure a run and return its samples; runs of different numbers share no seed."""
     seed = number * steering.most
     cache = RunCache()
-    beside = bursts.run_neighbour(seed) if plan.bursts else contextlib.nullcontext()
+    beside = bursts.run_neighbour_process(seed) if plan.bursts else contextlib.nullcontext()
     with tempfile.TemporaryDirectory() as scratch, beside:
         raw = Path(scratch) / "raw"
         native.measure_processes(
@@ -42,9 +42,9 @@ def measure_run(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
             blocks=plan.blocks,
             processes=steering.most,
             seed=seed,
-            benchmarks=choice.matching_benchmarks(native.KMBENCH, plan.benchmarks, ()),
+            benchmarks=choice.select_matching_benchmarks(native.KMBENCH, plan.benchmarks, ()),
             budget=plan.budget,
-            steer=steering.begin(FULL["processes"], cache, report_nothing, report_nothing),
-            say=report_nothing,
+            steer=steering.begin(FULL["processes"], cache, ignore_progress, ignore_progress),
+            say=ignore_progress,
         )
         return cache.reader.load("native", raw)

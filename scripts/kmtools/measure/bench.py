@@ -56,28 +56,31 @@ LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
 
 
-def run_command(words: Sequence[object], what: str, env: Mapping[str, str] | None = None) -> None:
+def run_measuring_step(
+    words: Sequence[object], step: str, env: Mapping[str, str] | None = None
+) -> None:
     """Run a command with its output shown and `env` added to the environment; raise FailedError,
-    with the step `what` in its message, if it fails."""
+    with the step `step` in its message, if it fails."""
     try:
         code = processes.run_program(words, env=env)
     except OSError as error:
-        raise FailedError(f"{what} failed: {explain_error(error)}") from error
+        raise FailedError(f"{step} failed: {explain_error(error)}") from error
     if code:
-        raise FailedError(f"{what} failed: exit code {code}")
+        raise FailedError(f"{step} failed: exit code {code}")
 
 
 class Rows(Protocol):
     """The live view of a tier while it is measured; see resolving.py."""
 
-    def at(self, benchmark: str) -> None:
-        """Set the name of the benchmark that a guest is measuring."""
+    def set_current_benchmark(self, benchmark: str) -> None:
+        """Store the name of the benchmark that a guest measures now, to show it."""
 
-    def add(self, folder: Path, process: int) -> None:
-        """Judge the samples of one more process."""
+    def add_process_samples(self, folder: Path, process: int) -> None:
+        """Add the samples of a process that has ended, and compute the verdicts again."""
 
-    def lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """Return the lines to show, each with a colour code."""
+    def render_lines(self, width: int, height: int) -> list[tuple[str, str]]:
+        """Return the lines of the live view for a terminal of this size, each with a colour
+        code."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ class Bench:
         self.cache = RunCache()
         self.show = show
         self.rows = rows
-        self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
+        self.lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
         self.guests = [tier for tier in self.lacking if tier in GUESTS]
         steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
         self.events = events
@@ -123,11 +126,11 @@ class Bench:
         """Build the user-space programs from the modules' sources, unless the plan names a
         program."""
         if self.run.plan.program:
-            self.progress.step(f"measuring with {self.run.plan.program}")
+            self.progress.begin_step(f"measuring with {self.run.plan.program}")
             return
-        self.progress.step("building kmbench", "20 s the first time")
+        self.progress.begin_step("building kmbench", "20 s the first time")
         try:
-            run_command(userspace.build_make_command("bench"), "building kmbench")
+            run_measuring_step(userspace.build_make_command("bench"), "building kmbench")
         except FailedError:
             if why := userspace.find_compiler_obstacle():
                 raise UnableError(f"kmbench cannot be built: {why}") from None
@@ -135,60 +138,64 @@ class Bench:
 
     def measure_native(self) -> None:
         """Measure on the real CPU."""
-        self.progress.step("native: measuring on the real CPU")
+        self.progress.begin_step("native: measuring on the real CPU")
         plan = self.run.plan
         program = Path(plan.program) if plan.program else native.KMBENCH
         processes, steer = plan.amounts["processes"], None
         if self.steering is not None and not plan.quick:
-            steer = self.steering.begin(processes, self.cache, self.events.tell, self.say)
+            steer = self.steering.begin(
+                processes, self.cache, self.events.write_event, self.print_step_line
+            )
             processes = self.steering.most
         rows = self.rows("native")
-        with self.progress.watched(rows.lines if rows else None):
+        with self.progress.show_rows(rows.render_lines if rows else None):
             native.measure_processes(
-                self.run.raw("native"),
+                self.run.raw_folder("native"),
                 blocks=plan.amounts["native"],
                 processes=processes,
                 seed=plan.seed,
-                benchmarks=choice.matching_benchmarks(program, plan.benchmarks, plan.variants),
+                benchmarks=choice.select_matching_benchmarks(
+                    program, plan.benchmarks, plan.variants
+                ),
                 budget=plan.budget or BUDGET_SECONDS,
                 steer=steer,
                 program=program,
-                show=self.progress.share,
-                ended=rows.add if rows else None,
-                say=self.say,
+                show=self.progress.show_share,
+                ended=rows.add_process_samples if rows else None,
+                say=self.print_step_line,
             )
 
-    def say(self, text: str) -> None:
+    def print_step_line(self, text: str) -> None:
         """Print a line about the current step."""
-        self.progress.say(f"{INDENT}{text}")
+        self.progress.print_line(f"{INDENT}{text}")
 
-    def install_rest(self) -> None:
+    def install_guest_packages(self) -> None:
         """Install the packages for test kernels and the page. A failure is ignored here: later
         steps name the missing packages."""
-        self.progress.step(
+        self.progress.begin_step(
             "installing packages for test kernels and the page", "1 to 2 minutes the first time"
         )
         with contextlib.suppress(FailedError):
-            run_command([ROOT / "scripts" / "setup", "--bench"], "setting up")
+            run_measuring_step([ROOT / "scripts" / "setup", "--bench"], "setting up")
         importlib.invalidate_caches()
 
     def prepare_guest(self) -> None:
         """Fetch the test kernel and build the modules with its own compiler."""
         require_root("building for a test kernel")
         kernel = self.run.plan.kernel
-        self.progress.step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
+        self.progress.begin_step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
         kernels.fetch_kernels([kernel])
-        self.run.require_release(catalogue.require(kernel).release)
+        self.run.require_release(catalogue.require_kernel(kernel).release)
         if "vm" in self.guests:
-            found = find_usable_accel(kernel, self.say)
-            self.real_guest = not accel.is_emulated(found.name)
-            self.say(found.line)
-        self.progress.step(f"building the modules for {kernel}", "40 s the first time")
+            found = find_usable_accel(kernel, self.print_step_line)
+            self.real_guest = not accel.are_instructions_emulated(found.name)
+            self.print_step_line(found.line)
+        self.progress.begin_step(f"building the modules for {kernel}", "40 s the first time")
         if build_modules(kernel, ROOT, self.modules, ["-s"]):
             raise FailedError(f"building the modules for {kernel} failed")
         if self.own is not None:
             source = Path(self.run.plan.module)
-            self.progress.step(f"building {source} for {kernel}")
+            self.progress.begin_step(f"building {source} for {kernel}")
             if build_modules(kernel, source, self.own, ["-s"], uses=ROOT):
                 raise FailedError(f"building {source} for {kernel} failed")
 
@@ -196,136 +203,140 @@ class Bench:
         """Boot a test kernel and measure a tier in it."""
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
-        self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
+        self.progress.begin_step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
         rows = self.rows(tier)
 
         def show(done: float, total: float, benchmark: str) -> None:
             if rows is not None:
-                rows.at(benchmark)
-            self.progress.share(done, total, benchmark)
+                rows.set_current_benchmark(benchmark)
+            self.progress.show_share(done, total, benchmark)
 
-        with self.progress.watched(rows.lines if rows else None):
-            guest.measure_in_guest(
+        with self.progress.show_rows(rows.render_lines if rows else None):
+            guest.measure_in_test_kernel(
                 tier,
                 plan.kernel,
                 self.modules,
-                self.run.raw(tier),
-                blocks=plan.amounts[tier] * self.times(tier),
+                self.run.raw_folder(tier),
+                blocks=plan.amounts[tier] * self.get_block_factor(tier),
                 seed=plan.seed,
-                live=self.live(tier),
-                benchmarks=self.in_kernel(),
-                seconds=guest.TIMEOUT_SECONDS * (2 if self.times(tier) > 1 else 1),
+                live=self.select_live_benchmarks(tier),
+                benchmarks=self.select_kernel_patterns(),
+                seconds=guest.TIMEOUT_SECONDS * (2 if self.get_block_factor(tier) > 1 else 1),
                 own=self.own,
                 show=show,
             )
 
-    def in_kernel(self) -> Sequence[str]:
-        """Return patterns of the benchmarks to measure in a kernel; none for all."""
+    def select_kernel_patterns(self) -> Sequence[str]:
+        """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
+        all."""
         plan = self.run.plan
         return plan.benchmarks or (QUICK_GUEST if plan.quick and not plan.module else ())
 
-    def times(self, tier: str) -> int:
+    def get_block_factor(self, tier: str) -> int:
         """Return the factor by which a tier measures more than the planned blocks; 1 if the user
         chose them."""
         return KVM_TIMES if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
 
-    def live(self, tier: str) -> guest.Live:
-        """Return the live benchmarks to measure in a tier."""
+    def select_live_benchmarks(self, tier: str) -> guest.Live:
+        """Return the live benchmarks to measure in a tier: programs that call the kernel's own
+        code."""
         plan = self.run.plan
-        blocks = plan.amounts.get(f"{tier} live", 0) * self.times(tier)
-        live = () if plan.module else LIVE["metal" if self.times(tier) > 1 else tier]
-        wanted = [name for name in live if benchmark_names.matches_any(name, plan.benchmarks)]
+        blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_factor(tier)
+        live = () if plan.module else LIVE["metal" if self.get_block_factor(tier) > 1 else tier]
+        wanted = [
+            name for name in live if benchmark_names.matches_any_pattern(name, plan.benchmarks)
+        ]
         return guest.Live(blocks, wanted) if blocks and wanted else guest.NONE_LIVE
 
     def measure_metal(self) -> None:
         """Load the modules into the running kernel, measure in it and unload them."""
         plan, release = self.run.plan, os.uname().release
-        self.progress.step(f"metal: measuring in the running kernel {release}")
-        raw = self.run.raw("metal")
+        self.progress.begin_step(f"metal: measuring in the running kernel {release}")
+        raw = self.run.raw_folder("metal")
         partial = raw.with_name("metal.partial")
         shutil.rmtree(partial, ignore_errors=True)
         config = ROOT / "build" / "bench-host.conf"
-        words = guest.make_settings(
-            plan.amounts["metal"], plan.seed, self.live("metal"), plan.benchmarks
+        words = guest.make_guest_settings(
+            plan.amounts["metal"], plan.seed, self.select_live_benchmarks("metal"), plan.benchmarks
         )
         partial.mkdir(parents=True)
         config.write_text(words, encoding="ascii")
         roots = {
-            "MODULES": str(gather_modules(ROOT / "build" / "modules" / "host")),
+            "MODULES": str(copy_built_modules(ROOT / "build" / "modules" / "host")),
             "RESULTS": str(partial),
             "CONFIG": str(config),
             "KMLIVE": str(guest.KMLIVE),
         }
-        run_command(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
+        run_measuring_step(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
         publish_directory(partial, raw)
 
-    def attempt(self, tiers: Sequence[str], work: str, *words: str) -> bool:
-        """Run the method `work` for some tiers; if it fails, store the reason and print it. Returns
-        True if it succeeded."""
+    def try_step(self, tiers: Sequence[str], work: str, *words: str) -> bool:
+        """Call the method named `work` with the arguments `words`; if it fails, store and print the
+        reason why `tiers` are not measured. Returns True if it succeeded."""
         try:
             getattr(self, work)(*words)
         except FailedError as error:
-            return self.give_up(tiers, str(error), failed=True)
+            return self.record_unmeasured_tiers(tiers, str(error), failed=True)
         except OBSTACLES as error:
-            return self.give_up(tiers, explain_error(error), failed=False)
+            return self.record_unmeasured_tiers(tiers, explain_error(error), failed=False)
         finally:
             self.progress.close()
         return True
 
-    def give_up(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
+    def record_unmeasured_tiers(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
         """Store and print the reason why tiers are not measured. Returns False."""
         print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}
-            self.events.tell("tier", tier=tier, measured=False, failed=failed, why=why)
-        self.run.save()
+            self.events.write_event("tier", tier=tier, measured=False, failed=failed, why=why)
+        self.run.write_record()
         return False
 
-    def tier_done(self, tier: str) -> None:
+    def finish_tier(self, tier: str) -> None:
         """Check the samples of a measured tier; for native, which is the first, print its table."""
         self.run.obstacles.pop(tier, None)
-        self.run.save()
+        self.run.write_record()
         try:
-            self.cache.reader.load(tier, self.run.raw(tier))
+            self.cache.reader.load(tier, self.run.raw_folder(tier))
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
-            kept = self.run.set_aside(tier)
-            self.give_up(
+            kept = self.run.rename_refused_samples(tier)
+            self.record_unmeasured_tiers(
                 [tier], f"its samples cannot be used; they are kept in {kept}", failed=True
             )
             return
-        self.events.tell("tier", tier=tier, measured=True)
+        self.events.write_event("tier", tier=tier, measured=True)
         if tier == "native":
-            self.merge()
+            self.merge_samples()
             self.show(tier, self.cache)
 
-    def merge(self) -> None:
+    def merge_samples(self) -> None:
         """Write samples.csv and env.json from the samples measured so far, and store the samples in
         the cache."""
         self.cache.raws = collect.merge_run(self.run.path, reader=self.cache.reader)
-        collect.print_totals(self.run.path, self.cache.raws)
+        collect.print_window_totals(self.run.path, self.cache.raws)
 
-    def measure(self) -> None:
+    def measure_missing_tiers(self) -> None:
         """Measure the missing tiers: user space first, before anything is downloaded."""
         tiers, guests = self.lacking, self.guests
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
         # To measure the benchmarks of an external module, a guest needs no program.
-        if not self.run.plan.module and not self.attempt(needing, "build_native"):
+        if not self.run.plan.module and not self.try_step(needing, "build_native"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
-            if self.attempt([tier], f"measure_{tier}"):
-                self.tier_done(tier)
+            if self.try_step([tier], f"measure_{tier}"):
+                self.finish_tier(tier)
         if guests:
-            self.install_rest()
-        if guests and self.attempt(guests, "prepare_guest"):
+            self.install_guest_packages()
+        if guests and self.try_step(guests, "prepare_guest"):
             for tier in guests:
-                if self.attempt([tier], "measure_guest", tier):
-                    self.tier_done(tier)
+                if self.try_step([tier], "measure_guest", tier):
+                    self.finish_tier(tier)
 
 
-def gather_modules(target: Path) -> Path:
+def copy_built_modules(target: Path) -> Path:
     """Copy the modules that `make modules` built to one directory."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -338,7 +349,7 @@ def gather_modules(target: Path) -> Path:
     return target
 
 
-def make_plan(
+def make_run_plan(
     tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
 ) -> Plan:
     """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN; a field is

@@ -22,13 +22,14 @@ NATIVE, KERNEL = "native", "kernel"
 Names = Mapping[str, Sequence[str]]
 
 
-def table_place(tier: str) -> str:
-    """Return the place of a tier's benchmarks, as in the column `found` of the table."""
+def find_table_place(tier: str) -> str:
+    """Return the place of the benchmarks of a tier, native or kernel, as in the column `found` of
+    the table."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
-def read_names(places: Collection[str]) -> dict[str, list[str]]:
-    """Return the benchmarks of some places, and the variants of each."""
+def read_benchmark_names(places: Collection[str]) -> dict[str, list[str]]:
+    """Return the names of the benchmarks in some places, each with the names of its variants."""
     found: dict[str, list[str]] = {}
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -37,12 +38,12 @@ def read_names(places: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def matches_any(name: str, patterns: Sequence[str]) -> bool:
+def matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
     """Return True if a name matches one of the patterns, or if there are no patterns."""
     return not patterns or any(fnmatchcase(name, one) for one in patterns)
 
 
-def check_patterns(
+def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
     """Check that every pattern matches a name. If a pattern matches none, UnableError names the
@@ -51,7 +52,7 @@ def check_patterns(
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
             raise UnableError(f"no benchmark in {where} matches {one!r}; there are {there}")
-    fit = {name: own for name, own in names.items() if matches_any(name, benchmarks)}
+    fit = {name: own for name, own in names.items() if matches_any_pattern(name, benchmarks)}
     for one in variants:
         every = dict.fromkeys(variant for own in fit.values() for variant in own)
         if not any(fnmatchcase(variant, one) for variant in every):
@@ -63,14 +64,19 @@ def check_patterns(
 def check_tier_patterns(
     tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]
 ) -> None:
-    """Check patterns against the benchmarks of some tiers."""
+    """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
-    check_patterns(read_names({table_place(tier) for tier in tiers}), benchmarks, variants, where)
+    check_patterns_match(
+        read_benchmark_names({find_table_place(tier) for tier in tiers}),
+        benchmarks,
+        variants,
+        where,
+    )
 
 
-def find_unlisted(names: Collection[tuple[str, str]], place: str) -> list[str]:
+def find_unlisted_variants(names: Collection[tuple[str, str]], place: str) -> list[str]:
     """Return the benchmarks and variants of a place that the table lacks."""
-    there = read_names({place})
+    there = read_benchmark_names({place})
     return sorted(
         f"{benchmark}:{variant}"
         for benchmark, variant in names

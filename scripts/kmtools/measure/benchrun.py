@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Manages the folder of a run of make bench: its plan, and its measured and missing tiers.
+"""Manages the folder of a run of make bench: its plan, and the environments of measurement (tiers)
+that are measured or missing.
 
 The folder raw/<tier> exists once all samples of the tier are complete. run.json holds the plan and,
 for each tier that could not be measured, the reason. A resumed run must fit the plan.
@@ -78,11 +79,11 @@ def identify_sources(program: str = "", module: str = "") -> dict[str, Any]:
 def identify_machine() -> dict[str, Any]:
     """Return the properties of the machine that affect results and that a reboot may change."""
     cpu = {key: value for key, value in hostenv.describe_cpu().items() if key != UNSTEADY}
-    gcc = hostenv.first_line(hostenv.command_output("gcc", "--version"))
+    gcc = hostenv.take_first_line(hostenv.capture_command_output("gcc", "--version"))
     return {**cpu, "running kernel": platform.release(), "gcc": gcc}
 
 
-def find_difference(was: Plan, now: Plan) -> str:
+def find_plan_difference(was: Plan, now: Plan) -> str:
     """Return the difference between two plans that prevents resuming a run, as a sentence; empty if
     there is none."""
     for name in ("tiers", "kernel", "seed", "quick", "amounts", *CHOSEN):
@@ -103,7 +104,8 @@ class Run:
     """The folder of a run, with its plan and its state."""
 
     def __init__(self, path: Path, plan: Plan, made: bool = False) -> None:
-        """`made` is True if this process made the folder, and may remove it if it stays empty."""
+        """`made` is True if this process created the folder, so that remove_leftovers() may remove
+        the folder if it holds no sample."""
         self.path = path
         self.made = made
         self.plan = plan
@@ -112,29 +114,29 @@ class Run:
         # reason.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
-    def raw(self, tier: str) -> Path:
+    def raw_folder(self, tier: str) -> Path:
         """Return the folder of the samples of a tier."""
         return self.path / "raw" / tier
 
-    def has(self, tier: str) -> bool:
+    def is_measured(self, tier: str) -> bool:
         """Return True if all samples of a tier are complete."""
-        return self.raw(tier).is_dir()
+        return self.raw_folder(tier).is_dir()
 
-    def set_aside(self, tier: str) -> Path:
-        """Rename samples that cannot be used, so that the tier is measured again."""
-        names = (self.raw(f"{tier}.refused-{number}") for number in itertools.count(1))
-        return self.raw(tier).rename(next(path for path in names if not path.exists()))
+    def rename_refused_samples(self, tier: str) -> Path:
+        """Rename the folder of samples that cannot be used, so that the tier is measured again."""
+        names = (self.raw_folder(f"{tier}.refused-{number}") for number in itertools.count(1))
+        return self.raw_folder(tier).rename(next(path for path in names if not path.exists()))
 
-    def measured(self) -> list[str]:
+    def list_measured_tiers(self) -> list[str]:
         """Return the tiers whose samples are complete."""
-        return [tier for tier in self.plan.tiers if self.has(tier)]
+        return [tier for tier in self.plan.tiers if self.is_measured(tier)]
 
-    def holds_samples(self) -> bool:
+    def has_samples(self) -> bool:
         """Return True if there are samples that a resumed run could use."""
         found = self.path.glob("raw/**/*.csv")
         return any(path.parent.suffix != ".partial" for path in found)
 
-    def save(self) -> None:
+    def write_record(self) -> None:
         """Write the plan and the reasons for missing tiers to run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
@@ -145,13 +147,13 @@ class Run:
         before."""
         if release == self.release:
             return
-        if self.release and any(self.has(tier) for tier in ("vm", "icount")):
+        if self.release and any(self.is_measured(tier) for tier in ("vm", "icount")):
             raise UnableError(
                 f"kernel {self.plan.kernel} is {release} now, and run {self.path.name} has measured"
                 f" {self.release}; start a new run"
             )
         self.release = release
-        self.save()
+        self.write_record()
 
 
 def create_run(plan: Plan) -> Run:
@@ -162,7 +164,7 @@ def create_run(plan: Plan) -> Run:
         run = Run(LOCAL / name, plan, made=True)
         try:
             run.path.mkdir(parents=True)
-            run.save()
+            run.write_record()
         except FileExistsError:
             continue
         except OSError as error:
@@ -173,7 +175,7 @@ def create_run(plan: Plan) -> Run:
     raise UnableError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
 
 
-def find_run(name: str) -> Path:
+def find_run_folder(name: str) -> Path:
     """Return the folder of a run to resume, given as a name in results/local or as a path."""
     for path in (LOCAL / name, Path(name)):
         if (path / RECORD).is_file():
@@ -198,15 +200,15 @@ def load_run(path: Path) -> Run:
 
 @contextmanager
 def remove_leftovers(run: Run) -> Iterator[Run]:
-    """At the end of the block, remove partial files, and the folder if this process made it and it
-    holds no sample."""
+    """At the end of the block, remove the partial files of a run. Remove its folder, too, if this
+    process created the folder and there is no sample in it."""
     try:
         yield run
     finally:
-        merged = [run.raw(f"{tier}.parts") for tier in run.measured()]
+        merged = [run.raw_folder(f"{tier}.parts") for tier in run.list_measured_tiers()]
         for stale in [*run.path.glob("raw/**/*.partial"), *merged]:
             shutil.rmtree(stale, ignore_errors=True)
-        if run.made and not run.holds_samples():
+        if run.made and not run.has_samples():
             shutil.rmtree(run.path, ignore_errors=True)
 
 
@@ -214,7 +216,7 @@ def describe_run(run: Run) -> dict[str, Any]:
     """Return the part of env.json about the whole run: true or false for a quick run, the missing
     tiers, and the command that resumes the run."""
     unknown = {"failed": False, "why": "the run ended before"}
-    lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
+    lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
     sudo = "" if os.geteuid() == 0 else "sudo "
     go_on = {"resume": f"{sudo}make bench RESUME={run.path.name}"} if missing else {}

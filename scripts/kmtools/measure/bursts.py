@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a neighbour process that uses a core in bursts, to test measurements beside it.
+"""Runs a process that uses a core in bursts, to test measurements that such a load disturbs.
 
-`python bursts.py SEED` is busy and idle in turn, each for a random time whose mean is MEAN_SECONDS,
-until its standard input ends, at the latest when its parent exits.
+`python bursts.py SEED` executes a busy loop and sleeps in turn, each for a random time whose mean
+is MEAN_SECONDS, until its standard input ends, at the latest when its parent exits.
 """
 
 from __future__ import annotations
@@ -21,36 +21,37 @@ MEAN_SECONDS = 1.0
 TURN_SECONDS = 0.05
 
 
-def is_over(seconds: float) -> bool:
+def wait_for_input_end(seconds: float) -> bool:
     """Wait at most `seconds` for the end of the standard input; return True if it ended."""
     return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 
-def be_busy(seconds: float) -> bool:
-    """Use a core for `seconds`; return early, with True, when the standard input ends."""
+def spin_for_seconds(seconds: float) -> bool:
+    """Execute a busy loop for `seconds`, and return False. If the standard input ends earlier,
+    return True at once."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         turn = time.monotonic() + min(left, TURN_SECONDS)
         while time.monotonic() < turn:
             pass
-        if is_over(0):
+        if wait_for_input_end(0):
             return True
     return False
 
 
-def run_bursts(seed: int) -> None:
-    """Be busy and idle in turn until the standard input ends; ignore SIGINT, which the terminal
-    sends to all of its processes."""
+def alternate_load(seed: int) -> None:
+    """Use a core and sleep in turn until the standard input ends. Ignore SIGINT, because the
+    terminal sends it to all of its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     rng = random.Random(seed)
-    while not be_busy(rng.expovariate(1 / MEAN_SECONDS)):
-        if is_over(rng.expovariate(1 / MEAN_SECONDS)):
+    while not spin_for_seconds(rng.expovariate(1 / MEAN_SECONDS)):
+        if wait_for_input_end(rng.expovariate(1 / MEAN_SECONDS)):
             break
 
 
 @contextmanager
-def run_neighbour(seed: int) -> Iterator[None]:
-    """During the block, run the neighbour in another process."""
+def run_neighbour_process(seed: int) -> Iterator[None]:
+    """During the block, run this file as a process that uses a core in bursts."""
     with subprocess.Popen([sys.executable, __file__, str(seed)], stdin=subprocess.PIPE) as process:
         try:
             yield
@@ -60,4 +61,4 @@ def run_neighbour(seed: int) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    run_bursts(int(sys.argv[1]))
+    alternate_load(int(sys.argv[1]))

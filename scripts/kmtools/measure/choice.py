@@ -17,7 +17,7 @@ from time import monotonic
 
 from kmtools.base.errors import UnableError
 from kmtools.measure import benchmark_names
-from kmtools.measure.native import read_lines
+from kmtools.measure.native import read_pipe_lines
 from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
@@ -75,7 +75,7 @@ def parse_benchmark_list(text: str) -> dict[str, list[str]]:
     return found
 
 
-def matching_benchmarks(
+def select_matching_benchmarks(
     program: object, wanted: Sequence[str], variants: Sequence[str]
 ) -> list[str]:
     """Return the benchmarks of a program that match and have a matching variant, in the order of
@@ -87,7 +87,7 @@ def matching_benchmarks(
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             assert process.stdout is not None
-            lines = list(islice(read_lines(process.stdout, lambda: until), MOST_LINES))
+            lines = list(islice(read_pipe_lines(process.stdout, lambda: until), MOST_LINES))
         except TimeoutError:
             raise UnableError(
                 f"{program} list does not end: its command line differs from that of kmbench"
@@ -95,16 +95,16 @@ def matching_benchmarks(
         finally:
             process.kill()
     there = parse_benchmark_list("\n".join(lines))
-    benchmark_names.check_patterns(there, wanted, variants, "user space")
-    fit = [name for name in there if benchmark_names.matches_any(name, wanted)]
+    benchmark_names.check_patterns_match(there, wanted, variants, "user space")
+    fit = [name for name in there if benchmark_names.matches_any_pattern(name, wanted)]
     return [
         name
         for name in fit
-        if any(benchmark_names.matches_any(one, variants) for one in there[name])
+        if any(benchmark_names.matches_any_pattern(one, variants) for one in there[name])
     ]
 
 
-def select_variants(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
+def select_samples_of_variants(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
     """Return the samples of the chosen variants, and of the baselines and A/A clones of their
     benchmarks."""
     groups: dict[str, list[Sample]] = defaultdict(list)
@@ -113,7 +113,7 @@ def select_variants(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sam
     kept = []
     for own in groups.values():
         there = {row.variant for row in own}
-        wanted = {name for name in there if benchmark_names.matches_any(name, variants)}
+        wanted = {name for name in there if benchmark_names.matches_any_pattern(name, variants)}
         if wanted:
             baselines = {name for name in there if f"{name}{CLONE_SUFFIX}" in there}
             wanted |= baselines | {f"{name}{CLONE_SUFFIX}" for name in baselines}

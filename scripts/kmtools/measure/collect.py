@@ -61,8 +61,9 @@ def read_key_values(path: Path) -> dict[str, str]:
     return values
 
 
-def describe_tier(name: str, path: Path) -> rundir.Tier:
-    """Return the tier of a raw directory, from its files env and vm.json."""
+def read_raw_tier(name: str, path: Path) -> rundir.Tier:
+    """Return the description of the tier (the environment of measurement) of a raw directory, from
+    its files env and vm.json."""
     if not path.is_dir():
         raise RunError(f"{path}: not a directory")
     env, file = read_key_values(path / "env"), path / "vm.json"
@@ -71,10 +72,10 @@ def describe_tier(name: str, path: Path) -> rundir.Tier:
     if not kernel:
         raise RunError(f"{path / 'env'}: no kernel= line")
     emulated = rundir.is_emulated(name, env, vm)
-    return rundir.Tier(name, str(kernel), rundir.tier_unit(name, emulated), emulated, env, vm)
+    return rundir.Tier(name, str(kernel), rundir.get_tier_unit(name, emulated), emulated, env, vm)
 
 
-def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
+def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
     """Check that every block has the same windows, all at one layout; RunError if not, as in a
     truncated file."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
@@ -103,15 +104,15 @@ def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
 
 
 def read_checked_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
-    """Return the samples of one raw CSV file, after all checks."""
+    """Read one raw CSV file, check it, and return its samples."""
     rows = list(samples.read_raw_samples(path, tier, process))
     if not rows:
         raise RunError(f"{path}:2: no samples")
-    check_blocks(rows, path)
+    check_blocks_complete(rows, path)
     return [sample for _, sample in rows]
 
 
-def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
+def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
     """Add the samples of one process to `raw`. Its blocks are numbered after those of earlier
     processes; `blocks` has the number of blocks so far, for each benchmark. The core cycles of an
     emulated CPU are dropped."""
@@ -143,24 +144,24 @@ class Reader:
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: CSV files both in it and in folders of processes")
-        tier = describe_tier(name, parts[0])
+        tier = read_raw_tier(name, parts[0])
         counted = disturbance.sum_counters([read_key_values(part / "env") for part in parts])
         raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
         raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
-        raw.counted = hwcounters.merge_events(parts)
+        raw.counted = hwcounters.merge_counted_events(parts)
         with samples.pause_gc():
             for number, part in enumerate(parts[done:], done + 1):
-                load_process(raw, part, number, blocks)
+                append_process_samples(raw, part, number, blocks)
         self._known[name] = raw, blocks, len(parts)
         return raw
 
 
-def load_raw(name: str, path: Path, most: int | None = None) -> RawDir:
+def load_raw_folder(name: str, path: Path, most: int | None = None) -> RawDir:
     """Validate and read a raw directory: all processes, or the first `most`."""
     return Reader().load(name, path, most)
 
 
-def check_distinct(raws: Sequence[RawDir]) -> None:
+def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
     """Raise RunError for two raw directories of one tier and kernel, which statistics could not
     separate."""
     seen: dict[tuple[str, str], Path] = {}
@@ -181,10 +182,10 @@ def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
     names = {(one.get("cpu_model"), one.get("microcode")) for one in told}
     if len(names) > 1 or len(told) < len(raws):
         raise RunError(f"{files[-1]}: the raw folders are of several machines")
-    return hostenv.describe_other(told[0])
+    return hostenv.describe_other_machine(told[0])
 
 
-def tier_entry(raw: RawDir) -> dict[str, Any]:
+def make_tier_entry(raw: RawDir) -> dict[str, Any]:
     """Return the entry of a tier in env.json."""
     return {
         "tier": raw.tier.tier,
@@ -202,15 +203,16 @@ def tier_entry(raw: RawDir) -> dict[str, Any]:
     }
 
 
-def write_run(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
-    """Write samples.csv and env.json, each in one step."""
+def write_run_files(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
+    """Write samples.csv and env.json of a run, each of them atomically."""
     run.mkdir(parents=True, exist_ok=True)
     samples.write_samples(run / "samples.csv", (row for raw in raws for row in raw.rows))
     write_atomically(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 
-def switch_latest(run: Path) -> None:
-    """Point the link `latest` beside the run to it, by one rename."""
+def update_latest_link(run: Path) -> None:
+    """Make the symbolic link `latest`, which is next to the run, point to the run. The link is
+    replaced by one rename."""
     link = run.parent / "latest"
     if run.name == link.name or (link.exists() and not link.is_symlink()):
         return
@@ -222,7 +224,11 @@ def switch_latest(run: Path) -> None:
 
 def keep_chosen_variants(raw: RawDir, variants: Sequence[str]) -> RawDir:
     """Return the raw directory without the samples of variants that the user did not choose."""
-    kept = replace(raw, rows=choice.select_variants(raw.rows, variants)) if variants else raw
+    kept = (
+        replace(raw, rows=choice.select_samples_of_variants(raw.rows, variants))
+        if variants
+        else raw
+    )
     if not kept.rows:
         raise RunError(f"{raw.path}: no variant matches {', '.join(variants)}")
     return kept
@@ -234,30 +240,30 @@ def merge_run(
     """Validate raw directories, by default those of the run, and write the run; return them.
     `reader` may be one that has read the directories of the run before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
-    own = [(tier, run.raw(tier)) for tier in run.measured()] if run else []
+    own = [(tier, run.raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if not named and not own:
         rundir.require_run(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
     if named:
-        raws = [load_raw(tier, raw) for tier, raw in named]
+        raws = [load_raw_folder(tier, raw) for tier, raw in named]
     else:
         assert run is not None
         reader = reader or Reader()
         raws = [
             keep_chosen_variants(reader.load(tier, raw), run.plan.variants) for tier, raw in own
         ]
-    check_distinct(raws)
+    check_tiers_distinct(raws)
     env = describe_machine(raws)
-    env["tiers"] = [tier_entry(raw) for raw in raws]
+    env["tiers"] = [make_tier_entry(raw) for raw in raws]
     if run is not None:
         env["run"] = benchrun.describe_run(run)
-    write_run(path, raws, env)
+    write_run_files(path, raws, env)
     if run is None or not env["run"]["missing"]:
-        switch_latest(path.resolve())
+        update_latest_link(path.resolve())
     return raws
 
 
-def print_totals(path: Path, raws: Sequence[RawDir]) -> None:
+def print_window_totals(path: Path, raws: Sequence[RawDir]) -> None:
     """Print the number of windows and tiers of a run, and of dropped cycle counts."""
     for raw in raws:
         if raw.dropped_cycles:

@@ -39,7 +39,7 @@ class Reading:
     asleep: float = 0.0
 
 
-def read_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
+def parse_cpu_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
     """Return the times of each CPU in /proc/stat, in seconds; a field counts units of `tick`
     seconds."""
     found = {}
@@ -50,7 +50,7 @@ def read_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
     return found
 
 
-def read_interrupts(text: str) -> dict[int, int]:
+def parse_interrupt_counts(text: str) -> dict[int, int]:
     """Return the number of interrupts of each CPU in /proc/interrupts. A line with fewer columns
     than CPUs counts errors, not interrupts."""
     head, *lines = text.splitlines() or [""]
@@ -64,7 +64,7 @@ def read_interrupts(text: str) -> dict[int, int]:
     return totals
 
 
-def _read_proc(name: str) -> str:
+def _read_proc_file(name: str) -> str:
     """Return the text of a file in /proc; empty if it cannot be read."""
     try:
         return (PROC / name).read_text(encoding="utf-8")
@@ -72,13 +72,13 @@ def _read_proc(name: str) -> str:
         return ""
 
 
-def read_counters() -> Reading:
+def read_disturbance_counters() -> Reading:
     """Return the current values of all counters."""
     tick = 1 / os.sysconf("SC_CLK_TCK")
     return Reading(
         time.monotonic(),
-        read_times(_read_proc("stat"), tick),
-        read_interrupts(_read_proc("interrupts")),
+        parse_cpu_times(_read_proc_file("stat"), tick),
+        parse_interrupt_counts(_read_proc_file("interrupts")),
         resource.getrusage(resource.RUSAGE_CHILDREN),
         time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic(),
     )
@@ -91,9 +91,9 @@ def was_suspended(before: Reading, after: Reading) -> bool:
     return after.asleep - before.asleep > SHORTEST_SLEEP
 
 
-def count_between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
-    """Return the disturbances of a CPU between two readings. Meanwhile a single child process must
-    have run on that CPU."""
+def compute_disturbances(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
+    """Return the disturbances of a CPU between two readings of the counters. Between them, this
+    program must have run a single child process, on that CPU."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime

@@ -38,7 +38,7 @@ OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=15", "Serv
 SSH = ("ssh", *(word for option in OPTIONS for word in ("-o", option)))
 
 
-def make_script(folder: str) -> bytes:
+def make_gather_script(folder: str) -> bytes:
     """Return the shell script that prints the samples in `folder` of a machine as a tar archive."""
     machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
     quoted = folder.replace("'", "'\\''")
@@ -124,7 +124,7 @@ def fetch_archive(path: Path, out: Path) -> None:
     correct_date(out / "machine", str(path), fresh=False)
 
 
-def run_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
+def run_shell_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
     """Send a script to a shell; return its exit code, its output, and the lines of its standard
     error. A shell that sends more than MOST_BYTES is killed."""
     with (
@@ -150,7 +150,7 @@ def fetch_place(place: str, out: Path) -> None:
     error of the shell."""
     command, folder = parse_place(place)
     try:
-        code, content, said = run_script(command, make_script(folder))
+        code, content, said = run_shell_script(command, make_gather_script(folder))
     except FileNotFoundError as error:
         raise UnableError(f"{command[0]} is not installed") from error
     if len(content) > MOST_BYTES:

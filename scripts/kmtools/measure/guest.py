@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the benchmarks inside a test kernel and brings their samples back."""
+"""Runs the benchmarks inside a test kernel and copies their samples to the host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ Show = Callable[[float, float, str], None]
 
 @dataclass(frozen=True)
 class Live:
-    """The benchmarks of kmlive to measure, and the number of their blocks."""
+    """The live benchmarks, which the program kmlive measures in the kernel's own code, and the
+    number of their blocks."""
 
     blocks: int = 0
     benchmarks: Sequence[str] = ()
@@ -39,7 +40,7 @@ class Live:
 NONE_LIVE = Live()
 
 
-def make_settings(
+def make_guest_settings(
     blocks: int,
     seed: int,
     live: Live = NONE_LIVE,
@@ -54,7 +55,7 @@ def make_settings(
     return f"blocks {blocks}\nseed {seed}\nlive {' '.join(words)}\n{modules}{chosen}"
 
 
-def make_line_reader(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
+def make_guest_line_reader(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
     """Return a function that reads the guest's lines. It calls `show` with the progress in them,
     and adds the reasons why nothing is measured to `refusals`."""
 
@@ -67,7 +68,7 @@ def make_line_reader(show: Show | None, refusals: list[str]) -> Callable[[str], 
     return read
 
 
-def measure_in_guest(
+def measure_in_test_kernel(
     tier: str,
     kernel: str,
     modules: Path,
@@ -95,7 +96,7 @@ def measure_in_guest(
     config = out / "bench.conf"
     if not program.exists():
         live = NONE_LIVE
-    words = make_settings(blocks, seed, live, benchmarks, OWN if own else "")
+    words = make_guest_settings(blocks, seed, live, benchmarks, OWN if own else "")
     config.write_text(words, encoding="ascii")
     further = [(program, "/kmlive")] if program.exists() else []
     further += [(own, OWN)] if own else []
@@ -109,7 +110,7 @@ def measure_in_guest(
         timeout=seconds,
     )
     refusals: list[str] = []
-    result = boot(request, make_line_reader(show, refusals))
+    result = boot(request, make_guest_line_reader(show, refusals))
     if not result.ok or result.results is None:
         print_failure(result)
         why = refusals[-1] if refusals else result.reason

@@ -33,7 +33,7 @@ NOTABLE_PARAMETERS = re.compile(
 TOOLS = {"gcc": ("gcc", "--version"), "ld": ("ld", "--version"), "make": ("make", "--version")}
 
 
-def read_text(path: Path) -> str | None:
+def read_stripped_text(path: Path) -> str | None:
     """Return the text of a file, stripped; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
@@ -41,7 +41,7 @@ def read_text(path: Path) -> str | None:
         return None
 
 
-def command_output(*command: str, cwd: Path | None = None) -> str | None:
+def capture_command_output(*command: str, cwd: Path | None = None) -> str | None:
     """Return the output of a command, stripped; None if the command is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
@@ -49,7 +49,7 @@ def command_output(*command: str, cwd: Path | None = None) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def first_line(text: str | None) -> str | None:
+def take_first_line(text: str | None) -> str | None:
     """Return the first line of a text."""
     return text.splitlines()[0] if text else None
 
@@ -58,7 +58,7 @@ def describe_cpu() -> dict[str, Any]:
     """Return model, family, stepping and microcode of the first CPU in /proc/cpuinfo, and the
     number of CPUs."""
     fields: dict[str, str] = {}
-    for line in (read_text(Path("/proc/cpuinfo")) or "").split("\n\n")[0].splitlines():
+    for line in (read_stripped_text(Path("/proc/cpuinfo")) or "").split("\n\n")[0].splitlines():
         key, _, value = line.partition(":")
         fields[key.strip()] = value.strip()
     wanted = ("vendor_id", "model name", "cpu family", "model", "stepping", "microcode", "cpu MHz")
@@ -74,7 +74,7 @@ def describe_config() -> dict[str, Any] | None:
     try:
         text: str | None = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except (OSError, EOFError, UnicodeDecodeError):
-        text = read_text(Path(f"/boot/config-{platform.release()}"))
+        text = read_stripped_text(Path(f"/boot/config-{platform.release()}"))
     if text is None:
         return None
     matches = filter(None, map(NOTABLE_OPTIONS.match, text.splitlines()))
@@ -86,47 +86,48 @@ def read_mitigations() -> dict[str, str]:
     """Return the kernel's text on each vulnerability of the CPU, by the name of its file in
     sysfs."""
     directory = Path("/sys/devices/system/cpu/vulnerabilities")
-    return {file.name: read_text(file) or "" for file in sorted(directory.glob("*"))}
+    return {file.name: read_stripped_text(file) or "" for file in sorted(directory.glob("*"))}
 
 
 def describe_cmdline() -> dict[str, Any]:
     """Return the kernel parameters that affect timing, and a hash of the whole command line."""
-    text = read_text(Path("/proc/cmdline")) or ""
+    text = read_stripped_text(Path("/proc/cmdline")) or ""
     words = [word for word in text.split(" -- ")[0].split() if NOTABLE_PARAMETERS.match(word)]
     return {"notable": words, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def describe_source() -> dict[str, Any]:
     """Return commit and version of the source tree, and true if it has local changes."""
-    header = read_text(ROOT / "include" / "kmarkers" / "version.h") or ""
+    header = read_stripped_text(ROOT / "include" / "kmarkers" / "version.h") or ""
     version = re.search(r'KMARKERS_VERSION\s+"([^"]+)"', header)
     here = Path(__file__).resolve().parent
-    status = command_output("git", "status", "--porcelain", cwd=here)
+    status = capture_command_output("git", "status", "--porcelain", cwd=here)
     return {
-        "commit": command_output("git", "rev-parse", "HEAD", cwd=here),
+        "commit": capture_command_output("git", "rev-parse", "HEAD", cwd=here),
         "dirty": None if status is None else bool(status),
         "version": version[1] if version else None,
     }
 
 
-def collection_date() -> str:
+def get_collection_date() -> str:
     """Return the current time, or SOURCE_DATE_EPOCH if it is set, in UTC."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def describe_other(told: dict[str, str]) -> dict[str, Any]:
-    """Return the part of env.json about another machine, from the properties that it reported."""
-    cpu = {"model_name": told.get("cpu_model"), "microcode": told.get("microcode")}
+def describe_other_machine(properties: dict[str, str]) -> dict[str, Any]:
+    """Return the part of env.json about another machine, from the properties that it
+    reported."""
+    cpu = {"model_name": properties.get("cpu_model"), "microcode": properties.get("microcode")}
     return {
         "schema": 1,
-        "date": told.get("date") or collection_date(),
+        "date": properties.get("date") or get_collection_date(),
         "machine": {
-            "architecture": told.get("architecture"),
-            "cpu": {**cpu, "cpu_family": told.get("cpu_family")},
+            "architecture": properties.get("architecture"),
+            "cpu": {**cpu, "cpu_family": properties.get("cpu_family")},
         },
-        "kernel": {"release": told.get("kernel"), "version": told.get("version")},
+        "kernel": {"release": properties.get("kernel"), "version": properties.get("version")},
         "mitigations": {},
         "tools": {},
         "source": describe_source(),
@@ -135,17 +136,21 @@ def describe_other(told: dict[str, str]) -> dict[str, Any]:
 
 def describe_host() -> dict[str, Any]:
     """Return the part of env.json about the machine that collected the run."""
-    tools = {name: first_line(command_output(*command)) for name, command in TOOLS.items()}
+    tools = {
+        name: take_first_line(capture_command_output(*command)) for name, command in TOOLS.items()
+    }
     return {
         "schema": 1,
-        "date": collection_date(),
+        "date": get_collection_date(),
         "machine": {
             "architecture": platform.machine(),
-            "product": read_text(Path("/sys/class/dmi/id/product_name")),
+            "product": read_stripped_text(Path("/sys/class/dmi/id/product_name")),
             "cpu": describe_cpu(),
-            "governor": read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-            "smt": read_text(Path("/sys/devices/system/cpu/smt/control")),
-            "clocksource": read_text(
+            "governor": read_stripped_text(
+                Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+            ),
+            "smt": read_stripped_text(Path("/sys/devices/system/cpu/smt/control")),
+            "clocksource": read_stripped_text(
                 Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
             ),
         },

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the events that hardware performance counters counted beside the timed windows.
+"""Reads the events that hardware performance counters counted in loops of the benchmarks.
 
 If the CPU has counters, kmbench writes a file `counters` for each process: the events in a loop
 pass of each variant, and the share of the time in which the counter ran. A run keeps the median of
@@ -38,7 +38,7 @@ def parse_finite(text: str, where: str) -> float:
     return value
 
 
-def read_events(path: Path) -> dict[Key, Counted]:
+def read_counted_events(path: Path) -> dict[Key, Counted]:
     """Return the events in the file of one process; none if there is no file."""
     if not path.exists():
         return {}
@@ -63,12 +63,12 @@ def read_events(path: Path) -> dict[Key, Counted]:
     return found
 
 
-def merge_events(parts: Sequence[Path]) -> dict[Key, Counted]:
+def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
     """Return the median events over all processes and the smallest share, in the order of their
     files; `parts` are the folders of the processes."""
     every: dict[Key, list[Counted]] = defaultdict(list)
     for part in parts:
-        for key, counted in read_events(part / FILE).items():
+        for key, counted in read_counted_events(part / FILE).items():
             every[key].append(counted)
     return {
         key: (
@@ -80,7 +80,7 @@ def merge_events(parts: Sequence[Path]) -> dict[Key, Counted]:
 
 
 def make_entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
-    """Return the events as lists for env.json."""
+    """Return the counted events as lists, as env.json stores them."""
     return [[*key, *counted] for key, counted in found.items()]
 
 

@@ -63,7 +63,7 @@ def write_times(path: Path, times: Sequence[Time]) -> None:
     write_atomically(path, text.getvalue())
 
 
-def time_once(command: Sequence[str]) -> float:
+def time_command(command: Sequence[str]) -> float:
     """Run the command, and return the seconds that it took."""
     start = perf_counter()
     try:
@@ -83,8 +83,8 @@ def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> l
     times, boot = load_times(path), BOOT.read_text(encoding="ascii").strip()
     if other := next((one.label for one in times if one.boot == boot and one.label != label), ""):
         raise UnableError(f"this boot was recorded as {other}; {label} needs a boot of its own")
-    time_once(command)
+    time_command(command)
     kernel = os.uname().release
-    times += [Time(label, boot, kernel, time_once(command)) for _ in range(runs)]
+    times += [Time(label, boot, kernel, time_command(command)) for _ in range(runs)]
     write_times(path, times)
     return times

@@ -76,7 +76,7 @@ class SuspendedError(FailedError):
     """The machine was suspended while a process measured."""
 
 
-def read_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
+def read_pipe_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
     """Yield the lines that a program writes to a pipe. Raise TimeoutError if the pipe is still open
     at the time that `until` returns, even if the program is still writing. The pipe may also be
     held open by a process that the program started."""
@@ -103,7 +103,7 @@ def follow_progress(
     assert process.stderr is not None
     said: deque[str] = deque(maxlen=KEPT_LINES)
     done, progressed = 0, [now()]
-    for line in read_lines(process.stderr, lambda: progressed[-1] + seconds):
+    for line in read_pipe_lines(process.stderr, lambda: progressed[-1] + seconds):
         match = BENCHMARK.match(line)
         if not match:
             said.append(line)
@@ -128,7 +128,7 @@ def run_kmbench(
     benchmark for `hangs` seconds is killed."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    before = disturbance.read_counters()
+    before = disturbance.read_disturbance_counters()
     command = [str(word) for word in (program or KMBENCH, "run", *words, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
@@ -151,7 +151,7 @@ def run_kmbench(
         raise FailedError(
             f"{command[0]} left no samples: its command line differs from that of kmbench"
         )
-    if disturbance.was_suspended(before, disturbance.read_counters()):
+    if disturbance.was_suspended(before, disturbance.read_disturbance_counters()):
         raise SuspendedError("the machine was suspended while kmbench measured")
     add_disturbances(partial / "env", before, more)
     publish_directory(partial, part)
@@ -166,14 +166,15 @@ def add_disturbances(env: Path, before: disturbance.Reading, more: str) -> None:
         why = "not text in UTF-8: the program does not write the files of kmbench"
         raise FailedError(f"{env}: {why}") from None
     match = CPU.search(text)
-    found = disturbance.count_between(
-        before, disturbance.read_counters(), int(match[1]) if match else NO_CPU
+    found = disturbance.compute_disturbances(
+        before, disturbance.read_disturbance_counters(), int(match[1]) if match else NO_CPU
     )
     env.write_text(text + disturbance.format_env_lines(found) + more, encoding="utf-8")
 
 
 def repeat_if_suspended(run: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Call `run`, and repeat it if the machine was suspended meanwhile. `say` prints a line."""
+    """Call `run`, and call it again if the machine was suspended during the call, up to TURNS
+    times. `say` prints a line."""
     for turn in range(1, TURNS + 1):
         try:
             return run()

@@ -4,8 +4,8 @@ purpose.
 
 A function with nothing but a site is compiled once, and then with COPIES further copies of it. The
 size of a site is the growth of the object per copy, less the growth for functions without a site.
-Text before the first return counts as likely to be executed, the rest as unlikely. Table heads,
-which a file has once, do not count.
+Text before the first return counts as likely to be executed, the rest as unlikely. The heads of
+tables do not count, because a file has only one of each.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Site:
     code: str
 
 
-def part_of_section(section: str) -> str | None:
+def find_part_of_section(section: str) -> str | None:
     """Return the part of an object to which a section belongs, by the name of the section; None if
     it does not count. Text is divided later, by count_likely_bytes()."""
     if HEADS.fullmatch(section):
@@ -99,13 +99,13 @@ def part_of_section(section: str) -> str | None:
     return None
 
 
-def part_sizes(built: Path) -> Counter[str]:
+def measure_part_sizes(built: Path) -> Counter[str]:
     """Return the bytes of an object by part."""
     done = processes.capture_output(["objdump", "-h", "-w", built])
     sizes: Counter[str] = Counter()
     for line in done.stdout.splitlines():
         words = line.split()
-        if len(words) > 2 and words[0].isdigit() and (part := part_of_section(words[1])):
+        if len(words) > 2 and words[0].isdigit() and (part := find_part_of_section(words[1])):
             sizes[part] += int(words[2], 16)
     return sizes
 
@@ -143,11 +143,11 @@ def count_likely_bytes(built: Path) -> int:
     return int(found[1], 16)
 
 
-def measure_form(form: str, where: Path, empty: Counter[str]) -> Site:
-    """Measure one form; `empty` has the sizes, by part, of a function without a site."""
+def measure_site_form(form: str, where: Path, empty: Counter[str]) -> Site:
+    """Measure one form of a site; `empty` has the sizes, by part, of a function without a site."""
     one, many = compile_form(form, 1, where), compile_form(form, 1 + COPIES, where)
-    grown = part_sizes(many)
-    grown.subtract(part_sizes(one))
+    grown = measure_part_sizes(many)
+    grown.subtract(measure_part_sizes(one))
     sizes = {part: round(grown[part] / COPIES) - empty[part] for part in ("text", *PARTS[3:])}
     likely = count_likely_bytes(one)
     sizes |= {"text-likely": likely, "text-unlikely": sizes["text"] - likely}
@@ -175,7 +175,7 @@ def count_recorded_entries() -> int:
     return entries
 
 
-def require_tools() -> None:
+def require_compiler_tools() -> None:
     """Raise UnableError if gcc or objdump is missing."""
     try:
         processes.capture_output(["gcc", "--version"])
@@ -185,19 +185,19 @@ def require_tools() -> None:
 
 
 def measure_all_forms() -> Iterator[Site]:
-    """Measure every form."""
-    require_tools()
+    """Yield the sizes and the disassembly of every form of a site."""
+    require_compiler_tools()
     with tempfile.TemporaryDirectory() as directory:
         where = Path(directory)
         one, many = compile_form("none", 1, where), compile_form("none", 1 + COPIES, where)
-        grown = part_sizes(many)
-        grown.subtract(part_sizes(one))
+        grown = measure_part_sizes(many)
+        grown.subtract(measure_part_sizes(one))
         empty = Counter({part: size // COPIES for part, size in grown.items()})
         for form in SITES:
-            yield measure_form(form, where, empty)
+            yield measure_site_form(form, where, empty)
 
 
-def measure_objects() -> dict[tuple[str, str], int]:
+def measure_object_sizes() -> dict[tuple[str, str], int]:
     """Return all sizes and counts that are read from objects, by benchmark and variant."""
     found = {
         ("site-size", f"{site.form}:{part}"): size

@@ -35,7 +35,7 @@ class Events:
         except OSError as error:
             raise UnableError(f"--progress {path}: {explain_error(error)}") from None
 
-    def tell(self, event: str, **parts: Any) -> None:
+    def write_event(self, event: str, **parts: Any) -> None:
         """Write an event."""
         if self._stream is None:
             return
@@ -55,12 +55,12 @@ class JsonProgress(Progress):
         super().__init__(total)
         self._events = events
 
-    def step(self, text: str, usual: str = "") -> None:
+    def begin_step(self, text: str, usual: str = "") -> None:
         """Print the next step, and write it as an event."""
-        super().step(text, usual)
-        self._events.tell("step", number=self.number, of=self.total, text=text)
+        super().begin_step(text, usual)
+        self._events.write_event("step", number=self.number, of=self.total, text=text)
 
-    def share(self, done: float, total: float, text: str) -> None:
+    def show_share(self, done: float, total: float, text: str) -> None:
         """Show the completed part of the step, and write it as an event."""
-        super().share(done, total, text)
-        self._events.tell("share", done=done, of=total, text=text)
+        super().show_share(done, total, text)
+        self._events.write_event("share", done=done, of=total, text=text)

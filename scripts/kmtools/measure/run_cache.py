@@ -26,7 +26,7 @@ class RunCache:
         self.raws: Sequence[RawDir] = ()
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
-    def results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
+    def compute_results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
         """Return the results of a tier, computed by `judge`. They are computed again if the number
         of its samples or its env has changed; in a run, samples are only added."""
         place, env = (tier.tier, tier.kernel), dict(tier.env)

@@ -71,8 +71,9 @@ def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> boo
     return tier == "vm" and silent and vm.get("accel") != "kvm"
 
 
-def tier_unit(tier: str, emulated: bool) -> str:
-    """Return the unit of a tier's numbers per operation. Emulated time is never called cycles."""
+def get_tier_unit(tier: str, emulated: bool) -> str:
+    """Return the unit of a tier's costs per operation. The ticks of an emulator are never called
+    cycles."""
     if tier not in TIERS:
         raise RunError(f"unknown tier {tier!r} (one of {', '.join(TIERS)})")
     if tier == "icount":
@@ -82,7 +83,7 @@ def tier_unit(tier: str, emulated: bool) -> str:
     return UNIT_GUEST if tier == "vm" else UNIT_TSC
 
 
-def tier_order(tier: str) -> int:
+def get_tier_order(tier: str) -> int:
     """Return the position of a tier in tables and on the page."""
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
@@ -156,7 +157,7 @@ def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
     for entry in env["tiers"]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}
         emulated = is_emulated(entry["tier"], own_env, vm)
-        unit = tier_unit(entry["tier"], emulated)
+        unit = get_tier_unit(entry["tier"], emulated)
         windows = entry.get("windows")
         tiers.append(Tier(entry["tier"], entry["kernel"], unit, emulated, own_env, vm, windows))
-    return sorted(tiers, key=lambda tier: (tier_order(tier.tier), tier.kernel))
+    return sorted(tiers, key=lambda tier: (get_tier_order(tier.tier), tier.kernel))

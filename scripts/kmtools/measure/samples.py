@@ -102,7 +102,7 @@ def read_complete_lines(path: Path) -> Iterator[str]:
         raise RunError(f"{path}:{number + 1}: {error}") from error
 
 
-def read_rows(
+def read_csv_rows(
     path: Path, known: Mapping[int, Sequence[str]]
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the number of the line, the schema and the fields of each row of a file."""
@@ -210,9 +210,10 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
     )
 
 
-def make_like(row: Sequence[str], like: Sample) -> Sample | None:
-    """Return the sample in a row that differs from `like` in plain numbers alone; None if the row
-    must be checked field by field."""
+def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
+    """Return the sample in a row whose other fields, such as names and unit, equal those of `like`.
+    Only the numbers are parsed; None if one of them is unusual, so that the row must be checked
+    field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
@@ -243,7 +244,7 @@ class Maker:
         """Return the sample in the row at line `number`; RunError if a field is wrong."""
         kind = (row[0], row[1], row[3], row[4], row[5], row[13], row[14] and "core", row[15])
         like = self._kinds.get(kind)
-        if like is not None and (found := make_like(row, like)) is not None:
+        if like is not None and (found := make_sample_like(row, like)) is not None:
             return found
         named = dict(zip(SAMPLE_COLUMNS, row, strict=True))
         sample = make_sample(named, tier, f"{self._path}:{number}")
@@ -255,7 +256,7 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
     """Yield each sample of a raw file, after its file and line. The unit of ticks is that of the
     tier."""
     maker, units = Maker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
-    for number, schema, raw in read_rows(path, RAW):
+    for number, schema, raw in read_csv_rows(path, RAW):
         where = f"{path}:{number}"
         if schema == 1:
             named = dict(zip(OLD_RAW_COLUMNS, raw, strict=True))
@@ -278,7 +279,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     samples, maker = [], Maker(path)
     seen: dict[tuple[str, ...], set[int]] = defaultdict(set)
     places: dict[tuple[str, str, str, int], tuple[int, int]] = {}
-    for number, schema, row in read_rows(path, WHOLE_RUN):
+    for number, schema, row in read_csv_rows(path, WHOLE_RUN):
         tier = known.get((row[0], row[1]))
         if tier is None:
             raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of {row[1]!r}")

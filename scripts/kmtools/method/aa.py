@@ -15,8 +15,8 @@ contradicts one of these facts:
 - A variant has one cost. Of its verdicts in all runs, all but the most frequent one are false. At
   most one verdict in twenty may be false.
 
-A tool without verdicts has no false ones. So at least RESOLVED of the rows in hot loops
-(verdicts.HOT) must have a verdict.
+A tool that gives no verdicts would pass these checks. So at least the share RESOLVED of the rows of
+hot loops (verdicts.HOT) must have a verdict.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from kmtools.analyse import grade, stopping
 from kmtools.analyse.steering import Steering
-from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, analyse_samples
+from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, compute_results
 from kmtools.base.errors import UnableError
 from kmtools.measure import aa, bench, benchmark_names
 
@@ -42,12 +42,12 @@ def measure_results(number: int, plan: aa.Plan) -> list[Result]:
     report shows."""
     loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST))
     results = grade.withhold_verdicts(
-        {}, [loaded.tier], analyse_samples(loaded.rows, [loaded.tier])
+        {}, [loaded.tier], compute_results(loaded.rows, [loaded.tier])
     )
     return [result for result in results if result.delta is not None]
 
 
-def are_far_apart(one: Result, other: Result) -> bool:
+def are_costs_far_apart(one: Result, other: Result) -> bool:
     """Return True if the added costs of a variant in two runs are further apart than both intervals
     explain. Costs without a bounded interval are never far apart."""
     assert one.delta is not None and other.delta is not None
@@ -64,13 +64,13 @@ def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Res
         yield from ((result, there[result.key]) for result in first if result.key in there)
 
 
-def check_agreement(runs: Sequence[Sequence[Result]]) -> bool:
+def check_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the added costs that differ from run to run; return False if there are too many."""
     pairs = list(pair_results(runs))
     if not pairs:
-        print("a single run is compared with no other")
+        print("there is only one run, so no costs are compared between runs")
         return True
-    apart = [(one, other) for one, other in pairs if are_far_apart(one, other)]
+    apart = [(one, other) for one, other in pairs if are_costs_far_apart(one, other)]
     for one, other in apart:
         name = f"{one.benchmark} {one.variant}"
         print(f"{name}: {one.delta:+.3f} in one run, {other.delta:+.3f} in the next")
@@ -80,17 +80,17 @@ def check_agreement(runs: Sequence[Sequence[Result]]) -> bool:
     return share <= ALLOWED
 
 
-def is_resolved(result: Result) -> bool:
+def has_verdict(result: Result) -> bool:
     """Return True if a result has a verdict about its cost."""
     return result.verdict in SAID
 
 
-def check_consistency(runs: Sequence[Sequence[Result]]) -> bool:
+def check_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the verdicts that other runs contradict; return False if there are too many."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for result in (one for run in runs for one in run if not one.is_clone):
         # A cost close to the margin gets different verdicts by chance.
-        if is_resolved(result) and result.verdict != DIFFERS:
+        if has_verdict(result) and result.verdict != DIFFERS:
             verdicts[f"{result.benchmark} {result.variant}"][result.verdict] += 1
     given = sum(sum(found.values()) for found in verdicts.values())
     false = 0
@@ -104,16 +104,16 @@ def check_consistency(runs: Sequence[Sequence[Result]]) -> bool:
     return share <= ALLOWED
 
 
-def is_hot(result: Result) -> bool:
+def is_hot_loop_result(result: Result) -> bool:
     """Return True if a result is of a hot loop."""
-    return benchmark_names.matches_any(result.benchmark, HOT)
+    return benchmark_names.matches_any_pattern(result.benchmark, HOT)
 
 
 def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
     """Return the number of rows of hot loops that have a verdict, and the number of all rows of hot
     loops."""
-    hot = [one for one in run if is_hot(one) and not one.is_clone]
-    return sum(map(is_resolved, hot)), len(hot)
+    hot = [one for one in run if is_hot_loop_result(one) and not one.is_clone]
+    return sum(map(has_verdict, hot)), len(hot)
 
 
 def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
@@ -128,10 +128,10 @@ def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
     return share >= RESOLVED
 
 
-def check_margins(clones: Sequence[Result]) -> bool:
+def check_clone_margins(clones: Sequence[Result]) -> bool:
     """Print the A/A clones of hot loops whose differences exceed their margin; return False if
     there are any."""
-    hot = [one for one in clones if is_hot(one)]
+    hot = [one for one in clones if is_hot_loop_result(one)]
     beyond = [one for one in hot if abs(one.delta or 0.0) > (one.margin or 0.0)]
     for one in beyond:
         print(f"{one.benchmark} {one.variant}: {one.delta:+.3f}, margin {one.margin:.3f}")
@@ -141,17 +141,17 @@ def check_margins(clones: Sequence[Result]) -> bool:
     return not beyond
 
 
-def added_core_cycles(result: Result) -> float:
+def get_added_core_cycles(result: Result) -> float:
     """Return the cost that a clone adds to its original, in core cycles. UnableError if these are
     not known."""
     if result.core is None:
         raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
-    delta = result.core.of(result.delta)
+    delta = result.core.convert_ticks(result.delta)
     assert delta is not None
     return delta
 
 
-def judge_copies(runs: int, plan: aa.Plan) -> bool:
+def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
     """Measure all runs; print every clone and the totals; return False if there are too many errors
     or too few verdicts."""
     judged = wrong = 0
@@ -166,7 +166,7 @@ def judge_copies(runs: int, plan: aa.Plan) -> bool:
             bad = result.verdict in (SLOWER, FASTER)
             wrong += bad
             if result.benchmark in HOTTEST:
-                found[result.benchmark].append(added_core_cycles(result))
+                found[result.benchmark].append(get_added_core_cycles(result))
             assert result.delta_ci is not None
             interval = f"[{result.delta_ci.lo:+.3f}, {result.delta_ci.hi:+.3f}]"
             said = f"{result.benchmark:18} {result.delta:+9.3f} {interval:22} {result.verdict}"
@@ -182,9 +182,9 @@ def judge_copies(runs: int, plan: aa.Plan) -> bool:
         print(f"{name}: A/A differences within {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
     held = [
-        check_margins(clones),
-        check_agreement(measured),
-        check_consistency(measured),
+        check_clone_margins(clones),
+        check_run_agreement(measured),
+        check_verdict_consistency(measured),
         check_resolved_share(measured),
     ]
     return all(held) and share <= ALLOWED and max(spreads.values(), default=0.0) <= most

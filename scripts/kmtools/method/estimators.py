@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kmtools.analyse import stopping
-from kmtools.analyse.location import Location, locate_stepped
+from kmtools.analyse.location import Location, estimate_stepped_location
 from kmtools.analyse.stats import CONFIDENCE, Interval
 from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide_verdict
 from kmtools.method import frequency
@@ -31,8 +31,8 @@ from kmtools.method.noises import (
     PROCESS,
     STEPPING,
     Floats,
-    layout_of,
-    process_of,
+    get_block_layouts,
+    get_block_processes,
 )
 
 RUNS = 2000
@@ -59,19 +59,19 @@ class Score:
     half_width: float
     stopped: bool = False
 
-    def faults(self, slack: float = 0.0) -> list[str]:
+    def list_missed_limits(self, slack: float = 0.0) -> list[str]:
         """Return the limits that are missed, in words. `slack` is the tolerance for chance in a few
         simulations, in standard deviations of a share."""
 
-        def chance(share: float) -> float:
+        def compute_tolerance(share: float) -> float:
             return slack * float(np.sqrt(share * (1 - share) / self.runs))
 
         found = []
-        if self.covered < COVERED - chance(COVERED):
+        if self.covered < COVERED - compute_tolerance(COVERED):
             found.append(f"covers less than {COVERED:.0%}")
-        if self.width > WIDTH * (1 + chance(0.5)):
+        if self.width > WIDTH * (1 + compute_tolerance(0.5)):
             found.append(f"wider than {WIDTH} times the oracle's")
-        if self.false > FALSE + chance(FALSE):
+        if self.false > FALSE + compute_tolerance(FALSE):
             found.append(f"more than {FALSE:.0%} falsely slower or faster")
         if (
             self.kind == STEPPING
@@ -83,18 +83,20 @@ class Score:
 
 
 def locate_at_first_look(x: Floats, step: float) -> tuple[Location, str]:
-    """Return the location and the verdict of a variant at the first look at which it is resolved,
-    or at the last."""
+    """Return the location and the verdict of a variant at the first look (an analysis of the blocks
+    so far) that has a verdict, or at the last look."""
     for look, outside in stopping.LOOKS.items():
         length = look * BLOCKS
-        found = locate_stepped(x[:length], process_of(length), layout_of(length), step, outside)
+        found = estimate_stepped_location(
+            x[:length], get_block_processes(length), get_block_layouts(length), step, outside
+        )
         verdict = decide_verdict(found.value, found.interval, MARGIN, None)
         if verdict != UNRESOLVED:
             break
     return found, verdict
 
 
-def score_stopped(kind: str, runs: int) -> Score:
+def score_stopped_runs(kind: str, runs: int) -> Score:
     """Simulate a kind of noise in runs that end when they are resolved, at true differences of zero
     and of the margin. The score is that of the worst difference. Widths are not compared, because
     the confidence level differs between looks."""
@@ -115,7 +117,7 @@ def score_stopped(kind: str, runs: int) -> Score:
     return Score(kind, runs, covered, 1.0, false, bias, half, stopped=True)
 
 
-def false_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
+def compute_false_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
     """Return the largest share of false verdicts, at true differences of zero and of the margin."""
     shares = []
     for truth in (-MARGIN, 0.0, MARGIN):
@@ -131,7 +133,9 @@ def score_noise(kind: str, runs: int) -> Score:
     """Simulate a kind of noise in runs of fixed length, and return its score."""
     step = 1.0 if kind == STEPPING else 0.0
     found = [
-        locate_stepped(KINDS[kind](np.random.default_rng(seed), LENGTH), PROCESS, LAYOUT, step)
+        estimate_stepped_location(
+            KINDS[kind](np.random.default_rng(seed), LENGTH), PROCESS, LAYOUT, step
+        )
         for seed in range(runs)
     ]
     values = [location.value for location in found]
@@ -142,17 +146,19 @@ def score_noise(kind: str, runs: int) -> Score:
         runs=runs,
         covered=float(np.mean([interval.lo <= 0 <= interval.hi for interval in intervals])),
         width=half / float(np.quantile(np.abs(values), CONFIDENCE)),
-        false=false_share(intervals, values),
+        false=compute_false_share(intervals, values),
         bias=float(np.mean(values)),
         half_width=half,
     )
 
 
-def score_changing(kind: str, runs: int) -> Score:
+def score_changing_frequency(kind: str, runs: int) -> Score:
     """Simulate windows of a core whose frequency changes. The score is that of the worst
     variant."""
     change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
-    found = [frequency.simulate_costs(seed, change) for seed in range(max(1, runs // SHORTER))]
+    found = [
+        frequency.simulate_added_costs(seed, change) for seed in range(max(1, runs // SHORTER))
+    ]
     errors = {name: [one[name].value - frequency.TRUTH[name] for one in found] for name in names}
     inside = [
         sum(one[name].lo <= frequency.TRUTH[name] <= one[name].hi for one in found)
@@ -173,15 +179,15 @@ def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
     changing = [kind for kind in kinds if kind in frequency.CHANGES]
     noisy = [kind for kind in kinds if kind not in changing]
     judged = [(kind, score_noise) for kind in noisy]
-    judged += [(kind, score_stopped) for kind in noisy]
-    judged += [(kind, score_changing) for kind in changing]
+    judged += [(kind, score_stopped_runs) for kind in noisy]
+    judged += [(kind, score_changing_frequency) for kind in changing]
     for kind, simulate in judged:
         found = simulate(kind, runs)
-        faults = found.faults()
+        faults = found.list_missed_limits()
         bad += bool(faults)
         why = f"  <-- {'; '.join(faults)}" if faults else ""
         width = "    -" if found.stopped else f"{found.width:5.2f}"
-        name = f"{kind}{STOPPED if simulate is score_stopped else ''}"
+        name = f"{kind}{STOPPED if simulate is score_stopped_runs else ''}"
         line = f"{name:22} {found.covered:7.3f}  {width}  {found.false:7.3f}"
         print(f"{line}{why}", flush=True)
     print(f"{len(judged) - bad} passed, {bad} failed")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Simulates windows of a core whose frequency changes, and analyses them with
-verdicts.analyse_samples().
+verdicts.compute_results().
 
 A pass of the baseline takes 24 core cycles. The core makes 1.42 cycles in a tick of the clock, and
 fewer in some stretches of blocks. A single ratio for a run would turn 12 core cycles into 12.5 to
@@ -43,14 +43,14 @@ CHANGES = {
 }
 
 
-def make_tier() -> Tier:
-    """Return the tier of the simulated windows."""
+def make_simulated_tier() -> Tier:
+    """Return a description of the simulated machine (the tier)."""
     env = {"cycles": "estimated", "tsc_khz": "2600000", "invariant_tsc": "1"}
     return Tier("native", "k", UNIT_TSC, False, env, {})
 
 
 def simulate_windows(seed: int, change: Change) -> list[Sample]:
-    """Return the windows of a simulated run."""
+    """Return the measured windows of a simulated run."""
     random = np.random.default_rng(seed)
     found, slow = [], random.random() < change.share
     for block in range(PROCESSES * BLOCKS):
@@ -78,10 +78,10 @@ class Found:
     verdict: str
 
 
-def simulate_costs(seed: int, change: Change) -> dict[str, Found]:
+def simulate_added_costs(seed: int, change: Change) -> dict[str, Found]:
     """Return the added costs of a simulated run, by variant."""
     found = {}
-    for result in verdicts.analyse_samples(simulate_windows(seed, change), [make_tier()]):
+    for result in verdicts.compute_results(simulate_windows(seed, change), [make_simulated_tier()]):
         if result.delta is not None and result.delta_ci is not None and result.core is not None:
             scale, ends = result.core.per_tick, result.delta_ci
             value = result.delta * scale

@@ -36,20 +36,20 @@ def build_nopcost(folder: Path) -> Path:
     return made
 
 
-def nopcost_costs(program: Path, rounds: int) -> dict[str, float]:
+def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, float]:
     """Return the cost of a site in each arrangement, measured by nopcost, in core cycles."""
     done = subprocess.run([str(program), str(rounds)], capture_output=True, text=True, check=True)
     return {name: float(cost) for name, cost in map(str.split, done.stdout.splitlines())}
 
 
-def kmbench_costs(number: int, plan: Plan) -> dict[str, float]:
+def measure_kmbench_costs(number: int, plan: Plan) -> dict[str, float]:
     """Return the cost of a site in each arrangement, measured by kmbench and estimated as in
     reports, in core cycles."""
     found = {(row.benchmark, row.variant): row for row in aa.measure_results(number, plan)}
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
     if any(row.core is None for row in rows.values()):
         raise UnableError("core cycles are not known here (see kmbench env)")
-    return {name: aa.added_core_cycles(row) / SITES for name, row in rows.items()}
+    return {name: aa.get_added_core_cycles(row) / SITES for name, row in rows.items()}
 
 
 def judge_site_cost(plan: Plan, rounds: int = ROUNDS) -> bool:
@@ -59,7 +59,10 @@ def judge_site_cost(plan: Plan, rounds: int = ROUNDS) -> bool:
     with tempfile.TemporaryDirectory() as scratch:
         program = build_nopcost(Path(scratch))
         for number in range(1, TRIES + 1):
-            here, there = kmbench_costs(number, plan), nopcost_costs(program, rounds)
+            here, there = (
+                measure_kmbench_costs(number, plan),
+                measure_nopcost_costs(program, rounds),
+            )
             for name, cost in here.items():
                 apart = abs(cost - there[name])
                 agree |= {name} if apart <= MOST else set()

@@ -11,9 +11,9 @@ from kmtools.measure import choice
 from kmtools.measure.aa import Plan
 from kmtools.measure.bench import BUDGET_SECONDS, FULL
 from kmtools.method import aa, estimators, frequency, independent, noises
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_tally
+from kmtools.runner.suite import Suite, make_one_result_tally
 
 # Benchmarks of dormant sites in hot loops, where they are executed most often.
 DORMANT = (
@@ -23,55 +23,65 @@ DORMANT = (
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
 
 
-def make_copies_suite(ask: Ask, bursts: bool) -> Suite:
-    """Return the suite that measures copies of the same code; with `bursts`, beside a neighbour
-    process that uses a core in bursts."""
-    blocks = ask.number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
-    budget = choice.parse_budget(ask.text("budget", f"{BUDGET_SECONDS}s"))
-    some = tuple(ask.words("benchmarks")) or (DORMANT if bursts else ())
-    plan, runs = Plan(blocks, budget, some, bursts), ask.number("runs", RUNS)
+def make_copies_suite(suite_request: SuiteRequest, bursts: bool) -> Suite:
+    """Return the suite that measures two copies of the same code (A/A). With `bursts`, another
+    process uses a core in bursts meanwhile."""
+    blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
+    budget = choice.parse_budget(suite_request.get_text("budget", f"{BUDGET_SECONDS}s"))
+    some = tuple(suite_request.get_words("benchmarks")) or (DORMANT if bursts else ())
+    plan, runs = Plan(blocks, budget, some, bursts), suite_request.get_number("runs", RUNS)
 
-    def run(_: Path) -> Tally:
-        return make_tally(aa.judge_copies(runs, plan), "copies of the same code differ too often")
+    def run_copies(_: Path) -> Tally:
+        return make_one_result_tally(
+            aa.judge_clone_runs(runs, plan), "copies of the same code differ too often"
+        )
 
     name, usual = "bursts" if bursts else "aa", float(BUDGET_SECONDS * runs)
-    return Suite(name, run, f"{runs} runs of two copies of the same code", usual=usual, loud=True)
+    return Suite(
+        name, run_copies, f"{runs} runs of two copies of the same code", usual=usual, loud=True
+    )
 
 
-def make_noise_suite(ask: Ask) -> Suite:
+def make_noise_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that tests the estimator with simulated noise."""
     known = (*noises.KINDS, *frequency.CHANGES)
-    kinds = ask.choice("kinds", known) or list(known)
-    runs = ask.number("runs", SIMULATIONS)
+    kinds = suite_request.get_choices("kinds", known) or list(known)
+    runs = suite_request.get_number("runs", SIMULATIONS)
 
-    def run(_: Path) -> Tally:
-        return make_tally(
+    def run_estimator(_: Path) -> Tally:
+        return make_one_result_tally(
             estimators.judge_estimator(kinds, runs), "the estimator misses its limits"
         )
 
-    return Suite("estimators", run, f"{runs} simulated runs of each kind", usual=600, loud=True)
+    return Suite(
+        "estimators", run_estimator, f"{runs} simulated runs of each kind", usual=600, loud=True
+    )
 
 
-def make_program_suite(ask: Ask) -> Suite:
+def make_program_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that compares the cost of a site with its cost in a program without
     kmarkers."""
     blocks, budget = (
-        ask.number("blocks", FULL["native"]),
-        choice.parse_budget(ask.text("budget", "60s")),
+        suite_request.get_number("blocks", FULL["native"]),
+        choice.parse_budget(suite_request.get_text("budget", "60s")),
     )
     plan = Plan(blocks, budget, tuple(independent.BENCHMARKS.values()))
 
-    def run(_: Path) -> Tally:
-        return make_tally(
+    def run_comparison(_: Path) -> Tally:
+        return make_one_result_tally(
             independent.judge_site_cost(plan), "the cost of a site differs in another program"
         )
 
     what = "the cost of a site in another program"
-    return Suite("independent", run, what, usual=70.0, loud=True)
+    return Suite("independent", run_comparison, what, usual=70.0, loud=True)
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    found = [make_copies_suite(ask, name == "bursts") for name in ("aa", "bursts") if name in names]
-    found += [make_noise_suite(ask)] if "estimators" in names else []
-    return [*found, *([make_program_suite(ask)] if "independent" in names else [])]
+    found = [
+        make_copies_suite(suite_request, name == "bursts")
+        for name in ("aa", "bursts")
+        if name in names
+    ]
+    found += [make_noise_suite(suite_request)] if "estimators" in names else []
+    return [*found, *([make_program_suite(suite_request)] if "independent" in names else [])]

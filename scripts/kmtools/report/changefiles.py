@@ -10,7 +10,7 @@ from typing import Any
 
 from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
-from kmtools.analyse.summary import interval_fields, json_number
+from kmtools.analyse.summary import make_interval_fields, round_for_json
 from kmtools.report.changetext import format_interval, format_percent
 from kmtools.report.comparison import Comparison, describe_machine
 
@@ -24,7 +24,7 @@ def row_to_dict(row: Row | None) -> dict[str, Any] | None:
     return {
         "kernel": row.kernel,
         "unit": row.unit,
-        "cost": json_number(row.cost),
+        "cost": round_for_json(row.cost),
         "blocks": row.blocks,
         "processes": row.processes,
         "clusters": len(row.values),
@@ -41,19 +41,19 @@ def change_to_dict(comparison: Comparison, change: Change) -> dict[str, Any]:
         "measured": name.measured,
         "sites": name.sites or None,
         "kind": change.kind,
-        "percent": json_number(change.percent),
-        **interval_fields("percent", change.interval if change.percent is not None else None),
-        "noise_floor": json_number(change.floor),
+        "percent": round_for_json(change.percent),
+        **make_interval_fields("percent", change.interval if change.percent is not None else None),
+        "noise_floor": round_for_json(change.floor),
         "margin": change.margin,
         "verdict": change.verdict,
         "note": change.note,
-        "fails": comparison.fails(change),
+        "fails": comparison.is_failure(change),
         "a": row_to_dict(change.a),
         "b": row_to_dict(change.b),
     }
 
 
-def as_json(comparison: Comparison) -> str:
+def render_comparison_json(comparison: Comparison) -> str:
     """Return the comparison as JSON; Documentation/comparing.md describes its fields."""
     pairs = [
         {
@@ -85,12 +85,12 @@ def add_fault_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
         ElementTree.SubElement(case, "failure", message=fault)
 
 
-def as_junit(comparison: Comparison) -> str:
+def render_junit(comparison: Comparison) -> str:
     """Return the comparison as JUnit XML: a test suite for each pair of runs, a test case for each
     row. A row that fails is a failure; a row that could not be compared is skipped."""
     root = ElementTree.Element("testsuites", name="kmarkers compare")
     for pair in comparison.pairs:
-        failed = sum(comparison.fails(change) for change in pair.changes)
+        failed = sum(comparison.is_failure(change) for change in pair.changes)
         suite = ElementTree.SubElement(root, "testsuite", name=f"{pair.a.name} {pair.b.name}")
         skipped = 0
         for change in pair.changes:
@@ -100,7 +100,7 @@ def as_junit(comparison: Comparison) -> str:
             case = ElementTree.SubElement(suite, "testcase", where)
             numbers = f"{format_percent(change.percent)} {format_interval(change)}"
             said = f"{change.verdict}: {numbers} {change.note}"
-            if comparison.fails(change):
+            if comparison.is_failure(change):
                 ElementTree.SubElement(case, "failure", message=said.strip())
             elif change.percent is None:
                 ElementTree.SubElement(case, "skipped", message=said.strip())

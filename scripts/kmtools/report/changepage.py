@@ -12,10 +12,10 @@ from kmtools.analyse.changes import Change
 from kmtools.report.changetext import (
     describe_counts,
     describe_outcome,
+    describe_reading_aids,
     describe_run,
-    explain_rows,
-    make_cells,
-    select_rows,
+    make_row_cells,
+    select_shown_rows,
 )
 from kmtools.report.comparison import Comparison, Pair, list_remarks
 
@@ -24,9 +24,9 @@ CSS = ("colours.css", "report.css")
 HEADS = ("variant", "A", "B", "change", "interval", "verdict")
 
 
-def row_html(change: Change) -> str:
+def render_row_html(change: Change) -> str:
     """Return a row of the table."""
-    _, _, variant, *numbers, verdict = (html.escape(cell) for cell in make_cells(change))
+    _, _, variant, *numbers, verdict = (html.escape(cell) for cell in make_row_cells(change))
     a, b, _, percent, interval = numbers
     numeric = "".join(f'<td class="n">{text}</td>' for text in (a, b, percent, interval))
     word = html.escape(change.verdict)
@@ -34,7 +34,7 @@ def row_html(change: Change) -> str:
     return f'<tr><th scope="row">{variant}</th>{numeric}{verdict}</tr>'
 
 
-def table_html(changes: Sequence[Change]) -> str:
+def render_table_html(changes: Sequence[Change]) -> str:
     """Return the HTML table of compared rows, with a heading for each benchmark."""
     heads = "".join(
         f'<th scope="col"{kind}>{head}</th>'
@@ -44,7 +44,7 @@ def table_html(changes: Sequence[Change]) -> str:
     for key, several in groupby(changes, lambda c: (c.name.tier, c.name.benchmark, c.unit)):
         title = html.escape(f"{key[0]} {key[1]}, {key[2]}")
         body.append(f'<tr><th colspan="{len(HEADS)}"><div>{title}</div></th></tr>')
-        body += [row_html(change) for change in several]
+        body += [render_row_html(change) for change in several]
     rows = "\n".join(body)
     return (
         f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead>\n'
@@ -52,7 +52,7 @@ def table_html(changes: Sequence[Change]) -> str:
     )
 
 
-def pair_html(comparison: Comparison, pair: Pair) -> str:
+def render_pair_html(comparison: Comparison, pair: Pair) -> str:
     """Return the section of the page about one pair of runs."""
     said = [
         f"A: {describe_run(pair.a)}",
@@ -60,23 +60,23 @@ def pair_html(comparison: Comparison, pair: Pair) -> str:
         *list_remarks(pair.a),
         *list_remarks(pair.b),
     ]
-    said += [*explain_rows(comparison, pair), describe_counts(pair)]
+    said += [*describe_reading_aids(comparison, pair), describe_counts(pair)]
     items = "".join(f"<li>{html.escape(text)}</li>" for text in said)
-    changed = select_rows(comparison, pair, everything=False)
-    shown = table_html(changed) if changed else "<p>No row changed.</p>"
+    changed = select_shown_rows(comparison, pair, everything=False)
+    shown = render_table_html(changed) if changed else "<p>No row changed.</p>"
     return (
         f"<h2>{html.escape(f'{pair.b.name} against {pair.a.name}')}</h2><ul>{items}</ul>{shown}"
         f"<details><summary>All {len(pair.changes)} rows</summary>"
-        f"{table_html(pair.changes)}</details>"
+        f"{render_table_html(pair.changes)}</details>"
     )
 
 
-def as_html(comparison: Comparison) -> str:
+def render_comparison_page(comparison: Comparison) -> str:
     """Return the HTML page of a comparison."""
     style = "".join((HERE / name).read_text() for name in CSS)
     faults = "".join(f"<li>{html.escape(line)}</li>" for line in comparison.faults)
     parts = f'<ul class="warning">{faults}</ul>' if faults else ""
-    parts += "".join(pair_html(comparison, pair) for pair in comparison.pairs)
+    parts += "".join(render_pair_html(comparison, pair) for pair in comparison.pairs)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

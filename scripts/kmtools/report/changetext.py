@@ -17,7 +17,7 @@ from kmtools.analyse.rows import EXACT
 from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD
 from kmtools.base.text import align_table, escape_unprintable, wrap_line
 from kmtools.report.comparison import Compared, Comparison, Pair, describe_machine, list_remarks
-from kmtools.report.table import amount
+from kmtools.report.table import format_amount
 
 # Verdicts of rows that are shown only with --all.
 QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD, NOT_JUDGED, NOT_COMPARABLE)
@@ -49,11 +49,11 @@ def format_interval(change: Change) -> str:
     return f"[{', '.join(f'{end:+.2f}' if math.isfinite(end) else '?' for end in ends)}]"
 
 
-def make_cells(change: Change) -> tuple[str, ...]:
+def make_row_cells(change: Change) -> tuple[str, ...]:
     """Return the cells of a compared row, in the order of HEADS."""
     name = change.name
     sites = f" ({name.measured}, {name.sites} sites)" if name.sites else ""
-    costs = (amount(row.cost) if row else "-" for row in (change.a, change.b))
+    costs = (format_amount(row.cost) if row else "-" for row in (change.a, change.b))
     verdict = change.verdict + (f" ({change.note})" if change.note else "")
     where = (name.tier, name.benchmark, name.variant + sites)
     return (
@@ -66,12 +66,12 @@ def make_cells(change: Change) -> tuple[str, ...]:
     )
 
 
-def select_rows(comparison: Comparison, pair: Pair, everything: bool) -> list[Change]:
+def select_shown_rows(comparison: Comparison, pair: Pair, everything: bool) -> list[Change]:
     """Return the rows to show: all, or only those that changed or fail."""
     return [
         change
         for change in pair.changes
-        if everything or change.verdict not in QUIET or comparison.fails(change)
+        if everything or change.verdict not in QUIET or comparison.is_failure(change)
     ]
 
 
@@ -89,11 +89,11 @@ def describe_counts(pair: Pair) -> str:
     return f"{len(pair.changes)} rows: {counts}"
 
 
-def explain_rows(comparison: Comparison, pair: Pair) -> list[str]:
-    """Return lines that help to read the rows: the margin, the smallest detectable change, the
-    versions of the two runs, and the reasons for which rows have no verdict."""
+def describe_reading_aids(comparison: Comparison, pair: Pair) -> list[str]:
+    """Return lines that explain how to read the rows: the margin, the smallest detectable change,
+    the versions of the two runs, and the reasons for which rows have no verdict."""
     lines = [f"margin {comparison.margin:g} %, the same for all rows"]
-    smallest = changes.median_detectable(pair.changes)
+    smallest = changes.compute_median_detectable_change(pair.changes)
     if smallest is not None:
         lines.append(f"half of the rows could show a change of {float(f'{smallest:.2g}'):g} %")
     if any(change.kind == EXACT for change in pair.changes):
@@ -133,7 +133,7 @@ def split_row(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
     return [name, "    " + "  ".join(numbers), *wrap_line(verdict, WIDTH, "    ")]
 
 
-def group_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+def group_rows_by_benchmark(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows for a terminal, under a heading for each benchmark. If a line would be longer
     than WIDTH, all rows of that benchmark are split into several lines."""
     lines: list[str] = []
@@ -179,13 +179,13 @@ def fit_lines(texts: Sequence[str], most: int) -> list[str]:
     return lines
 
 
-def make_head(comparison: Comparison, pair: Pair, everything: bool) -> list[str]:
+def make_pair_head(comparison: Comparison, pair: Pair, everything: bool) -> list[str]:
     """Return the lines above the rows of a pair: the two runs, remarks on them, how to read the
     rows, and the rows that one run lacks."""
     parts = (
         ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], MOST_TOLD),
         ([*list_remarks(pair.a), *list_remarks(pair.b)], MOST_TOLD),
-        ([f"{line}." for line in explain_rows(comparison, pair)], MOST_TOLD),
+        ([f"{line}." for line in describe_reading_aids(comparison, pair)], MOST_TOLD),
         (list_missing_rows(pair), MOST_LACKING),
     )
     unbounded = sys.maxsize if everything else 0
@@ -199,7 +199,9 @@ def fit_rows(rows: Sequence[Change], room: int) -> list[str]:
         lines = [
             "",
             COLUMNS,
-            *group_rows([make_cells(change) for change in select_most_changed(rows, most)]),
+            *group_rows_by_benchmark(
+                [make_row_cells(change) for change in select_most_changed(rows, most)]
+            ),
         ]
         if most < len(rows):
             lines.append(f"and {len(rows) - most} more rows that changed less: --all")
@@ -214,12 +216,14 @@ def render_terminal(comparison: Comparison, everything: bool = False) -> str:
     lines: list[str] = []
     end = wrap_line(describe_outcome(comparison), WIDTH)
     for pair in comparison.pairs:
-        head = make_head(comparison, pair, everything)
+        head = make_pair_head(comparison, pair, everything)
         foot = ["", *wrap_line(describe_counts(pair), WIDTH), ""]
-        rows = select_rows(comparison, pair, everything)
+        rows = select_shown_rows(comparison, pair, everything)
         if everything:
             body = (
-                ["", COLUMNS, *group_rows([make_cells(change) for change in rows])] if rows else []
+                ["", COLUMNS, *group_rows_by_benchmark([make_row_cells(change) for change in rows])]
+                if rows
+                else []
             )
         else:
             changed = [change for change in rows if change.verdict not in (MISSING, NEW)]
@@ -233,7 +237,7 @@ def escape_markdown(text: str) -> str:
     return MARKUP.sub(r"\\\g<0>", html.escape(text, quote=False))
 
 
-def render_table(rows: Sequence[Sequence[str]]) -> list[str]:
+def render_markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     rule = ["--:" if number in NUMBERS else "---" for number in range(len(HEADS))]
     return [f"| {' | '.join(map(escape_markdown, row))} |" for row in (HEADS, rule, *rows)]
@@ -251,8 +255,10 @@ def render_markdown(comparison: Comparison, everything: bool = False) -> str:
             *list_remarks(pair.a),
             *list_remarks(pair.b),
         ]
-        said += [*explain_rows(comparison, pair), describe_counts(pair)]
+        said += [*describe_reading_aids(comparison, pair), describe_counts(pair)]
         lines += [f"- {escape_markdown(line)}" for line in said]
-        rows = [make_cells(change) for change in select_rows(comparison, pair, everything)]
-        lines += ["", *(render_table(rows) if rows else ["No row changed."]), ""]
+        rows = [
+            make_row_cells(change) for change in select_shown_rows(comparison, pair, everything)
+        ]
+        lines += ["", *(render_markdown_table(rows) if rows else ["No row changed."]), ""]
     return "\n".join([*lines, describe_outcome(comparison), ""])

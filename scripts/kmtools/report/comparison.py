@@ -54,8 +54,8 @@ class Comparison:
     failing: frozenset[str]
     faults: Sequence[str] = ()
 
-    def fails(self, change: Change) -> bool:
-        """Return true if the verdict of a row counts as a failure."""
+    def is_failure(self, change: Change) -> bool:
+        """Return true if --fail-on names the verdict of a row."""
         return change.verdict in self.failing
 
     @property
@@ -66,10 +66,10 @@ class Comparison:
     @property
     def failed(self) -> int:
         """The number of rows that fail."""
-        return sum(self.fails(change) for pair in self.pairs for change in pair.changes)
+        return sum(self.is_failure(change) for pair in self.pairs for change in pair.changes)
 
 
-def load_run(run: Path) -> Compared:
+def load_compared_run(run: Path) -> Compared:
     """Return a run with its rows; RunError names the file and the line of a fault in it."""
     found = estimates.load_estimates(run)
     env = read_env(run / "env.json")
@@ -103,9 +103,9 @@ def describe_machine(run: Compared) -> dict[str, Any]:
     }
 
 
-def load_runs(paths: Sequence[Path]) -> list[Compared]:
+def load_compared_runs(paths: Sequence[Path]) -> list[Compared]:
     """Return the runs in these folders. Runs that have the same name are called by their paths."""
-    runs = [load_run(path) for path in paths]
+    runs = [load_compared_run(path) for path in paths]
     first = paths[0].resolve()
     names = Counter(run.name for run in runs)
     found: list[Compared] = []
@@ -130,7 +130,7 @@ def compare_runs(
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
         pair = Pair(runs[0], other, found)
-        if not (why := find_obstacle(pair)):
+        if not (why := find_comparison_obstacle(pair)):
             pairs.append(pair)
         elif faults is None:
             raise RunError(why)
@@ -140,12 +140,13 @@ def compare_runs(
     return Comparison(pairs, margin, failing, said)
 
 
-def find_obstacle(pair: Pair) -> str:
-    """Return the reason why no row of a pair of runs can be compared; "" if a row can."""
+def find_comparison_obstacle(pair: Pair) -> str:
+    """Return the reason why no row of a pair of runs can be compared; "" if at least one row can be
+    compared."""
     names, found = f"{pair.a.name} and {pair.b.name}", pair.changes
     if not any(change.a and change.b for change in found):
         return f"{names} have no row in common"
-    if not any(change.comparable for change in found):
+    if not any(change.is_comparable for change in found):
         why = "; ".join(sorted({change.note for change in found if change.a and change.b}))
         return f"no row of {names} can be compared: {why}"
     return ""

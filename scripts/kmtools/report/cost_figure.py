@@ -11,9 +11,9 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
 from kmtools.report import marker_cost
 from kmtools.report.figures.rows import Panel, Row
-from kmtools.report.figures.scales import signed_scale
+from kmtools.report.figures.scales import make_signed_scale
 from kmtools.report.marker_cost import COLD, Key
-from kmtools.report.table import amount
+from kmtools.report.table import format_amount
 
 MARKER, VARIABLE = "marker", "a variable"
 # The benchmarks that measure each place, the best first, each as (benchmark, variant with a marker,
@@ -49,10 +49,12 @@ def find_cost(
     result = names.get((benchmark, variant))
     if result is None or result.delta is None or result.delta_ci is None:
         return None
-    return (*marker_cost.to_core_cycles(result), result.verdict)
+    return (*marker_cost.convert_to_core_cycles(result), result.verdict)
 
 
-def make_rows(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple[list[Row], str]:
+def make_place_rows(
+    names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
+) -> tuple[list[Row], str]:
     """Return a row for the marker and for the variable at each place, and the unit of the rows."""
     rows: list[Row] = []
     units: list[str] = []
@@ -66,7 +68,7 @@ def make_rows(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tup
             one = find_cost(known[0][0], variant, names, sites)
             if one is not None:
                 value, ci, unit, verdict = one
-                words = amount(value, True)
+                words = format_amount(value, True)
                 rows.append(Row(f"{place}: {name}", value, ci.lo, ci.hi, verdict, words))
                 units.append(unit)
     return rows, units[0] if units else ""
@@ -79,15 +81,15 @@ def make_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | 
         return None
     names = marker_cost.index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
-    rows, unit = make_rows(names, sites)
+    rows, unit = make_place_rows(names, sites)
     if not rows:
         return None
     ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
-    axis = signed_scale(ends, LEAST)
+    axis = make_signed_scale(ends, LEAST)
     return Panel(f"Dormant: what one site adds ({tier[0]})", f"{unit} for one site", axis, rows)
 
 
-def describe_panel(one: Panel) -> str:
+def describe_panel(panel: Panel) -> str:
     """Return a sentence with the numbers of the figure."""
-    parts = ", ".join(f"{row.name} {row.words}" for row in one.rows)
-    return f"Cost of one dormant site in {one.unit}: {parts}."
+    parts = ", ".join(f"{row.name} {row.words}" for row in panel.rows)
+    return f"Cost of one dormant site in {panel.unit}: {parts}."

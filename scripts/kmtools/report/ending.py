@@ -43,7 +43,7 @@ def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ")
 def format_answers(found: Sequence[Answer], width: int) -> list[str]:
     """Return a sentence with all answers, then each number with its interval, its verdict and the
     published number."""
-    lines = wrap_paragraph(marker_cost.make_sentence(found), width, hanging="")
+    lines = wrap_paragraph(marker_cost.describe_answers(found), width, hanging="")
     if found:
         lines.append("")
     for one in found:
@@ -68,7 +68,7 @@ def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]
     same tier and grade are merged."""
     groups: dict[tuple[str, str], list[tuple[Tier, Grade]]] = {}
     for tier, grade in graded:
-        groups.setdefault((tier.tier, grade.word), []).append((tier, grade))
+        groups.setdefault((tier.tier, grade.level_name), []).append((tier, grade))
     lines = []
     for (name, word), members in groups.items():
         kernels = f" ({join_unique(one.kernel for one, _ in members)})" if len(members) > 1 else ""
@@ -100,11 +100,11 @@ def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
 
 
 def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
-    """Return a line for each limit of switching that the measured value breaks."""
+    """Return a line for each limit on the time to switch sites that the measured value exceeds."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
-        own = switching.select_tier(points, tier, kernel)
-        rows = [p.row(own) for p in switching.LIMITS if p.tier == tier]
+        own = switching.select_points_of_tier(points, tier, kernel)
+        rows = [p.make_row(own) for p in switching.LIMITS if p.tier == tier]
         for words, limit, got, kept in (row for row in rows if row):
             if kept == switching.BROKEN:
                 text = f"{tier}, kernel {kernel}: BROKEN: {words}: {got}, limit {limit}"
@@ -139,7 +139,7 @@ def cut_lines(lines: list[str], most: int, where: str) -> list[str]:
     return [*lines[: most - 1], f"  and more: {where}"]
 
 
-def render(
+def render_run_summary(
     run: Path,
     env: Mapping[str, Any],
     found: Sequence[Answer],

@@ -51,7 +51,9 @@ def to_microseconds(ticks: int, tier: Tier) -> float:
     return ticks * 1000 / khz if khz > 0 else float(ticks)
 
 
-def group_switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
+def group_samples_by_switch(
+    samples: Iterable[Sample],
+) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
     """Return the samples of each switch, by measured quantity. A method may switch several times in
     a block; the n-th samples of its quantities belong to one switch."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
@@ -120,7 +122,7 @@ def render_trace(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
     groups: dict[tuple[str, str, str], int] = {}
     now: dict[int, float] = defaultdict(float)
     events: list[Any] = []
-    for key, parts in group_switches(samples).items():
+    for key, parts in group_samples_by_switch(samples).items():
         if SWITCH not in parts and GAP not in parts:
             continue
         tier, group = known[key[0], key[1]], (key[0], key[1], key[2])

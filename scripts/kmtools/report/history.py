@@ -13,10 +13,10 @@ from typing import Any
 
 from kmtools.analyse import comparison_key, trends
 from kmtools.analyse.rows import Row
-from kmtools.analyse.summary import interval_fields, json_number
+from kmtools.analyse.summary import make_interval_fields, round_for_json
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import align_table, escape_unprintable, terminal_width, wrap_line
+from kmtools.base.text import align_table, escape_unprintable, get_terminal_width, wrap_line
 from kmtools.measure.rundir import RunError, read_env
 from kmtools.report.changetext import format_percent
 from kmtools.report.machines import Found, find_runs
@@ -64,19 +64,21 @@ def load_history(folder: Path, margin: float) -> History:
     dated.sort(key=lambda entry: entry[:2])
     found = Found()
     for _, name, _, path in dated:
-        found.read(name, path)
+        found.add_run_rows(name, path)
     refused.update(found.refused)
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
         raise UnableError(f"{folder}: no run in it can be used{format_refusals(refused)}")
     place = {name: number for number, (name, _) in enumerate(usable)}
     entries = sorted(found.entries, key=lambda entry: place[entry[0]])
-    left_out = comparison_key.incomparable_runs(
-        entries, comparison_key.newest_rows(entries), "the newest run"
+    left_out = comparison_key.find_incomparable_runs(
+        entries, comparison_key.select_newest_rows(entries), "the newest run"
     )
     entries = [entry for entry in entries if entry[0] not in left_out]
     usable = [(name, date) for name, date in usable if name not in left_out]
-    rows = [row for row in comparison_key.merge_rows(entries) if len(row.values) == len(usable)]
+    rows = [
+        row for row in comparison_key.merge_rows_of_runs(entries) if len(row.values) == len(usable)
+    ]
     shifts = trends.find_all_shifts(rows, margin)
     poor: dict[str, str] = {}
     for name, row in entries:
@@ -87,16 +89,16 @@ def load_history(folder: Path, margin: float) -> History:
 
 
 def format_refusals(refused: dict[str, str]) -> str:
-    """Return the first MOST refused runs, each on a line with the reason."""
+    """Return the names of the first MOST refused runs, each on a line with the reason."""
     lines = [f"{name}: {why}" for name, why in sorted(refused.items())]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     return "".join(f"\n  {line}" for line in lines[:MOST] + more)
 
 
-def format_table(rows: Sequence[Sequence[str]]) -> list[str]:
+def format_shift_table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of the table. If they are wider than the terminal, each row is split: run,
     variant, numbers."""
-    lines, width = align_table(rows, {5, 6}), terminal_width()
+    lines, width = align_table(rows, {5, 6}), get_terminal_width()
     if max(map(len, lines)) <= width:
         return lines
     lines = []
@@ -107,7 +109,7 @@ def format_table(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def render_terminal(history: History) -> str:
+def render_history_text(history: History) -> str:
     """Return the shifts as a table, after lines about runs that are refused, left out or poor."""
     said = [f"refused: {name}: {why}" for name, why in sorted(history.refused.items())]
     for why, names in groupby(history.left_out.items(), key=lambda item: item[1]):
@@ -116,7 +118,7 @@ def render_terminal(history: History) -> str:
         said.append(f"left out: {several[0]}{to}: {why}")
     said += [f"poor: {name}: {why}" for name, why in sorted(history.poor.items())]
     lines = [
-        part for line in said for part in wrap_line(escape_unprintable(line), terminal_width())
+        part for line in said for part in wrap_line(escape_unprintable(line), get_terminal_width())
     ]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
     rows = [
@@ -125,15 +127,15 @@ def render_terminal(history: History) -> str:
             s.row.name.benchmark, s.row.name.variant, format_percent(s.percent),
             f"[{s.interval.lo:+.2f}, {s.interval.hi:+.2f}]", s.verdict,
         )
-        for s in sorted(history.shifts, key=lambda s: (s.at, s.row.name.order))
+        for s in sorted(history.shifts, key=lambda s: (s.at, s.row.name.sort_key))
     ]  # fmt: skip
     if rows:
-        lines += format_table([heads, *rows])
+        lines += format_shift_table([heads, *rows])
     lines.append(f"{len(history.names)} runs, {len(history.rows)} rows, {len(rows)} shifts")
     return "\n".join(lines)
 
 
-def as_json(history: History) -> str:
+def render_history_json(history: History) -> str:
     """Return the history as JSON: each row with one value for each run, and its shifts."""
     rows: list[dict[str, Any]] = []
     for row in history.rows:
@@ -145,12 +147,12 @@ def as_json(history: History) -> str:
                 "benchmark": name.benchmark,
                 "variant": name.variant,
                 "kind": row.kind,
-                "values": [json_number(float(value)) for value in row.values],
+                "values": [round_for_json(float(value)) for value in row.values],
                 "shifts": [
                     {
                         "run": history.names[s.at],
-                        "percent": json_number(s.percent),
-                        **interval_fields("percent", s.interval),
+                        "percent": round_for_json(s.percent),
+                        **make_interval_fields("percent", s.interval),
                         "verdict": s.verdict,
                     }
                     for s in own

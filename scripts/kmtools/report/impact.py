@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kmtools.analyse.published import PUBLISHED, read_table
+from kmtools.analyse.published import PUBLISHED, read_csv_table
 
 MARKERS = 2
 REAL = ("native", "metal")
@@ -61,7 +61,7 @@ def compute_published_share() -> Value:
     """Return the published result, computed again from its parts and their standard deviations."""
     parts: dict[tuple[str, str], Value] = {}
     clock = Value(0.0, 0.0)
-    for row in read_table(PUBLISHED):
+    for row in read_csv_table(PUBLISHED):
         if not row["benchmark"].endswith("-repeat"):
             continue
         number = Value(float(row["published"]), float(row["stddev"]))
@@ -113,7 +113,7 @@ def compute_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
                 )
 
 
-def render_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+def render_impact_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the Markdown lines of the table; no lines if the run gives no share."""
     found = list(compute_shares(entries))
     if not found:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kmtools.analyse.published import PUBLISHED, published_value, read_table
+from kmtools.analyse.published import PUBLISHED, parse_published_value, read_csv_table
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS
 
 BENCHMARK, MARKER, KPROBE = "marker-enabled", "varargs-probe-copies-data", "kprobe-on-probe"
@@ -22,16 +22,16 @@ TITLE = "A kprobe on the probe of a marker"
 
 def compute_published_ratio() -> float:
     """Return the published ratio, computed again from the published totals."""
-    rows = read_table(PUBLISHED)
-    found = {r["variant"]: published_value(r)[0] for r in rows if r["benchmark"] == BENCHMARK}
+    rows = read_csv_table(PUBLISHED)
+    found = {r["variant"]: parse_published_value(r)[0] for r in rows if r["benchmark"] == BENCHMARK}
     return (found[KPROBE] - found[MARKER]) / found[MARKER]
 
 
-def compute_ratios(
+def compute_kprobe_ratios(
     entries: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any], float]]:
-    """Yield the entry of each kprobe in the results of a run, and its ratio. Entries in emulated
-    ticks are skipped."""
+    """Yield each result of the kprobe, and the cost of the kprobe as a multiple of the cost of the
+    marker. Results in ticks of an emulator are skipped."""
     own = [e for e in entries if e["benchmark"] == BENCHMARK and e["unit"] != UNIT_EMULATED]
     added = {(e["tier"], e["kernel"], e["variant"]): e["delta"] for e in own}
     for entry in (e for e in own if e["variant"] == KPROBE):
@@ -40,10 +40,10 @@ def compute_ratios(
             yield entry, (entry["delta"] - marker) / marker
 
 
-def make_sentences(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return sentences with the published ratio and the ratio in each tier; none if no tier has a
-    ratio."""
-    found = list(compute_ratios(entries))
+def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return sentences with the ratio of kprobe to marker cost, as published in 2006 and in each
+    tier of a run; an empty list if no tier has a ratio."""
+    found = list(compute_kprobe_ratios(entries))
     if not found:
         return []
     ratio = compute_published_ratio()
@@ -61,9 +61,9 @@ def make_sentences(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     return [then, *now, *([rest] if counted else [])]
 
 
-def render_section(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def render_kprobe_section(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the sentences as a section in Markdown; no lines without sentences."""
-    if told := make_sentences(entries):
+    if told := describe_kprobe_ratios(entries):
         yield f"## {TITLE}"
         yield ""
         yield from told

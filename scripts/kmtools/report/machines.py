@@ -21,7 +21,7 @@ from kmtools.analyse import comparison_key, estimates
 from kmtools.analyse.comparison_key import Entry
 from kmtools.analyse.rows import WHOLE
 from kmtools.base.errors import FailedError, UnableError, explain_error
-from kmtools.base.text import align_table, escape_unprintable, terminal_width, wrap_line
+from kmtools.base.text import align_table, escape_unprintable, get_terminal_width, wrap_line
 from kmtools.measure.rundir import read_env, require_run
 from kmtools.measure.samples import LOOP
 from kmtools.report.comparison import Compared
@@ -39,7 +39,7 @@ class Machine:
     microcode: str
     kernel: str
 
-    def group(self, by: Sequence[str]) -> str:
+    def make_group_name(self, by: Sequence[str]) -> str:
         """Return the name of the machine's group."""
         return ", ".join(getattr(self, name) for name in by)
 
@@ -52,9 +52,9 @@ class Found:
     entries: list[Entry] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
 
-    def read(self, name: str, path: Path) -> None:
-        """Add the rows of a run, except those of switched sites, or the reason why the run is
-        refused."""
+    def add_run_rows(self, name: str, path: Path) -> None:
+        """Add the rows of a run, except those about switching sites. If the run is refused, add the
+        reason instead."""
         try:
             rows = estimates.load_estimates(path).rows
         except FailedError as error:
@@ -109,20 +109,20 @@ def find_runs(folder: Path) -> Runs:
     require_run(folder)
     paths, said, unreadable = {}, {}, {}
 
-    def keep(error: OSError) -> None:
+    def record_error(error: OSError) -> None:
         unreadable[str(Path(error.filename).relative_to(folder))] = explain_error(error)
 
-    for path, folders, files in os.walk(folder, onerror=keep):
+    for path, folders, files in os.walk(folder, onerror=record_error):
         folders.sort()
         name = str(Path(path).relative_to(folder))
         if "env.json" in files:
             paths[name] = Path(path)
         if "refused" in files:
-            said[name] = read_refusal(Path(path) / "refused")
+            said[name] = read_refusal_reason(Path(path) / "refused")
     return Runs(dict(sorted(paths.items())), said, unreadable)
 
 
-def read_refusal(path: Path) -> str:
+def read_refusal_reason(path: Path) -> str:
     """Return the reason why a machine has no run: the first and the last line of the file that the
     Ansible role has written."""
     try:
@@ -139,7 +139,7 @@ def find_slow_machines(found: Found, groups: Mapping[str, Sequence[str]]) -> dic
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in found.entries:
         if row.kind == WHOLE:
-            whole[group_of[run], *comparison_key.row_key((run, row))][run] = row.cost
+            whole[group_of[run], *comparison_key.make_row_key((run, row))][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
     for costs in whole.values():
         usual = float(np.median(list(costs.values())))
@@ -158,20 +158,20 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
     for name, path in runs.paths.items():
         try:
             machines[name] = read_machine(name, read_env(path / "env.json"))
-            found.read(name, path)
+            found.add_run_rows(name, path)
         except FailedError as error:
             refused[name] = str(error)
     refused = {**runs.said, **refused}
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found.refused.update(refused)
-    wanted = comparison_key.most_frequent_rows(found.entries)
-    found.refused.update(comparison_key.incomparable_runs(found.entries, wanted, "most runs"))
+    wanted = comparison_key.select_most_frequent_rows(found.entries)
+    found.refused.update(comparison_key.find_incomparable_runs(found.entries, wanted, "most runs"))
     found.entries = [entry for entry in found.entries if entry[0] not in found.refused]
     groups: dict[str, list[str]] = defaultdict(list)
     for machine in machines.values():
         if machine.name not in found.refused:
-            groups[machine.group(by)].append(machine.name)
+            groups[machine.make_group_name(by)].append(machine.name)
     here = {name.split("/")[0] for name in (*machines, *refused)}
     dead = [name for name in expected if name not in here]
     largest = dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
@@ -193,29 +193,32 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
         kept, note = drop_poor_rows(entries)
         rows.append(
-            Compared(f"{name} ({len(members)} runs)", {}, comparison_key.merge_rows(kept), note)
+            Compared(
+                f"{name} ({len(members)} runs)", {}, comparison_key.merge_rows_of_runs(kept), note
+            )
         )
     return rows
 
 
 def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
-    """Leave out each poor row of which another machine of the group has a row that is not poor.
-    Return the other rows, and a note with the number of affected machines."""
-    good = {comparison_key.row_key(entry) for entry in entries if not entry[1].poor}
+    """Leave out each row with a poor grade, provided that another machine of the group has the same
+    row without a poor grade. Return the other rows, and a note with the number of machines that
+    lost a row."""
+    good = {comparison_key.make_row_key(entry) for entry in entries if not entry[1].poor}
     kept, left = [], set()
     for entry in entries:
-        if entry[1].poor and comparison_key.row_key(entry) in good:
+        if entry[1].poor and comparison_key.make_row_key(entry) in good:
             left.add(entry[0])
         else:
             kept.append(entry)
     return kept, f"rows of {len(left)} machines are left out, because they are poor" if left else ""
 
 
-def format_table(fleet: Fleet) -> list[str]:
+def format_group_table(fleet: Fleet) -> list[str]:
     """Return the groups as a table."""
     heads = ("machines", "cpu, microcode, kernel of the group")
     rows = ((str(len(members)), name) for name, members in fleet.groups.items())
-    width, indent = terminal_width(), " " * (len(heads[0]) + 2)
+    width, indent = get_terminal_width(), " " * (len(heads[0]) + 2)
     return [
         part
         for line in align_table([heads, *rows], {0})

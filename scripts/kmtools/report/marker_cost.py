@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.published import Published, ancestors
+from kmtools.analyse.published import Published, read_ancestors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import (
     DIFFERS,
@@ -57,7 +57,7 @@ class Answer:
     then: str
 
 
-def format_short(value: float) -> str:
+def format_for_sentence(value: float) -> str:
     """Return a number for a sentence: about two significant digits, never -0."""
     size = abs(value)
     text = f"{value:.{3 if size < 0.01 else 2 if size < 1 else 1 if size < 10 else 0}f}"
@@ -69,7 +69,7 @@ def index_results(results: Iterable[Result]) -> dict[Key, Result]:
     return {(result.benchmark, result.variant): result for result in results}
 
 
-def to_core_cycles(result: Result) -> tuple[float, Interval, str]:
+def convert_to_core_cycles(result: Result) -> tuple[float, Interval, str]:
     """Return the added cost, its interval and their unit: core cycles if these are known, else the
     unit of the result."""
     assert result.delta is not None and result.delta_ci is not None
@@ -79,17 +79,18 @@ def to_core_cycles(result: Result) -> tuple[float, Interval, str]:
 
 
 def make_empty_answer(place: str, words: str, why: str, then: str) -> Answer:
-    """Return an answer without a number, with the reason."""
+    """Return an answer without a number; `why` is the reason."""
     return Answer(place, words, None, None, "", "", why, then)
 
 
 def has_added_cost(result: Result | None) -> bool:
-    """Return true if a result has an added cost."""
+    """Return true if a result has an added cost: a difference from its baseline, with an
+    interval."""
     return result is not None and result.delta is not None and result.delta_ci is not None
 
 
 def make_site_answer(cost: SiteCost, place: str, words: str, how: str, then: str) -> Answer:
-    """Return the cost of one more site as an answer."""
+    """Return an answer whose number is the cost of one more site."""
     scale, unit = (cost.core.per_tick, CORE) if cost.core else (1.0, cost.unit)
     ends = Interval(cost.ci.lo * scale, cost.ci.hi * scale)
     return Answer(place, words, cost.cost * scale, ends, unit, cost.verdict, how, then)
@@ -114,7 +115,7 @@ def describe_published(
     known = [(words, row) for words, row in rows if row is not None]
     if not known:
         return ""
-    parts = [f"{format_short(row.delta or 0.0)} {words}" for words, row in known]
+    parts = [f"{format_for_sentence(row.delta or 0.0)} {words}" for words, row in known]
     return f"{describe_machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
@@ -133,14 +134,20 @@ FIRST = (
 Place = tuple[str, str, str, Sequence[Key]]
 
 
-def answer_full_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
-    """Return the cost of one marker at a place in hot code; None if the run has not measured it."""
+def answer_saturated_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
+    """Return the cost of one marker in hot code that uses every issue slot of the core, at the
+    place `where`; None if the run has not measured it."""
     place, words, how, keys = where
     for key in keys:
         result = names.get(key)
         if result is not None and has_added_cost(result):
             return Answer(
-                place, words, *to_core_cycles(result), result.verdict, f"{how} ({key[0]})", then
+                place,
+                words,
+                *convert_to_core_cycles(result),
+                result.verdict,
+                f"{how} ({key[0]})",
+                then,
             )
     return None
 
@@ -150,15 +157,15 @@ def answer_hot_code(
 ) -> list[Answer]:
     """Return the costs in hot code: of one marker among other instructions, and of one directly
     after a taken branch. The two differ. If the run has neither, return the answer of
-    answer_any_hot_code()."""
-    found = [answer_full_code(names, AMONG, then), answer_full_code(names, FIRST, "")]
+    answer_any_hot_loop()."""
+    found = [answer_saturated_code(names, AMONG, then), answer_saturated_code(names, FIRST, "")]
     known = [one for one in found if one is not None]
     if len(known) == 1 and not known[0].then:
         known = [replace(known[0], then=then)]
-    return known or [answer_any_hot_code(names, sites, then)]
+    return known or [answer_any_hot_loop(names, sites, then)]
 
 
-def answer_any_hot_code(
+def answer_any_hot_loop(
     names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
 ) -> Answer:
     """Return the cost in hot code, for runs that have not measured a single marker in code that
@@ -177,7 +184,7 @@ def answer_any_hot_code(
             place, words, "this run has neither density-full nor empty-loop", then
         )
     how = "one marker in an empty loop, where it may hide in idle slots (empty-loop)"
-    return Answer(place, words, *to_core_cycles(result), result.verdict, how, then)
+    return Answer(place, words, *convert_to_core_cycles(result), result.verdict, how, then)
 
 
 def answer_cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
@@ -200,9 +207,9 @@ def answer_cold_data(names: Mapping[Key, Result], then: str) -> Answer:
         return make_empty_answer(place, words, "this run has no cold-branch", then)
     how = "a branch that reads no data (cold-branch)"
     if memory is not None and has_added_cost(memory):
-        value, _, unit = to_core_cycles(memory)
-        how += f"; on a variable in memory: {format_short(value)} {unit}"
-    return Answer(place, words, *to_core_cycles(result), result.verdict, how, then)
+        value, _, unit = convert_to_core_cycles(memory)
+        how += f"; on a variable in memory: {format_for_sentence(value)} {unit}"
+    return Answer(place, words, *convert_to_core_cycles(result), result.verdict, how, then)
 
 
 def answer_system_call(names: Mapping[Key, Result], then: str) -> Answer:
@@ -241,7 +248,7 @@ def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[A
         return []
     names = index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
-    old = ancestors()
+    old = read_ancestors()
     loaded, value = "with a variable", "with an immediate value"
     then = describe_published(
         old, "empty-loop", {"marker-generic": loaded, "marker-immediate": value}
@@ -261,7 +268,11 @@ def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[A
 
 def format_value(answer: Answer) -> str:
     """Return the number of an answer with its unit."""
-    return "not measured" if answer.value is None else f"{format_short(answer.value)} {answer.unit}"
+    return (
+        "not measured"
+        if answer.value is None
+        else f"{format_for_sentence(answer.value)} {answer.unit}"
+    )
 
 
 def format_interval(answer: Answer) -> str:
@@ -269,7 +280,7 @@ def format_interval(answer: Answer) -> str:
     if answer.ci is None:
         return ""
     return (
-        f"{format_short(answer.ci.lo)} to {format_short(answer.ci.hi)}"
+        f"{format_for_sentence(answer.ci.lo)} to {format_for_sentence(answer.ci.hi)}"
         if is_bounded(answer.ci)
         else "unbounded"
     )
@@ -280,7 +291,7 @@ def is_bounded(ci: Interval) -> bool:
     return abs(ci.lo) != float("inf") and abs(ci.hi) != float("inf")
 
 
-def make_sentence(found: Sequence[Answer]) -> str:
+def describe_answers(found: Sequence[Answer]) -> str:
     """Return the answers as one sentence."""
     known = [a for a in found if a.value is not None and a.place != "Beside cold data"]
     if not found:
@@ -291,7 +302,11 @@ def make_sentence(found: Sequence[Answer]) -> str:
     common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
     parts, unit = [], ""
     for answer, doubt in zip(known, doubts, strict=True):
-        said = format_value(answer) if answer.unit != unit else format_short(answer.value or 0.0)
+        said = (
+            format_value(answer)
+            if answer.unit != unit
+            else format_for_sentence(answer.value or 0.0)
+        )
         parts.append(f"{said} {answer.short}{f' ({doubt})' if doubt and not common else ''}")
         unit = answer.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from kmtools.base.text import replace_forbidden, use_minus_signs
+from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 
 # Maximum length of a figure's description for screen readers, in characters.
 LONGEST_LABEL = 280
@@ -29,52 +29,55 @@ Draw = Callable[[Any, int, str, str], str]
 Group = tuple[str, Iterable[Sequence[str]]]
 
 
-def escape(value: object) -> str:
+def escape_html(value: object) -> str:
     """Escape a value for HTML; None and "" become a dash."""
-    return html.escape(replace_forbidden("\N{EN DASH}" if value in (None, "") else str(value)))
+    return html.escape(
+        replace_forbidden_chars("\N{EN DASH}" if value in (None, "") else str(value))
+    )
 
 
-def format_number(text: str) -> str:
+def format_number_html(text: str) -> str:
     """Return a formatted number with a minus sign; a dash if there is no number."""
-    return escape("" if text == "-" else use_minus_signs(text))
+    return escape_html("" if text == "-" else use_minus_signs(text))
 
 
-def verdict_html(word: str, note: str = "") -> str:
+def render_verdict_html(word: str, note: str = "") -> str:
     """Return a verdict in its colour, followed by its note."""
-    more = f" ({escape(use_minus_signs(note))})" if note else ""
-    return f'<span class="{escape(word)}">{escape(word)}</span>{more}'
+    more = f" ({escape_html(use_minus_signs(note))})" if note else ""
+    return f'<span class="{escape_html(word)}">{escape_html(word)}</span>{more}'
 
 
-def cell_html(cell: str, kind: str) -> str:
+def render_cell_html(cell: str, kind: str) -> str:
     """Return a table cell; a cell with only a verdict gets the colour of the verdict."""
     if kind == "v" and (found := VERDICT.fullmatch(cell)):
         return f'<td class="v {found[1]}">{found[2]}{found[3]}</td>'
     return f"<td{CLASSES[kind]}>{cell}</td>"
 
 
-def row_html(cells: Sequence[str], kinds: str) -> str:
+def render_row_html(cells: Sequence[str], kinds: str) -> str:
     """Return a table row whose first cell is a row header."""
     first = f'<th scope="row">{cells[0]}</th>'
     rest = zip(cells[1:], kinds[1:], strict=True)
-    return f"<tr>{first}{''.join(cell_html(cell, kind) for cell, kind in rest)}</tr>"
+    return f"<tr>{first}{''.join(render_cell_html(cell, kind) for cell, kind in rest)}</tr>"
 
 
-def grouped_table_html(
+def render_grouped_table_html(
     caption: str, heads: Sequence[str], groups: Iterable[Group], kinds: str, look: str = ""
 ) -> str:
     """Return a table of rows in groups, each with a title; the cells are HTML already. `kinds` has
     a letter for each column: n for a number, v for the verdict, t for text. The first column and
     the verdict stay visible when the table scrolls sideways."""
     head = "".join(
-        f'<th scope="col"{CLASSES[k]}>{escape(h)}</th>' for h, k in zip(heads, kinds, strict=True)
+        f'<th scope="col"{CLASSES[k]}>{escape_html(h)}</th>'
+        for h, k in zip(heads, kinds, strict=True)
     )
     bodies = []
     for title, rows in groups:
-        words = f"<div>{escape(use_minus_signs(title))}</div>"
+        words = f"<div>{escape_html(use_minus_signs(title))}</div>"
         over = f'<tr><th colspan="{len(heads)}" scope="rowgroup">{words}</th></tr>\n'
-        body = "\n".join(row_html(row, kinds) for row in rows)
+        body = "\n".join(render_row_html(row, kinds) for row in rows)
         bodies.append(f"<tbody>{over if title else ''}{body}</tbody>")
-    label = escape(use_minus_signs(caption))
+    label = escape_html(use_minus_signs(caption))
     return (
         f'<div class="scroll{look}" tabindex="0" role="group" aria-label="{label[:200]}">'
         f"<table><caption>{label}</caption><thead><tr>{head}</tr></thead>\n"
@@ -82,11 +85,11 @@ def grouped_table_html(
     )
 
 
-def table_html(
+def render_table_html(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, look: str = ""
 ) -> str:
     """Return a table whose rows are one group without a title."""
-    return grouped_table_html(caption, heads, [("", rows)], kinds, look)
+    return render_grouped_table_html(caption, heads, [("", rows)], kinds, look)
 
 
 def shorten_label(words: str) -> str:
@@ -96,23 +99,23 @@ def shorten_label(words: str) -> str:
     return words[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
 
 
-def figure_html(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
+def render_figure_html(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
     """Return a figure in two widths, for a desktop and a telephone; without `draw` only its
     caption."""
     if draw is None:
-        return f"<p class='soft'>{escape(use_minus_signs(caption))}</p>" if caption else ""
+        return f"<p class='soft'>{escape_html(use_minus_signs(caption))}</p>" if caption else ""
     both = "".join(draw(part, width, shorten_label(words), look) for width, look in WIDTHS)
-    said = f"<figcaption>{escape(use_minus_signs(caption))}</figcaption>" if caption else ""
+    said = f"<figcaption>{escape_html(use_minus_signs(caption))}</figcaption>" if caption else ""
     return f"<figure>{both}{said}</figure>"
 
 
-def folded_html(summary: str, body: str, more: bool = False) -> str:
+def render_folded_html(summary: str, body: str, more: bool = False) -> str:
     """Return a collapsed section; "" without a body. `more` marks tables whose numbers are in
     summary.json, which limit_page_size() may remove."""
     if not body:
         return ""
     look = ' class="numbers"' if more else ""
-    return f"<details{look}><summary>{escape(summary)}</summary>\n{body}\n</details>"
+    return f"<details{look}><summary>{escape_html(summary)}</summary>\n{body}\n</details>"
 
 
 def limit_page_size(text: str, nodes: int, size: int) -> str:
@@ -126,12 +129,12 @@ def limit_page_size(text: str, nodes: int, size: int) -> str:
     return text
 
 
-def section_html(name: str, title: str, parts: Iterable[str]) -> str:
+def render_section_html(name: str, title: str, parts: Iterable[str]) -> str:
     """Return a section of the page with a heading that links to itself, and a link back to the
     top."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<section id="{name}" aria-labelledby="{name}-head"><h2 id="{name}-head">'
-        f'<a href="#{name}">{escape(title)}</a></h2>\n{body}\n'
+        f'<a href="#{name}">{escape_html(title)}</a></h2>\n{body}\n'
         '<p class="up"><a href="#top">Back to the top</a></p></section>'
     )

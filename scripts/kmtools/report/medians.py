@@ -11,8 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from kmtools.analyse.slopes import Slope, find_baseline, slopes_of_samples, subtract_baseline
-from kmtools.base.text import align_table, shorten_middle, terminal_width, wrap_line
+from kmtools.analyse.slopes import (
+    Slope,
+    find_baseline_variant,
+    fit_slopes_of_samples,
+    subtract_baseline,
+)
+from kmtools.base.text import align_table, get_terminal_width, shorten_middle, wrap_line
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
@@ -29,11 +34,11 @@ def format_median(series: Sequence[Slope], signed: bool = False) -> str:
     return f"{float(median(slope.value for slope in series)):{'+' if signed else ''}.3f}"
 
 
-def benchmark_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
+def make_median_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
     """Return the baseline of a benchmark ("nothing" if there is none), and a row for each
     variant."""
-    series = slopes_of_samples(samples)
-    baseline = find_baseline(series)
+    series = fit_slopes_of_samples(samples)
+    baseline = find_baseline_variant(series)
     rows = [
         [
             variant,
@@ -45,7 +50,7 @@ def benchmark_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
     return baseline or "nothing", rows
 
 
-def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
+def render_medians(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
     """Return the table of the medians of all tiers."""
     lines: list[str] = []
     for tier in tiers:
@@ -54,10 +59,10 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
             own = (sample.tier, sample.kernel) == (tier.tier, tier.kernel)
             if own and sample.measured == LOOP:
                 groups[sample.benchmark].append(sample)
-        width = terminal_width()
+        width = get_terminal_width()
         title = f"{tier.tier}, kernel {tier.kernel}: {tier.unit} per operation ({NOTICE})"
         lines += ["", *wrap_line(title, width)]
-        found = {name: benchmark_rows(several) for name, several in groups.items()}
+        found = {name: make_median_rows(several) for name, several in groups.items()}
         most = width - 2 * (2 + NUMBER) - 2
         rows = [HEADS, *(row for _, own in found.values() for row in own)]
         cells = align_table(

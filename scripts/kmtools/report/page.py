@@ -16,7 +16,7 @@ from typing import Any
 from kmtools.analyse import grade, result_kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.grade import Grade
-from kmtools.analyse.published import ALIASES, read_table
+from kmtools.analyse.published import ALIASES, read_csv_table
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_atomically
@@ -27,13 +27,13 @@ from kmtools.report.figures import library, panels
 from kmtools.report.figures.svgfile import COLOURS
 from kmtools.report.figures.workers import start_workers
 from kmtools.report.markup import (
-    escape,
-    figure_html,
-    folded_html,
+    escape_html,
     limit_page_size,
-    section_html,
-    table_html,
-    verdict_html,
+    render_figure_html,
+    render_folded_html,
+    render_section_html,
+    render_table_html,
+    render_verdict_html,
 )
 from kmtools.report.sections import Page
 
@@ -74,74 +74,78 @@ straight line over their loop counts, or nothing was measured; the note says whi
 """
 
 
-def grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
+def render_grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
     """Return a paragraph with the grade of a tier and its reasons; with `most`, only about that
     many reasons and a link to the others."""
     told = [reason.words for reason in found.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
-    look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[found.word]
+    look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[found.level_name]
     more = len(told) - len(kept)
     rest = f'; and <a href="#conditions">{more} more reasons</a>' if more else ""
     return (
-        f'<p class="grade"><b class="{look}">{escape(tier.tier)}: {found.word} numbers.</b>'
-        f" {escape(use_minus_signs(reasons[:1].upper() + reasons[1:]))}{rest}.</p>"
+        f'<p class="grade"><b class="{look}">{escape_html(tier.tier)}:'
+        f" {found.level_name} numbers.</b>"
+        f" {escape_html(use_minus_signs(reasons[:1].upper() + reasons[1:]))}{rest}.</p>"
     )
 
 
-def answer_table_html(found: Sequence[marker_cost.Answer]) -> str:
+def render_answer_table_html(found: Sequence[marker_cost.Answer]) -> str:
     """Return a table of the answers with interval, source and published counterpart."""
     cells = [
         [
-            escape(one.place),
-            escape(marker_cost.format_value(one)),
-            escape(marker_cost.format_interval(one)),
-            escape(one.then),
-            escape(one.how),
-            verdict_html(one.verdict) if one.verdict else "\N{EN DASH}",
+            escape_html(one.place),
+            escape_html(marker_cost.format_value(one)),
+            escape_html(marker_cost.format_interval(one)),
+            escape_html(one.then),
+            escape_html(one.how),
+            render_verdict_html(one.verdict) if one.verdict else "\N{EN DASH}",
         ]
         for one in found
     ]
     heads = ["one dormant marker", "costs", "95 %", "then", "measured as", "verdict"]
-    return table_html("The answer, and its predecessors", heads, cells, "tnnttv") if cells else ""
+    return (
+        render_table_html("The answer, and its predecessors", heads, cells, "tnnttv")
+        if cells
+        else ""
+    )
 
 
-def first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
+def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
     """Return the first screen: the answers, the grade of the tier they are from, and one figure."""
     found = marker_cost.find_answers(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
-    parts = [
-        f'<p class="answer">{escape(marker_cost.make_sentence(found).replace(" %", NO_BREAK))}</p>'
-    ]
+    sentence = marker_cost.describe_answers(found).replace(" %", NO_BREAK)
+    parts = [f'<p class="answer">{escape_html(sentence)}</p>']
     old = next((one.then for one in found if one.place == "In hot code"), "")
-    parts += [f"<p class='then-line'>Then: {escape(old)}.</p>"] if old else []
-    parts += [grade_html(tier, one, FIRST_REASONS) for tier, one in own]
-    parts += [f"<p class='warning'>{escape(line)}</p>" for line in list_warnings(run.env)]
+    parts += [f"<p class='then-line'>Then: {escape_html(old)}.</p>"] if old else []
+    parts += [render_grade_html(tier, one, FIRST_REASONS) for tier, one in own]
+    parts += [f"<p class='warning'>{escape_html(line)}</p>" for line in list_warnings(run.env)]
     if panel := cost_figure.make_panel(run.results, run.sites):
-        title = f"<h2 class='figure'>{escape(panel.title)}</h2>" if run.draw else ""
-        parts.append(title + figure_html(run.draw, panel, cost_figure.describe_panel(panel)))
-    return "\n".join([*parts, answer_table_html(found)])
+        title = f"<h2 class='figure'>{escape_html(panel.title)}</h2>" if run.draw else ""
+        parts.append(title + render_figure_html(run.draw, panel, cost_figure.describe_panel(panel)))
+    return "\n".join([*parts, render_answer_table_html(found)])
 
 
-def without_successor_html() -> str:
+def render_numbers_without_successor_html() -> str:
     """Return a table of the published numbers that no benchmark repeats, with the reasons."""
     cells = [
         [
-            escape(f"{row['published_benchmark']}: {row['published_variant']}"),
-            escape(row["source"]),
-            escape(row["reason"]),
+            escape_html(f"{row['published_benchmark']}: {row['published_variant']}"),
+            escape_html(row["source"]),
+            escape_html(row["reason"]),
         ]
-        for row in read_table(ALIASES)
+        for row in read_csv_table(ALIASES)
         if row["reason"]
     ]
-    listed = table_html(
+    listed = render_table_html(
         "Published numbers without a successor", ["row", "source", "why"], cells, "ttt"
     )
-    return folded_html(f"{len(cells)} published numbers have no successor", listed)
+    return render_folded_html(f"{len(cells)} published numbers have no successor", listed)
 
 
-def excluded_section_html(env: Mapping[str, Any], results: Sequence[Result]) -> str:
+def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Result]) -> str:
     """Return the section about everything left out: flagged windows, benchmarks that were not
     measured or compared, published numbers without a successor."""
     flags: Counter[str] = sum((Counter(result.flags) for result in results), Counter())
@@ -166,21 +170,25 @@ def excluded_section_html(env: Mapping[str, Any], results: Sequence[Result]) -> 
     dropped = sum(entry.get("cycle_fields_dropped") or 0 for entry in env["tiers"])
     if dropped:
         items.append(f"{dropped} core cycle counts reported by an emulated CPU were dropped.")
-    lines = "".join(f"<li>{escape(item)}</li>" for item in items)
-    return section_html(
-        "excluded", "What was left out", [f"<ul>{lines}</ul>", without_successor_html()]
+    lines = "".join(f"<li>{escape_html(item)}</li>" for item in items)
+    return render_section_html(
+        "excluded",
+        "What was left out",
+        [f"<ul>{lines}</ul>", render_numbers_without_successor_html()],
     )
 
 
-def get_cpu(env: Mapping[str, Any]) -> Mapping[str, Any]:
+def get_cpu_description(env: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the description of the processor in env.json; empty if there is none."""
     return (env.get("machine") or {}).get("cpu") or {}
 
 
-def conditions_section_html(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) -> str:
+def render_conditions_section_html(
+    env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]
+) -> str:
     """Return the section with the conditions of the run, in short and in full, and the grade of
     every tier."""
-    cpu, kernel = get_cpu(env), env.get("kernel") or {}
+    cpu, kernel = get_cpu_description(env), env.get("kernel") or {}
     source = env.get("source") or {}
     changes = " + changes" if source.get("dirty") else ""
     short = [
@@ -194,20 +202,22 @@ def conditions_section_html(env: Mapping[str, Any], graded: Sequence[tuple[Tier,
     short += [
         (f"seed of {entry['tier']}, {entry['kernel']}", entry.get("seed")) for entry in env["tiers"]
     ]
-    cells = [[escape(key), escape(value)] for key, value in short]
-    grades = "".join(grade_html(tier, one) for tier, one in graded)
+    cells = [[escape_html(key), escape_html(value)] for key, value in short]
+    grades = "".join(render_grade_html(tier, one) for tier, one in graded)
     better = list(dict.fromkeys(remedy for _, one in graded for remedy in one.remedies))
     if better:
-        grades += f"<p>For better numbers: {escape('; '.join(better))}.</p>"
-    full = escape(json.dumps(env, indent=2, sort_keys=True))
+        grades += f"<p>For better numbers: {escape_html('; '.join(better))}.</p>"
+    full = escape_html(json.dumps(env, indent=2, sort_keys=True))
     pre = f'<pre tabindex="0" role="group" aria-label="env.json">{full}</pre>'
-    machine = table_html(
+    machine = render_table_html(
         "The machine that collected the run", ["what", "value"], cells, "tt", " words"
     )
-    return section_html("conditions", "Conditions", [grades, machine, folded_html("env.json", pre)])
+    return render_section_html(
+        "conditions", "Conditions", [grades, machine, render_folded_html("env.json", pre)]
+    )
 
 
-def navigation_html(parts: Sequence[str]) -> str:
+def render_navigation_html(parts: Sequence[str]) -> str:
     """Return links to the sections that the page has."""
     names = {
         result_kinds.DORMANT: "dormant", result_kinds.COLD: "cold", result_kinds.ENABLED: "enabled",
@@ -223,30 +233,31 @@ def navigation_html(parts: Sequence[str]) -> str:
 def render_page(run: Page) -> str:
     """Return the HTML of the page, before its size is limited."""
     graded = grade.grade_tiers(run.env, run.tiers, run.results)
-    opening = first_screen_html(run, graded)
+    opening = render_first_screen_html(run, graded)
     parts = [
         *(
-            sections.kind_section_html(run, kind)
+            sections.render_kind_section_html(run, kind)
             for kind in (result_kinds.DORMANT, result_kinds.COLD, result_kinds.ENABLED)
         ),
-        sections.switch_section_html(run),
-        sections.published_section_html(run),
-        sections.kind_section_html(run, result_kinds.OTHER),
-        section_html("reading", "How to read it", [READING]),
-        excluded_section_html(run.env, run.results),
-        conditions_section_html(run.env, graded),
+        sections.render_switching_section_html(run),
+        sections.render_published_section_html(run),
+        sections.render_kind_section_html(run, result_kinds.OTHER),
+        render_section_html("reading", "How to read it", [READING]),
+        render_excluded_section_html(run.env, run.results),
+        render_conditions_section_html(run.env, graded),
     ]
-    cpu = get_cpu(run.env).get("model_name")
+    cpu = get_cpu_description(run.env).get("model_name")
     style = COLOURS.read_text(encoding="utf-8") + CSS.read_text(encoding="utf-8")
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>kmarkers: what a dormant marker costs on {escape(cpu)}</title>",
+            f"<title>kmarkers: what a dormant marker costs on {escape_html(cpu)}</title>",
             f"<style>\n{style}</style></head><body>",
             '<header id="top"><h1>What a dormant marker costs</h1>',
-            f'<p class="soft">kmarkers on {escape(cpu)}, {escape(str(run.env.get("date"))[:10])}',
-            f"</p></header><main>{opening}\n{navigation_html(parts)}",
+            f'<p class="soft">kmarkers on {escape_html(cpu)},'
+            f" {escape_html(str(run.env.get('date'))[:10])}",
+            f"</p></header><main>{opening}\n{render_navigation_html(parts)}",
             *(part for part in parts if part),
             "</main></body></html>\n",
         ]
@@ -264,10 +275,10 @@ def write_page(
     directory = path / "figures"
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
-    if library.find_fault():
+    if library.find_drawing_fault():
         text = render_page(Page(env, results, switches, sites))
     else:
-        text, files = draw_page(env, results, switches, sites)
+        text, files = render_page_with_figures(env, results, switches, sites)
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
         stale.unlink()
     for name, content in files.items():
@@ -275,7 +286,7 @@ def write_page(
     write_atomically(path / "report.html", limit_page_size(text, MOST_NODES, MOST_BYTES))
 
 
-def draw_page(
+def render_page_with_figures(
     env: Mapping[str, Any],
     results: Sequence[Result],
     switches: Sequence[Point],
@@ -284,10 +295,10 @@ def draw_page(
     """Return the page with its figures, and the figures as files by name."""
     canvas = library.import_canvas()
     with start_workers() as several:
-        run = Page(env, results, switches, sites, several.later(canvas.render_inline))
+        run = Page(env, results, switches, sites, several.defer_drawing(canvas.render_inline_svg))
         files = {
-            name: several.begin(canvas.render_file, sheet.parts, sheet.words)
-            for name, sheet in run.sheets().items()
+            name: several.start_drawing(canvas.render_figure_file, sheet.parts, sheet.words)
+            for name, sheet in run.make_sheets().items()
         }
-        text = several.filled(render_page(run))
+        text = several.fill_placeholders(render_page(run))
         return text, {name: content.result() for name, content in files.items()}

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import align_table, terminal_width, wrap_line
+from kmtools.base.text import align_table, get_terminal_width, wrap_line
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures.charts import MOST_CURVES, Chart, Curve
 
@@ -63,18 +63,18 @@ class Cost:
         return self.low <= 0
 
     @property
-    def shown(self) -> float:
+    def shown_ns(self) -> float:
         """The median in ns, or the upper end if the cost may be zero."""
         return self.high if self.is_limit else self.ns
 
     @property
-    def rate(self) -> float:
-        """The number of events per second that takes 1 % of a CPU."""
-        return ONE_PERCENT * 1e9 / self.shown
+    def events_per_second_at_limit(self) -> float:
+        """The number of events per second that takes ONE_PERCENT of a CPU."""
+        return ONE_PERCENT * 1e9 / self.shown_ns
 
-    def percent(self, rate: float) -> float:
+    def compute_cpu_percent(self, rate: float) -> float:
         """Return the share of a CPU, in percent, that a rate in events per second takes."""
-        return self.shown * rate / 1e7
+        return self.shown_ns * rate / 1e7
 
 
 def read_tick_times(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
@@ -88,9 +88,9 @@ def read_tick_times(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     return found
 
 
-def find_state(benchmark: str, variant: str) -> str | None:
-    """Return the state (dormant or enabled) in which a variant is measured; None if it is no
-    mechanism."""
+def find_probe_state(benchmark: str, variant: str) -> str | None:
+    """Return the state, dormant or enabled, in which a variant is measured; None if the variant is
+    not a mechanism of instrumentation."""
     for name, pattern, state in STATES:
         if fnmatchcase(benchmark, name) and fnmatchcase(variant, pattern):
             return state
@@ -100,14 +100,14 @@ def find_state(benchmark: str, variant: str) -> str | None:
 def list_mechanisms(
     summary: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], str, str, Sequence[Any]]]:
-    """Yield for each mechanism its entry, its state, its name, and the lower end, the median and
-    the upper end of its cost in ticks."""
+    """Yield, for each mechanism of instrumentation: its entry in summary.json, its state (dormant
+    or enabled), its name, and its cost in ticks as (lower end, median, upper end)."""
     for entry in summary.get("sites", ()):
         if entry["benchmark"] == DENSE and entry["flavour"] != "none":
             ends = entry["ci_lo"], entry["cost"], entry["ci_hi"]
             yield entry, DORMANT, entry["flavour"], ends
     for entry in summary["results"]:
-        state = find_state(entry["benchmark"], entry["variant"])
+        state = find_probe_state(entry["benchmark"], entry["variant"])
         is_clone = entry["variant"] == f"{entry['baseline']}-clone"
         if state and entry["baseline"] and not is_clone:
             ends = entry["delta_ci_lo"], entry["delta"], entry["delta_ci_hi"]
@@ -117,8 +117,8 @@ def list_mechanisms(
 
 
 def compute_costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
-    """Return the costs of all mechanisms, the lowest first; mechanisms without an interval are left
-    out."""
+    """Return the costs of all mechanisms by tier, kernel and state, the lowest first. Mechanisms
+    without an interval are left out."""
     ns, found = read_tick_times(env), []
     for entry, state, name, ends in list_mechanisms(summary):
         speed = ns.get((entry["tier"], entry["kernel"]))
@@ -126,10 +126,10 @@ def compute_costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Co
             continue
         low, middle, high = (end * speed for end in ends)
         found.append(Cost(entry["tier"], entry["kernel"], state, name, low, middle, high))
-    return sorted(found, key=lambda cost: (cost.tier, cost.kernel, cost.state, cost.shown))
+    return sorted(found, key=lambda cost: (cost.tier, cost.kernel, cost.state, cost.shown_ns))
 
 
-def check_rate(rate: float) -> None:
+def check_event_rate(rate: float) -> None:
     """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
@@ -149,7 +149,9 @@ def describe_cheapest(found: Sequence[Cost], state: str, rate: float) -> str:
     own = [
         cost
         for cost in found
-        if cost.state == state and cost.percent(rate) <= 100 and cost.name not in REFERENCES
+        if cost.state == state
+        and cost.compute_cpu_percent(rate) <= 100
+        and cost.name not in REFERENCES
     ]
     if not own:
         return f"{state}: no measured mechanism sustains {format_number(rate)} events a second"
@@ -160,24 +162,24 @@ def describe_cheapest(found: Sequence[Cost], state: str, rate: float) -> str:
     return words + (f"; these may cost no more: {', '.join(same)}" if same else "")
 
 
-def format_table(found: Sequence[Cost], rate: float) -> list[str]:
+def format_cost_table(found: Sequence[Cost], rate: float) -> list[str]:
     """Return the lines of the table of the mechanisms of one tier."""
     rows = [["state", "mechanism", "ns an event", "1 % of a CPU at", f"at {format_number(rate)}/s"]]
     for cost in found:
         less, more = ("<", ">") if cost.is_limit else ("", "")
-        share = cost.percent(rate)
+        share = cost.compute_cpu_percent(rate)
         rows.append(
             [
                 cost.state,
                 cost.name,
-                f"{less}{format_number(cost.shown)}",
-                f"{more}{format_number(cost.rate)}/s",
+                f"{less}{format_number(cost.shown_ns)}",
+                f"{more}{format_number(cost.events_per_second_at_limit)}/s",
                 f"{less}{share:.2g} %" if share <= 100 else "more than a CPU",
             ]
         )
     # On a narrow terminal a row is two lines: the mechanism, then its numbers.
     lines = align_table(rows, (2, 3, 4))
-    if max(map(len, lines)) + 2 <= terminal_width():
+    if max(map(len, lines)) + 2 <= get_terminal_width():
         return lines
     names = [f"{state:8} {name}" for state, name, *_ in rows]
     numbers = align_table([row[2:] for row in rows], (0, 1, 2))
@@ -185,10 +187,10 @@ def format_table(found: Sequence[Cost], rate: float) -> list[str]:
     return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
-def render_text(found: Sequence[Cost], rate: float) -> str:
+def render_rates_text(found: Sequence[Cost], rate: float) -> str:
     """Return a table and the cheapest mechanisms at a rate, for each tier; FailedError if no tier
     was timed on a real CPU."""
-    check_rate(rate)
+    check_event_rate(rate)
     if not found:
         raise FailedError("no tier of this run has times of a real CPU")
     lines = []
@@ -196,23 +198,23 @@ def render_text(found: Sequence[Cost], rate: float) -> str:
         own = [cost for cost in found if (cost.tier, cost.kernel) == (tier, kernel)]
         lines += [
             f"{tier}, kernel {kernel}",
-            *(f"  {line}" for line in format_table(own, rate)),
+            *(f"  {line}" for line in format_cost_table(own, rate)),
             "",
         ]
         for state in (DORMANT, ENABLED):
-            lines += wrap_line(describe_cheapest(own, state, rate), terminal_width())
+            lines += wrap_line(describe_cheapest(own, state, rate), get_terminal_width())
         lines.append("")
     return "\n".join(lines[:-1])
 
 
-def make_charts(found: Sequence[Cost]) -> list[Chart]:
+def make_rate_charts(found: Sequence[Cost]) -> list[Chart]:
     """Return a chart for each tier and state: the share of a CPU over the event rate, for the
     cheapest mechanisms."""
     made = []
     for key in dict.fromkeys((cost.tier, cost.kernel, cost.state) for cost in found):
         own = [cost for cost in found if (cost.tier, cost.kernel, cost.state) == key]
         curves = [
-            Curve(cost.name, index, make_points(cost))
+            Curve(cost.name, index, make_curve_points(cost))
             for index, cost in enumerate(own[:MOST_CURVES])
         ]
         tier, kernel, state = key
@@ -221,8 +223,11 @@ def make_charts(found: Sequence[Cost]) -> list[Chart]:
     return made
 
 
-def make_points(cost: Cost) -> list[tuple[float, float, float, float]]:
+def make_curve_points(cost: Cost) -> list[tuple[float, float, float, float]]:
     """Return the points of a curve, a decade apart: rate, share, and its lower and upper end."""
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]
-    low = cost.shown if cost.is_limit else cost.low
-    return [(rate, cost.percent(rate), low * rate / 1e7, cost.high * rate / 1e7) for rate in rates]
+    low = cost.shown_ns if cost.is_limit else cost.low
+    return [
+        (rate, cost.compute_cpu_percent(rate), low * rate / 1e7, cost.high * rate / 1e7)
+        for rate in rates
+    ]

@@ -27,7 +27,7 @@ from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact, kproberatio, marker_cost, summary_json
-from kmtools.report.table import amount, format_interval, format_value
+from kmtools.report.table import format_amount, format_interval, format_value
 
 REFERENCE = ROOT / "results" / "reference"
 HEADLINE = "headline"
@@ -65,7 +65,7 @@ def list_strings(value: object) -> Iterator[str]:
             yield from list_strings(item)
 
 
-def check_private(env: dict[str, Any], host: str) -> None:
+def check_no_private_data(env: dict[str, Any], host: str) -> None:
     """Raise RunError if the description of a run contains private data of the machine."""
     for text in list_strings(env):
         found = PRIVATE_PATH.search(text)
@@ -75,7 +75,7 @@ def check_private(env: dict[str, Any], host: str) -> None:
             raise RunError(f"env.json holds the name of this machine: {text}")
 
 
-def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
+def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
     """Yield the table of added costs on a real CPU: one more dormant site of each flavour, and
     whole operations."""
     own = [r for r in results if r.tier in REAL and r.benchmark in DORMANT and not r.is_clone]
@@ -89,8 +89,9 @@ def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Itera
     yield "|---|---|---|---:|---|---|---|"
     for cost in sites:
         scale, unit = (cost.core.per_tick, marker_cost.CORE) if cost.core else (1.0, cost.unit)
-        span = f"[{amount(cost.ci.lo * scale, True)}, {amount(cost.ci.hi * scale, True)}]"
-        added = f"{amount(cost.cost * scale, True)} | {span} | {unit} a site"
+        ends = [format_amount(end * scale, True) for end in (cost.ci.lo, cost.ci.hi)]
+        span = f"[{', '.join(ends)}]"
+        added = f"{format_amount(cost.cost * scale, True)} | {span} | {unit} a site"
         row = f"{cost.tier} | {cost.benchmark} | {cost.flavour} | {added} | {cost.verdict}"
         yield f"| {row} |".replace("-0", "\N{MINUS SIGN}0")
     for result in rows:
@@ -106,7 +107,7 @@ def format_added_interval(result: Result) -> str:
     return format_interval(result, result.delta_ci, signed=True)
 
 
-def count_lines(results: Sequence[Result]) -> Iterator[str]:
+def render_count_table(results: Sequence[Result]) -> Iterator[str]:
     """Yield the table of exact counts of added instructions, with a column for each kernel."""
     counted = [
         result
@@ -134,7 +135,7 @@ def count_lines(results: Sequence[Result]) -> Iterator[str]:
     yield ""
 
 
-def condition_lines(env: dict[str, Any]) -> Iterator[str]:
+def describe_conditions(env: dict[str, Any]) -> Iterator[str]:
     """Yield sentences with the machine, the kernel and the sources of the run."""
     machine, source = env["machine"], env["source"]
     cpu = machine["cpu"]
@@ -151,21 +152,21 @@ def render_readme(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[s
     results, costs = summary_json.read_results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
     lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
-    lines += [*condition_lines(env), ""]
+    lines += [*describe_conditions(env), ""]
     lines += ["Every row is in [summary.json](summary.json), and every window in samples.csv.gz."]
     lines += ["[benchmarking.md](../../Documentation/benchmarking.md) tells how they are measured."]
     lines += ["Numbers of different tiers are not to be compared.", ""]
-    lines += [*summary_json.answer_table_lines(marker_cost.find_answers(results, costs)), ""]
+    lines += [*summary_json.render_answer_table(marker_cost.find_answers(results, costs)), ""]
     for name in kept:
         lines += [f"![{FIGURES[name]}]({name}.svg)", ""]
-    lines += dormant_lines(results, costs)
-    lines += count_lines(results)
-    lines += kproberatio.render_section(summary["results"])
-    lines += impact.render_section(summary["results"] + summary["switching"])
+    lines += render_dormant_table(results, costs)
+    lines += render_count_table(results)
+    lines += kproberatio.render_kprobe_section(summary["results"])
+    lines += impact.render_impact_section(summary["results"] + summary["switching"])
     return "\n".join(lines).rstrip() + "\n"
 
 
-def keep_samples(run: Path, out: Path) -> None:
+def write_compressed_samples(run: Path, out: Path) -> None:
     """Write the samples, compressed without a time stamp, if they are small enough to commit."""
     packed = gzip.compress((run / "samples.csv").read_bytes(), mtime=0)
     target = out / "samples.csv.gz"
@@ -173,7 +174,10 @@ def keep_samples(run: Path, out: Path) -> None:
     if len(packed) <= SAMPLES_LIMIT:
         target.write_bytes(packed)
     else:
-        print(f"reference: samples left out: {len(packed)} bytes compressed", file=sys.stderr)
+        print(
+            f"reference: samples.csv.gz is not stored: {len(packed)} bytes exceed {SAMPLES_LIMIT}",
+            file=sys.stderr,
+        )
 
 
 def list_figures(run: Path) -> list[str]:
@@ -181,7 +185,7 @@ def list_figures(run: Path) -> list[str]:
     return [name for name in FIGURES if (run / "figures" / f"{name}.svg").is_file()]
 
 
-def keep_figures(run: Path, out: Path) -> list[str]:
+def copy_figures(run: Path, out: Path) -> list[str]:
     """Copy the figures to keep, and delete figures of an earlier run; return their names."""
     for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
         stale.unlink()
@@ -195,7 +199,7 @@ def make_reference(run: Path, out: Path) -> None:
     """Check a run, and copy it to `out` only if all checks pass."""
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
-    check_private(env, platform.node())
+    check_no_private_data(env, platform.node())
     for why in rundir.list_warnings(env):
         raise RunError(f"{run} is no run for reference. {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):
@@ -206,9 +210,9 @@ def make_reference(run: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run / "env.json", out / "env.json")
     shutil.copyfile(run / "summary.json", out / "summary.json")
-    keep_samples(run, out)
+    write_compressed_samples(run, out)
     estimates.write_estimates(out, estimates.load_estimates(run))
-    kept = keep_figures(run, out)
+    kept = copy_figures(run, out)
     try:
         text = render_readme(env, summary, kept)
     except KeyError as error:

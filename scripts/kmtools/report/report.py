@@ -19,7 +19,7 @@ from typing import Any
 
 from kmtools.base.errors import UnableError
 from kmtools.base.screen import uses_colour
-from kmtools.base.text import terminal_width, wrap_line
+from kmtools.base.text import get_terminal_width, wrap_line
 from kmtools.measure import rundir
 from kmtools.measure.bench import Rows
 from kmtools.measure.run_cache import RunCache
@@ -37,21 +37,22 @@ def has_package(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def report(
+def report_run(
     run: Path,
     tier: str | None = None,
     figures: bool = True,
     cache: RunCache | None = None,
 ) -> bool:
-    """Judge a run, write its summary.json, figures and page, and print the summary. Return false if
-    the page was requested but numpy is missing. With `tier`, only that tier is judged and nothing
-    is written. `cache` has the samples of the run if they are in memory already."""
+    """Compute the verdicts of a run, write its summary.json, figures and page, and print the
+    summary. Return false if the page was requested but numpy is missing. With `tier`, only that
+    environment of measurement is reported and no file is written. `cache` has the samples of the
+    run if they are in memory already."""
     env, samples, tiers, cache = _read_run(run, tier, cache)
     if has_package("numpy"):
-        _judge_run(run, env, samples, tiers, tier, figures, cache)
+        _write_and_print_results(run, env, samples, tiers, tier, figures, cache)
         return True
     answering = [sample for sample in samples if sample.benchmark in ANSWERING]
-    print(medians.render(answering, tiers))
+    print(medians.render_medians(answering, tiers))
     print("".join(f"\n{line}" for line in rundir.list_warnings(env, tier)))
     if tier:
         return True
@@ -64,14 +65,17 @@ def report(
 
 
 def render_tables(run: Path, tier: str | None, patterns: Sequence[str], every: bool) -> str:
-    """Return the tables of a run as text: of one tier, or of all tiers except emulated ticks, which
-    `every` includes; of the benchmarks that match one of the patterns, or of all."""
+    """Return the tables of a run as text, for one tier or for all tiers; tables of ticks in an
+    emulator are included only with `every`. If there are patterns, only the benchmarks that match
+    one of them are included."""
     if not has_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
-        chosen = [one for one in samples if _matches(one.benchmark, patterns)]
+        chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
         if not chosen:
-            raise UnableError(_no_benchmark_message(run, tier, {one.benchmark for one in samples}))
-        return medians.render(chosen, tiers)
+            raise UnableError(
+                _make_no_benchmark_message(run, tier, {one.benchmark for one in samples})
+            )
+        return medians.render_medians(chosen, tiers)
     from kmtools.analyse.summary import read_summary  # noqa: PLC0415
     from kmtools.report import sitetable, summary_json, switchtable, table  # noqa: PLC0415
 
@@ -79,35 +83,39 @@ def render_tables(run: Path, tier: str | None, patterns: Sequence[str], every: b
     results, sites = summary_json.read_results(summary)
     switches = summary_json.read_switches(summary)
 
-    def wanted(entry: Any) -> bool:
+    def is_wanted(entry: Any) -> bool:
         emulated = entry.unit == rundir.UNIT_EMULATED and not every and not patterns
-        return (entry.tier == tier if tier else not emulated) and _matches(
+        return (entry.tier == tier if tier else not emulated) and _matches_any_pattern(
             entry.benchmark, patterns
         )
 
-    rows = [result for result in results if wanted(result)]
-    points, costs = [p for p in switches if wanted(p)], [c for c in sites if wanted(c)]
+    rows = [result for result in results if is_wanted(result)]
+    points, costs = [p for p in switches if is_wanted(p)], [c for c in sites if is_wanted(c)]
     if not (rows or points or costs):
         names = {r.benchmark for r in results} | {p.benchmark for p in switches}
-        raise UnableError(_no_benchmark_message(run, tier, names))
+        raise UnableError(_make_no_benchmark_message(run, tier, names))
     env = rundir.read_env(run / "env.json")
-    parts = [table.render(rows, terminal_width(), uses_colour(sys.stdout))] if rows else []
+    parts = (
+        [table.render_result_table(rows, get_terminal_width(), uses_colour(sys.stdout))]
+        if rows
+        else []
+    )
     shown = [one for one in rundir.make_tiers(env) if one.tier in {row.tier for row in rows}]
     for line in rundir.list_unmeasured(shown):
-        parts += wrap_line(f"not measured: {line}", terminal_width(), " ")
-    parts += [switchtable.render(points)] if points else []
-    parts += [sitetable.render(costs)] if costs else []
+        parts += wrap_line(f"not measured: {line}", get_terminal_width(), " ")
+    parts += [switchtable.render_switch_tables(points)] if points else []
+    parts += [sitetable.render_site_tables(costs)] if costs else []
     parts += [f"\n{line}" for line in rundir.list_warnings(env, tier)]
     if len(rows) < len(results) and not (tier or every or patterns):
         parts.append("\nUse --all or --tier to show tiers with emulated ticks.")
     return "\n".join(parts)
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
+def _matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def _no_benchmark_message(run: Path, tier: str | None, names: Iterable[str]) -> str:
+def _make_no_benchmark_message(run: Path, tier: str | None, names: Iterable[str]) -> str:
     """Return the error message for a run that has no matching benchmark."""
     where = f" in tier {tier}" if tier else ""
     return f"{run}: no such benchmark{where}; the run has {', '.join(sorted(names)) or 'none'}"
@@ -135,7 +143,7 @@ def _read_run(
 
 
 def make_live_rows(tier: str) -> Rows | None:
-    """Return the live rows of a tier that is being measured; None without numpy."""
+    """Return the live view of a tier that is being measured; None if numpy is not installed."""
     if not has_package("numpy"):
         return None
     from kmtools.report.resolving import Resolving  # noqa: PLC0415
@@ -143,7 +151,7 @@ def make_live_rows(tier: str) -> Rows | None:
     return Resolving(tier)
 
 
-def _judge_run(
+def _write_and_print_results(
     run: Path,
     env: Mapping[str, Any],
     samples: Sequence[Sample],
@@ -152,7 +160,7 @@ def _judge_run(
     figures: bool,
     cache: RunCache,
 ) -> None:
-    """Judge a run, write its files and print the summary; this is the part that needs numpy."""
+    """Compute the verdicts of a run, write its files and print the summary. This needs numpy."""
     from kmtools.analyse import (  # noqa: PLC0415
         density,
         estimates,
@@ -170,27 +178,33 @@ def _judge_run(
         own[sample.tier, sample.kernel].append(sample)
     rows: list[verdicts.Result] = []
     for one in tiers:
-        rows += cache.results(own[one.tier, one.kernel], one, verdicts.analyse_samples)
+        rows += cache.compute_results(own[one.tier, one.kernel], one, verdicts.compute_results)
     results = figuredata.add_figure_data(grade.withhold_verdicts(env, tiers, rows))
-    switches = switching.analyse_switches(samples)
-    sites = density.analyse_density(results, tiers, grade.find_poor_benchmarks(env, tiers, rows))
+    switches = switching.compute_switch_points(samples)
+    sites = density.compute_all_site_costs(
+        results, tiers, grade.find_poor_benchmarks(env, tiers, rows)
+    )
     made = run / "report.html" if figures and not tier else None
     if not tier:
-        summary.write_summary(run, dict(env), results, published.ancestors(), switches, sites)
-        estimates.write_estimates(run, estimates.make_estimates(samples, tiers, env, rows))
+        summary.write_summary(run, dict(env), results, published.read_ancestors(), switches, sites)
+        estimates.write_estimates(run, estimates.compute_estimates(samples, tiers, env, rows))
         if made:
             from kmtools.report import page  # noqa: PLC0415
             from kmtools.report.figures import library  # noqa: PLC0415
 
             page.write_page(run, env, results, switches, sites)
-            if why := library.find_fault():
+            if why := library.find_drawing_fault():
                 print(f"report: the page has no figures: {why}", file=sys.stderr)
     graded = grade.grade_tiers(env, tiers, results)
     found = marker_cost.find_answers(results, sites)
     judged = (results, switches)
-    end = ending.render(run, env, found, graded, judged, terminal_width(), tier, made)
+    end = ending.render_run_summary(
+        run, env, found, graded, judged, get_terminal_width(), tier, made
+    )
     print(end)
     if not any(one.value is not None for one in found):
-        lines = table.render(results, terminal_width(), uses_colour(sys.stdout)).splitlines()
+        lines = table.render_result_table(
+            results, get_terminal_width(), uses_colour(sys.stdout)
+        ).splitlines()
         if len(end.splitlines()) + 1 + len(lines) <= ending.LINES:
             print("\n".join(["", *lines]))

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.analyse import corecycles, location, result_kinds, stats, stopping, verdicts
-from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes_of_samples
+from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline_variant, fit_slopes_of_samples
 from kmtools.base.errors import FailedError
 from kmtools.measure import collect
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
-from kmtools.report.table import COLOURS, amount
+from kmtools.report.table import COLOURS, format_amount
 
 DECIDED = (*verdicts.SAID, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
@@ -49,18 +49,18 @@ class Resolving:
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
 
-    def at(self, benchmark: str) -> None:
+    def set_current_benchmark(self, benchmark: str) -> None:
         """Show the benchmark that a guest measures now; its numbers are unknown until the guest has
         ended."""
         for row in self.rows.values():
             row.verdict = MEASURED
         self.rows[benchmark, ""] = Row(MEASURING)
 
-    def add(self, folder: Path, process: int) -> None:
+    def add_process_samples(self, folder: Path, process: int) -> None:
         """Update the rows with the samples of a process that has ended. Malformed samples are
         ignored here; the final report refuses them."""
         try:
-            tier = collect.describe_tier(self.tier, folder)
+            tier = collect.read_raw_tier(self.tier, folder)
             files = [
                 collect.read_checked_raw(path, tier, process)
                 for path in sorted(folder.glob("*.csv"))
@@ -69,65 +69,80 @@ class Resolving:
             return
         for samples in files:
             if samples[0].measured == LOOP:
-                self._judge(tier, samples[0].benchmark, samples)
+                self._judge_benchmark(tier, samples[0].benchmark, samples)
 
-    def _judge(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
-        """Judge the variants of a benchmark, in core cycles if they are known. The resolution of
-        the clock is that of the last process."""
-        core, steps = corecycles.measure_ratio(tier, samples), stats.clock_resolution(samples)
+    def _judge_benchmark(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
+        """Compute the verdicts on the variants of a benchmark, in core cycles if they are known.
+        The resolution of the clock is that of the last process."""
+        core, steps = (
+            corecycles.measure_core_cycle_ratio(tier, samples),
+            stats.estimate_clock_resolution(samples),
+        )
         known = self._slopes[benchmark]
         scale = core.per_tick if core else 1.0
         steps = {variant: step * scale for variant, step in steps.items()}
-        fitted = slopes_of_samples(samples, core.cycles_of) if core else slopes_of_samples(samples)
+        fitted = (
+            fit_slopes_of_samples(samples, core.count_core_cycles)
+            if core
+            else fit_slopes_of_samples(samples)
+        )
         for variant, series in fitted.items():
             first = series[0].process * MANY
             known[variant] += [slope._replace(block=first + slope.block) for slope in series]
-        baseline = find_baseline(known)
+        baseline = find_baseline_variant(known)
         if baseline is None:
             return
-        margin = verdicts.margin_for(tier.unit, benchmark, stats.median_of_series(known[baseline]))
+        margin = verdicts.find_equivalence_margin(
+            tier.unit, benchmark, stats.compute_median(known[baseline])
+        )
         outside = location.OUTSIDE
         if stopping.LINE in tier.env:
-            outside = stopping.error_of_look(len({slope.process for slope in known[baseline]}))
+            outside = stopping.get_look_error_probability(
+                len({slope.process for slope in known[baseline]})
+            )
         clone = baseline + CLONE_SUFFIX
-        step = verdicts.coarser_resolution(steps, clone, baseline)
-        noise = verdicts.locate_difference(known[clone], known[baseline], tier.exact, step, outside)
+        step = verdicts.choose_coarser_resolution(steps, clone, baseline)
+        noise = verdicts.estimate_difference(
+            known[clone], known[baseline], tier.exact, step, outside
+        )
         group = verdicts.Group(
             tier, benchmark, {}, known, baseline, margin, noise, steps, None, outside
         )
         self.unit = "core cycles" if core else tier.unit
         for variant in sorted(set(known) - {baseline, clone}):
-            step = group.resolves(variant)
-            found = verdicts.locate_difference(
+            step = group.get_clock_resolution(variant)
+            found = verdicts.estimate_difference(
                 known[variant], known[baseline], tier.exact, step, outside
             )
             verdict, _ = verdicts.judge_variant(group, variant, found)
             self.rows[benchmark, variant] = Row(
                 verdict if verdict in DECIDED else RESOLVING,
-                amount(found.delta, signed=True),
-                amount(found.wide.half_width),
+                format_amount(found.delta, signed=True),
+                format_amount(found.wide.half_width),
             )
 
-    def lines(self, width: int, height: int) -> list[tuple[str, str]]:
+    def render_lines(self, width: int, height: int) -> list[tuple[str, str]]:
         """Return the rows that fit the screen, dormant sites first, and the number of decided rows;
         each line with its colour code."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(
-            self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.kind_of(*key))
+            self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.find_result_kind(*key))
         )
         room = max(0, height - 3)
         # If there is too little room, unresolved rows have precedence.
         first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])
         keys = [key for key in order if key in first]
-        shown = [(self._line(key, width), self._colour(key)) for key in keys]
+        shown = [
+            (self._format_variant_row(key, width), self._choose_row_colour(key)) for key in keys
+        ]
         done = sum(row.verdict not in (RESOLVING, MEASURING) for row in self.rows.values())
         told = f"{done} of {len(order)} rows {'measured' if not self.unit else 'resolved'}"
         more = f"; {len(order) - room} not shown" if len(order) > room else ""
-        head = self._cells(width, "adds", "±", self.unit and f"in {self.unit}")
+        head = self._format_row(width, "adds", "±", self.unit and f"in {self.unit}")
         return [(head, "2"), *shown, ("", ""), (told + more, "")]
 
-    def _cells(self, width: int, added: str, half: str, name: str, verdict: str = "") -> str:
+    def _format_row(self, width: int, added: str, half: str, name: str, verdict: str = "") -> str:
         """Return a line: a name, numbers, a verdict."""
         numbers = f"{added:>{NUMBER}} " if width >= NARROW else ""
         numbers += f"{half:>{NUMBER}} " if width >= NARROWEST else ""
@@ -140,9 +155,9 @@ class Resolving:
         )
         return f"{cut:{room}.{room}}{rest}".rstrip()
 
-    def _line(self, key: tuple[str, str], width: int) -> str:
+    def _format_variant_row(self, key: tuple[str, str], width: int) -> str:
         row = self.rows[key]
-        return self._cells(width, row.added, row.half, " ".join(key).strip(), row.verdict)
+        return self._format_row(width, row.added, row.half, " ".join(key).strip(), row.verdict)
 
-    def _colour(self, key: tuple[str, str]) -> str:
+    def _choose_row_colour(self, key: tuple[str, str]) -> str:
         return COLOURS.get(self.rows[key].verdict, "2" if not self.unit else "")

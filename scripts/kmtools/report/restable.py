@@ -10,7 +10,7 @@ import numpy as np
 
 from kmtools.analyse import result_kinds, stats
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.layouts import offset_in_line
+from kmtools.analyse.layouts import compute_offset_in_cache_line
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import FEWER, MORE, Result
 from kmtools.base.text import use_minus_signs
@@ -18,14 +18,14 @@ from kmtools.measure.hwcounters import Counted, Key
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import sitetable, switchtable
 from kmtools.report.markup import (
-    escape,
-    format_number,
-    grouped_table_html,
-    table_html,
-    verdict_html,
+    escape_html,
+    format_number_html,
+    render_grouped_table_html,
+    render_table_html,
+    render_verdict_html,
 )
 from kmtools.report.table import (
-    amount,
+    format_amount,
     format_core_cycles,
     format_interval,
     format_value,
@@ -44,36 +44,42 @@ Column = tuple[str, str, Callable[[Result], str]]
 def format_flags(result: Result) -> str:
     """Return the number of flagged windows and the number with each flag."""
     words = ", ".join(f"{count} {word}" for word, count in result.flags.items())
-    return f"{result.flagged} of {result.windows}" + (f" ({escape(words)})" if words else "")
+    return f"{result.flagged} of {result.windows}" + (f" ({escape_html(words)})" if words else "")
 
 
 def format_rough_cost(result: Result) -> str:
-    """Return an added cost with its interval in one cell, for tiers where only ratios of whole
-    operations count."""
+    """Return an added cost and its interval as one table cell, for ticks of an emulator, of which
+    only rough ratios are meaningful."""
     words = format_value(result, result.delta, True)
     words += f" {format_interval(result, result.delta_ci, True)}"
-    return format_number("-" if result.delta is None else words)
+    return format_number_html("-" if result.delta is None else words)
 
 
 def choose_columns(rows: Sequence[Result]) -> list[Column]:
     """Return the columns of a tier's table, without those whose cells would all be equal."""
     exact, timed = rows[0].unit == UNIT_INSTRUCTIONS, rows[0].unit in (UNIT_TSC, UNIT_GUEST)
     columns: list[Column] = [
-        ("variant", "t", lambda r: escape(r.variant + (" (A/A)" if r.is_clone else ""))),
-        ("added", "n", lambda r: format_number(format_value(r, r.delta, True))),
+        ("variant", "t", lambda r: escape_html(r.variant + (" (A/A)" if r.is_clone else ""))),
+        ("added", "n", lambda r: format_number_html(format_value(r, r.delta, True))),
     ]
     if not timed and not exact:
         columns[1] = ("added, 95 %", "n", format_rough_cost)
     if timed:
-        columns.append(("95 %", "n", lambda r: format_number(format_interval(r, r.delta_ci, True))))
+        columns.append(
+            ("95 %", "n", lambda r: format_number_html(format_interval(r, r.delta_ci, True)))
+        )
     if core := next((r.core for r in rows if r.core), None):
         head = f"added, core cycles ({core.source})"
-        columns.append((head, "n", lambda r: format_number(format_core_cycles(r))))
+        columns.append((head, "n", lambda r: format_number_html(format_core_cycles(r))))
     columns.append(
-        ("in all" if exact else "median", "n", lambda r: format_number(format_value(r, r.median)))
+        (
+            "in all" if exact else "median",
+            "n",
+            lambda r: format_number_html(format_value(r, r.median)),
+        )
     )
     if timed:
-        columns.append(("95 %", "n", lambda r: format_number(format_interval(r, r.ci))))
+        columns.append(("95 %", "n", lambda r: format_number_html(format_interval(r, r.ci))))
     if len({r.n for r in rows}) > 1:
         columns.append(("blocks", "n", lambda r: str(r.n)))
     if any(r.flagged for r in rows):
@@ -91,12 +97,12 @@ def make_caption(rows: Sequence[Result]) -> str:
 def format_verdict(result: Result, notes: Mapping[str, int]) -> str:
     """Return a verdict with its note, or with the number of a long note."""
     if result.verdict in (MORE, FEWER):
-        return verdict_html(result.verdict)
+        return render_verdict_html(result.verdict)
     mark = f" [{notes[result.note]}]" if result.note in notes else ""
-    return verdict_html(result.verdict, "" if mark else result.note) + mark
+    return render_verdict_html(result.verdict, "" if mark else result.note) + mark
 
 
-def results_html(rows: Sequence[Result]) -> str:
+def render_results_html(rows: Sequence[Result]) -> str:
     """Return a table of all benchmarks of a tier, followed by the long notes."""
     if not rows:
         return ""
@@ -106,14 +112,15 @@ def results_html(rows: Sequence[Result]) -> str:
             make_group_header(group[0]),
             [[*(cell(r) for _, _, cell in columns), format_verdict(r, notes)] for r in group],
         )
-        for group in result_kinds.group_by_benchmark(rows)
+        for group in result_kinds.group_results_by_benchmark(rows)
     ]
     heads, kind = [*(head for head, _, _ in columns), "verdict"], [k for _, k, _ in columns]
     below = [
-        f"<p class='soft'>[{n}] {escape(use_minus_signs(note))}</p>" for note, n in notes.items()
+        f"<p class='soft'>[{n}] {escape_html(use_minus_signs(note))}</p>"
+        for note, n in notes.items()
     ]
     return "\n".join(
-        [grouped_table_html(make_caption(rows), heads, groups, "".join(kind) + "v"), *below]
+        [render_grouped_table_html(make_caption(rows), heads, groups, "".join(kind) + "v"), *below]
     )
 
 
@@ -124,21 +131,26 @@ def draw_layout_bars(values: Mapping[int, float], least: float) -> str:
     low, high = min(values.values()), max(values.values())
     scale = (len(BARS) - 1) / (max(high - low, least) or 1)
     bars = "".join(BARS[round((value - low) * scale)] for _, value in sorted(values.items()))
-    return f"{bars} {escape(use_minus_signs(f'{amount(low, True)}{BETWEEN}{amount(high, True)}'))}"
+    ends = BETWEEN.join(format_amount(end, True) for end in (low, high))
+    return f"{bars} {escape_html(use_minus_signs(ends))}"
 
 
 def make_block_row(result: Result) -> list[str]:
     """Return the quantiles of the blocks of a result, and its cost at each place in a cache
     line."""
-    values = stats.float_values(result.slopes)
-    spread = [amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
-    medians = stats.layout_medians(result.deltas)
-    places = {offset_in_line(layout): value for layout, value in medians.items()}
-    drawn = draw_layout_bars(places, result.margin or 0.0) if places else format_number("-")
-    return [escape(result.variant), "\N{EN SPACE}".join(map(format_number, spread)), drawn]
+    values = stats.convert_to_floats(result.slopes)
+    spread = [format_amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
+    medians = stats.compute_layout_medians(result.deltas)
+    places = {compute_offset_in_cache_line(layout): value for layout, value in medians.items()}
+    drawn = draw_layout_bars(places, result.margin or 0.0) if places else format_number_html("-")
+    return [
+        escape_html(result.variant),
+        "\N{EN SPACE}".join(map(format_number_html, spread)),
+        drawn,
+    ]
 
 
-def blocks_html(rows: Sequence[Result]) -> str:
+def render_blocks_html(rows: Sequence[Result]) -> str:
     """Return the table of the spread of blocks, and of costs by code layout."""
     known = [row for row in rows if row.slopes]
     if not known:
@@ -147,13 +159,13 @@ def blocks_html(rows: Sequence[Result]) -> str:
     heads.append("added where the loop begins in a cache line")
     groups = [
         (group[0].benchmark, [make_block_row(row) for row in group])
-        for group in result_kinds.group_by_benchmark(known)
+        for group in result_kinds.group_results_by_benchmark(known)
     ]
     caption = f"{known[0].tier}: blocks and code layouts, {known[0].unit} per operation"
-    return grouped_table_html(caption, heads, groups, "tnn")
+    return render_grouped_table_html(caption, heads, groups, "tnn")
 
 
-def events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
+def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
     """Return the table of hardware events in a pass of each variant; "" if no events were
     counted."""
     known = {(benchmark, variant) for benchmark, variant, _ in counted}
@@ -163,64 +175,69 @@ def events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
     own = {row.benchmark for row in rows}
     names = list(dict.fromkeys(name for benchmark, _, name in counted if benchmark in own))
 
-    def cells(row: Result) -> list[str]:
+    def make_event_cells(row: Result) -> list[str]:
         found = [counted.get((row.benchmark, row.variant, name)) for name in names]
         return [
-            format_number(amount(one[0])) + (" (scaled)" if one[1] < 1 else "")
+            format_number_html(format_amount(one[0])) + (" (scaled)" if one[1] < 1 else "")
             if one
-            else format_number("-")
+            else format_number_html("-")
             for one in found
         ]
 
     groups = [
-        (group[0].benchmark, [[escape(row.variant), *cells(row)] for row in group])
-        for group in result_kinds.group_by_benchmark(rows)
+        (group[0].benchmark, [[escape_html(row.variant), *make_event_cells(row)] for row in group])
+        for group in result_kinds.group_results_by_benchmark(rows)
     ]
     scaled = "scaled where the counter ran for a part of the time"
     caption = f"{rows[0].tier}: events of a pass; {scaled}"
-    return grouped_table_html(caption, ["variant", *names], groups, "t" + "n" * len(names))
+    return render_grouped_table_html(caption, ["variant", *names], groups, "t" + "n" * len(names))
 
 
-def sites_html(costs: Sequence[SiteCost]) -> str:
+def render_sites_html(costs: Sequence[SiteCost]) -> str:
     """Return the table of the cost of one more dormant site."""
     groups: dict[str, list[SiteCost]] = {}
     for cost in costs:
-        groups.setdefault(sitetable.make_title(cost), []).append(cost)
+        groups.setdefault(sitetable.make_site_table_title(cost), []).append(cost)
     own = [
-        (title, [list(map(format_number, row)) for row in sitetable.make_rows(several)])
+        (title, [list(map(format_number_html, row)) for row in sitetable.make_site_rows(several)])
         for title, several in groups.items()
     ]
     heads = sitetable.HEADS
     caption = "The cost of one more dormant site"
-    return grouped_table_html(caption, heads, own, "t" + "n" * (len(heads) - 1)) if own else ""
+    return (
+        render_grouped_table_html(caption, heads, own, "t" + "n" * (len(heads) - 1)) if own else ""
+    )
 
 
-def limits_html(points: Sequence[Point]) -> str:
+def render_limits_html(points: Sequence[Point]) -> str:
     """Return the table of the limits for switching times."""
-    heads, rows = switchtable.limit_rows(points)
+    heads, rows = switchtable.make_limit_rows(points)
     cells = [
-        [*map(escape, row[:-1]), verdict_html("equivalent" if row[-1] == "kept" else "slower")]
+        [
+            *map(escape_html, row[:-1]),
+            render_verdict_html("equivalent" if row[-1] == "kept" else "slower"),
+        ]
         for row in rows
     ]
     for cell, row in zip(cells, rows, strict=True):
         look = "equivalent" if row[-1] == "kept" else "slower"
-        cell[-1] = f'<span class="{look}">{escape(row[-1])}</span>'
+        cell[-1] = f'<span class="{look}">{escape_html(row[-1])}</span>'
     return (
-        table_html("What switching must reach", [*heads[:-1], "kept?"], cells, "tnnv")
+        render_table_html("What switching must reach", [*heads[:-1], "kept?"], cells, "tnnv")
         if rows
         else ""
     )
 
 
-def switches_html(points: Sequence[Point]) -> str:
+def render_switches_html(points: Sequence[Point]) -> str:
     """Return the tables of switching: times, parts and gaps."""
     parts = []
     for title, make in switchtable.TABLES:
-        if make is switchtable.limit_rows:
+        if make is switchtable.make_limit_rows:
             continue
         heads, rows = make(points)
         if rows:
-            cells = [[escape(cell) for cell in row] for row in rows]
+            cells = [[escape_html(cell) for cell in row] for row in rows]
             caption = f"{title[:1].upper()}{title[1:]}, {points[0].unit}"
-            parts.append(table_html(caption, heads, cells, "t" + "n" * (len(heads) - 1)))
+            parts.append(render_table_html(caption, heads, cells, "t" + "n" * (len(heads) - 1)))
     return "\n".join(parts)

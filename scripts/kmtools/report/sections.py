@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kmtools.analyse import grade, result_kinds, switching
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.published import read_published
+from kmtools.analyse.published import read_published_numbers
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import use_minus_signs
 from kmtools.measure import hwcounters
@@ -19,15 +19,15 @@ from kmtools.report.figures import panels, thenandnow
 from kmtools.report.figures.rows import Panel
 from kmtools.report.markup import (
     Draw,
-    escape,
-    figure_html,
-    folded_html,
-    format_number,
-    section_html,
-    table_html,
+    escape_html,
+    format_number_html,
+    render_figure_html,
+    render_folded_html,
+    render_section_html,
+    render_table_html,
 )
 from kmtools.report.sheets import TITLES, Run, describe_part, drop_site_benchmarks
-from kmtools.report.table import amount
+from kmtools.report.table import format_amount
 
 MEANING = {
     "native": "the same code in user space on the real CPU",
@@ -53,7 +53,7 @@ class Page(Run):
 
     draw: Draw | None = None
 
-    def counted(self, tier: Tier) -> dict[Key, Counted]:
+    def read_counted_events(self, tier: Tier) -> dict[Key, Counted]:
         """Return the hardware events that were counted in a tier."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
@@ -70,15 +70,15 @@ def describe_tier(tier: Tier) -> str:
     return f"{words[:1].upper()}{words[1:]}. Unit: {tier.unit} per operation."
 
 
-def panel_html(page: Page, one: Panel) -> str:
+def render_panel_html(page: Page, panel: Panel) -> str:
     """Return a panel with its title, its figure in two widths, and its remark."""
-    title = f"<h4>{escape(one.title)}</h4>"
-    if not one.rows:
-        return f"{title}<p class='soft'>{escape(use_minus_signs(one.remark))}</p>"
-    return title + figure_html(page.draw, one, describe_part(one), one.remark)
+    title = f"<h4>{escape_html(panel.title)}</h4>"
+    if not panel.rows:
+        return f"{title}<p class='soft'>{escape_html(use_minus_signs(panel.remark))}</p>"
+    return title + render_figure_html(page.draw, panel, describe_part(panel), panel.remark)
 
 
-def tables_html(
+def render_tables_html(
     own: Sequence[Result],
     costs: Sequence[SiteCost],
     tier: Tier,
@@ -86,36 +86,40 @@ def tables_html(
 ) -> str:
     """Return the tables of a tier; they are collapsed, except those of exact counts, which have no
     figure."""
-    timed = "" if tier.emulated else restable.blocks_html(own)
+    timed = "" if tier.emulated else restable.render_blocks_html(own)
     # The cost of a single site cannot be measured in emulated ticks.
     ticks = tier.emulated and not tier.exact
     shown = drop_site_benchmarks(own) if ticks else own
-    numbers = restable.sites_html(costs) + restable.results_html(shown)
+    numbers = restable.render_sites_html(costs) + restable.render_results_html(shown)
     if tier.exact:
         return numbers
     return "".join(
         (
-            folded_html("All numbers", numbers, more=True),
-            folded_html("Blocks and code layouts", timed, more=True),
-            folded_html("Hardware counters", restable.events_html(own, counted)),
+            render_folded_html("All numbers", numbers, more=True),
+            render_folded_html("Blocks and code layouts", timed, more=True),
+            render_folded_html("Hardware counters", restable.render_events_html(own, counted)),
         )
     )
 
 
-def tier_html(page: Page, kind: str, tier: Tier) -> str:
+def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
     """Return the part about one kind of results in one tier: figures, and collapsed tables."""
-    own, costs = page.of_kind(kind, tier)
+    own, costs = page.select_kind_results(kind, tier)
     if not own and not costs:
         return ""
     single = {cost.benchmark for cost in costs}
     plain = [r for r in own if r.benchmark not in single]
-    name = f"{kind}-{page.name(tier)}"
+    name = f"{kind}-{page.make_tier_name(tier)}"
     parts = [
-        f'<div id="{name}" data-tier="{escape(tier.tier)}">',
-        f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
-        f"<p class='soft'>{escape(describe_tier(tier))} {escape(describe_verdicts(plain))}</p>",
-        *(panel_html(page, one) for one in ([] if tier.exact else page.panels(kind, tier))),
-        tables_html(own, costs, tier, page.counted(tier)),
+        f'<div id="{name}" data-tier="{escape_html(tier.tier)}">',
+        f"<h3>{escape_html(tier.tier)}, kernel {escape_html(tier.kernel)}</h3>",
+        f"<p class='soft'>{escape_html(describe_tier(tier))}"
+        f" {escape_html(describe_verdicts(plain))}</p>",
+        *(
+            render_panel_html(page, one)
+            for one in ([] if tier.exact else page.make_panels(kind, tier))
+        ),
+        render_tables_html(own, costs, tier, page.read_counted_events(tier)),
         "</div>",
     ]
     return "\n".join(parts)
@@ -128,78 +132,80 @@ def describe_verdicts(own: Sequence[Result]) -> str:
     return f"Variants: {words}." if words else ""
 
 
-def kind_section_html(page: Page, kind: str) -> str:
+def render_kind_section_html(page: Page, kind: str) -> str:
     """Return the section about a kind of results: the tiers with times, and the emulated tiers
     collapsed."""
     parts = [f"<p>{INTRO[kind]}</p>"]
     for tier in page.tiers:
-        part = tier_html(page, kind, tier)
+        part = render_tier_html(page, kind, tier)
         if part and tier.emulated:
             what = "exact instructions" if tier.exact else "emulated ticks"
-            part = folded_html(f"{tier.tier}, kernel {tier.kernel}: {what}", part)
+            part = render_folded_html(f"{tier.tier}, kernel {tier.kernel}: {what}", part)
         parts.append(part)
-    return section_html(kind, TITLES[kind], parts) if any(parts[1:]) else ""
+    return render_section_html(kind, TITLES[kind], parts) if any(parts[1:]) else ""
 
 
-def switch_html(page: Page, tier: Tier) -> str:
+def render_switching_html(page: Page, tier: Tier) -> str:
     """Return the part about switching many sites in one tier."""
-    points = switching.select_tier(page.switches, tier.tier, tier.kernel)
+    points = switching.select_points_of_tier(page.switches, tier.tier, tier.kernel)
     if not points:
         return ""
     drawn = [
-        f"<h4>{escape(chart.title)}</h4>" + figure_html(page.draw, chart, describe_part(chart))
-        for chart in page.charts(tier)
+        f"<h4>{escape_html(chart.title)}</h4>"
+        + render_figure_html(page.draw, chart, describe_part(chart))
+        for chart in page.make_charts(tier)
     ]
     emulated = " Emulated: ratios only." if tier.emulated else ""
     return "\n".join(
         [
-            f'<div id="switching-{page.name(tier)}" data-tier="{escape(tier.tier)}">',
-            f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
-            f"<p class='soft'>{escape(points[0].unit)}.{emulated}</p>",
+            f'<div id="switching-{page.make_tier_name(tier)}"'
+            f' data-tier="{escape_html(tier.tier)}">',
+            f"<h3>{escape_html(tier.tier)}, kernel {escape_html(tier.kernel)}</h3>",
+            f"<p class='soft'>{escape_html(points[0].unit)}.{emulated}</p>",
             *drawn,
-            restable.limits_html(points),
-            folded_html("All numbers", restable.switches_html(points), more=True),
+            restable.render_limits_html(points),
+            render_folded_html("All numbers", restable.render_switches_html(points), more=True),
             "</div>",
         ]
     )
 
 
-def switch_section_html(page: Page) -> str:
+def render_switching_section_html(page: Page) -> str:
     """Return the section about switching many sites; "" without data."""
-    parts = [switch_html(page, tier) for tier in page.tiers]
+    parts = [render_switching_html(page, tier) for tier in page.tiers]
     intro = (
         "<p>Whole switches: validation, mapping and synchronisation included. Points are medians"
         " with 95 % intervals, on logarithmic axes. Sites stand side by side and are not executed"
         " meanwhile.</p>"
     )
-    return section_html("switching", "Switching", [intro, *parts]) if any(parts) else ""
+    return render_section_html("switching", "Switching", [intro, *parts]) if any(parts) else ""
 
 
-def published_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
+def make_published_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
     """Return a published cost and the corresponding costs of this run as table cells."""
     then = row.then
-    spread = f" ± {amount(then.stddev)}" if then.stddev else ""
+    spread = f" ± {format_amount(then.stddev)}" if then.stddev else ""
     stated = "" if then.delta_stated is None else f"{then.delta_stated:+}"
-    wrong = " (not what its numbers give)" if then.differs else ""
+    wrong = " (not what its numbers give)" if then.is_stated_delta_wrong else ""
     now = "; ".join(
-        f"{use_minus_signs(amount(o.delta, True))} {o.unit} ({o.tier})" for o in row.now
+        f"{use_minus_signs(format_amount(o.delta, True))} {o.unit} ({o.tier})" for o in row.now
     )
     return [
-        escape(row.label),
-        escape(f"{machine[1]}, {machine[2]}"),
-        escape(f"{then.over}"),
-        format_number(amount(then.value)) + f"{spread} {escape(then.unit)}",
-        format_number(stated) + wrong,
-        format_number(amount(then.delta, True)),
-        escape(now),
-        escape(use_minus_signs(then.note)),
+        escape_html(row.label),
+        escape_html(f"{machine[1]}, {machine[2]}"),
+        escape_html(f"{then.over}"),
+        format_number_html(format_amount(then.value)) + f"{spread} {escape_html(then.unit)}",
+        format_number_html(stated) + wrong,
+        format_number_html(format_amount(then.delta, True)),
+        escape_html(now),
+        escape_html(use_minus_signs(then.note)),
     ]
 
 
-def published_section_html(page: Page) -> str:
+def render_published_section_html(page: Page) -> str:
     """Return the section with published costs and the costs of this run: a figure for each
     published machine, and a table."""
-    found = thenandnow.join_costs(page.results, read_published())
+    found = thenandnow.pair_published_costs(page.results, read_published_numbers())
     if not found:
         return ""
     parts = [
@@ -207,15 +213,19 @@ def published_section_html(page: Page) -> str:
         " of one is not a cycle of another, and there is no common ratio. Bars are the published"
         " spread, where there is one, and our 95 % intervals.</p>"
     ]
-    for pair in page.pairs():
-        parts.append(f"<h3>{escape(pair.title)}</h3>")
-        parts.append(figure_html(page.draw, pair, describe_part(pair)))
-    told = kproberatio.make_sentences(vars(result) for result in page.results)
+    for pair in page.make_published_pairs():
+        parts.append(f"<h3>{escape_html(pair.title)}</h3>")
+        parts.append(render_figure_html(page.draw, pair, describe_part(pair)))
+    told = kproberatio.describe_kprobe_ratios(vars(result) for result in page.results)
     if told:
-        parts.append(f"<h3>{kproberatio.TITLE}</h3><p>{escape(' '.join(told))}</p>")
-    cells = [published_cells(m, row) for m in thenandnow.order_machines(found) for row in found[m]]
+        parts.append(f"<h3>{kproberatio.TITLE}</h3><p>{escape_html(' '.join(told))}</p>")
+    cells = [
+        make_published_cells(m, row) for m in thenandnow.sort_machines(found) for row in found[m]
+    ]
     heads = ["published", "machine", "over", "value", "delta stated", "delta recomputed"]
-    body = table_html(
+    body = render_table_html(
         "Published costs and ours", [*heads, "here, added", "note"], cells, "tttntntt"
     )
-    return section_html("then-and-now", "Then and now", [*parts, folded_html("All numbers", body)])
+    return render_section_html(
+        "then-and-now", "Then and now", [*parts, render_folded_html("All numbers", body)]
+    )

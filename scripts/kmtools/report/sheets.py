@@ -12,7 +12,7 @@ from typing import Any
 
 from kmtools.analyse import density, result_kinds, switching
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.published import read_published
+from kmtools.analyse.published import read_published_numbers
 from kmtools.analyse.summary import read_summary
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
@@ -54,28 +54,30 @@ class Run:
         """The tiers of the run."""
         return make_tiers(self.env)
 
-    def name(self, tier: Tier) -> str:
+    def make_tier_name(self, tier: Tier) -> str:
         """Return the name of a tier for file names and element ids; it contains the kernel if the
         run has the tier in several kernels."""
         alone = sum(other.tier == tier.tier for other in self.tiers) == 1
         return tier.tier if alone else f"{tier.tier}-{make_slug(tier.kernel)}"
 
-    def own(self, tier: Tier) -> list[Result]:
+    def select_tier_results(self, tier: Tier) -> list[Result]:
         """Return the results of a tier."""
         return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
 
-    def of_kind(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
-        """Return the results of a kind in a tier, and its costs of sites."""
+    def select_kind_results(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
+        """Return the results of a kind (such as dormant sites) in a tier, and the costs of one more
+        site that belong to this kind."""
         here = (tier.tier, tier.kernel)
         costs = [
             c for c in self.sites
-            if (c.tier, c.kernel) == here and result_kinds.kind_of(c.benchmark, c.flavour) == kind
+            if (c.tier, c.kernel) == here
+            and result_kinds.find_result_kind(c.benchmark, c.flavour) == kind
         ]  # fmt: skip
-        return result_kinds.select_kind(self.own(tier), kind), costs
+        return result_kinds.select_results_of_kind(self.select_tier_results(tier), kind), costs
 
-    def panels(self, kind: str, tier: Tier) -> list[Panel]:
+    def make_panels(self, kind: str, tier: Tier) -> list[Panel]:
         """Return the panels of a kind of results in a tier; none in emulated ticks."""
-        own, costs = self.of_kind(kind, tier)
+        own, costs = self.select_kind_results(kind, tier)
         plain = [r for r in own if r.benchmark not in {cost.benchmark for cost in costs}]
         if tier.exact:
             return panels.make_count_panels(plain)
@@ -83,31 +85,33 @@ class Run:
             [] if tier.emulated else panels.make_site_panels(costs) + panels.make_cost_panels(plain)
         )
 
-    def charts(self, tier: Tier) -> list[Chart]:
+    def make_charts(self, tier: Tier) -> list[Chart]:
         """Return the charts of switching many sites in a tier."""
         return charts.make_switching_charts(
-            switching.select_tier(self.switches, tier.tier, tier.kernel)
+            switching.select_points_of_tier(self.switches, tier.tier, tier.kernel)
         )
 
-    def pairs(self) -> list[Pair]:
+    def make_published_pairs(self) -> list[Pair]:
         """Return published costs and the costs of this run, a pair of panels for each published
         machine."""
-        found = thenandnow.join_costs(self.results, read_published())
-        return [thenandnow.make_pair(one, found[one]) for one in thenandnow.order_machines(found)]
+        found = thenandnow.pair_published_costs(self.results, read_published_numbers())
+        return [thenandnow.make_pair(one, found[one]) for one in thenandnow.sort_machines(found)]
 
-    def sheets(self) -> dict[str, Sheet]:
-        """Return all figures by name."""
+    def make_sheets(self) -> dict[str, Sheet]:
+        """Return all figures of the run that have at least one part, by name."""
         found = {}
         if panel := cost_figure.make_panel(self.results, self.sites):
             found[HEADLINE] = Sheet([panel], cost_figure.describe_panel(panel))
         for kind, title in TITLES.items():
             for tier in self.tiers:
                 words = f"{title}, {tier.tier}"
-                found[f"{kind}-{self.name(tier)}"] = Sheet(self.panels(kind, tier), words)
+                found[f"{kind}-{self.make_tier_name(tier)}"] = Sheet(
+                    self.make_panels(kind, tier), words
+                )
         for tier in self.tiers:
             words = f"Switching many sites, {tier.tier}"
-            found[f"switching-{self.name(tier)}"] = Sheet(self.charts(tier), words)
-        for number, pair in enumerate(self.pairs()):
+            found[f"switching-{self.make_tier_name(tier)}"] = Sheet(self.make_charts(tier), words)
+        for number, pair in enumerate(self.make_published_pairs()):
             name = f"published-{make_slug(pair.title)}" if number else THEN_AND_NOW
             found[name] = Sheet([pair], f"Costs published: {pair.title}, and ours")
         return {name: sheet for name, sheet in found.items() if sheet.parts}
@@ -140,4 +144,4 @@ def load_run(path: Path) -> Run:
 def drop_site_benchmarks(own: Sequence[Result]) -> list[Result]:
     """Return the results except those of benchmarks that give the cost of one more site
     (density.py)."""
-    return [r for r in own if not density.has_site_counts(r.benchmark)]
+    return [r for r in own if not density.has_variants_by_site_count(r.benchmark)]

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.stats import Interval
-from kmtools.base.text import fit_table, terminal_width, wrap_line
-from kmtools.report.table import amount
+from kmtools.base.text import fit_table, get_terminal_width, wrap_line
+from kmtools.report.table import format_amount
 
 HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
 
@@ -18,19 +18,21 @@ def format_interval(interval: Interval, scale: float | None = 1.0) -> str:
     """Return an interval, multiplied by a scale, as [lo, hi]; a dash without a scale."""
     if scale is None:
         return "-"
-    return f"[{amount(interval.lo * scale, True)}, {amount(interval.hi * scale, True)}]"
+    return (
+        f"[{format_amount(interval.lo * scale, True)}, {format_amount(interval.hi * scale, True)}]"
+    )
 
 
-def make_rows(costs: Sequence[SiteCost]) -> list[list[str]]:
-    """Return a row for each flavour of one benchmark."""
+def make_site_rows(costs: Sequence[SiteCost]) -> list[list[str]]:
+    """Return a table row with the cost of one more dormant site, for each flavour of site."""
     return [
         [
             cost.flavour,
-            amount(cost.cost, True),
+            format_amount(cost.cost, True),
             format_interval(cost.ci),
-            amount(cost.core.of(cost.cost), True) if cost.core else "-",
-            amount(cost.ns, True),
-            amount(cost.percent, True),
+            format_amount(cost.core.convert_ticks(cost.cost), True) if cost.core else "-",
+            format_amount(cost.nanoseconds, True),
+            format_amount(cost.percent_of_pass, True),
             format_interval(cost.ci, cost.percent_per_unit),
             str(cost.n),
         ]
@@ -38,22 +40,22 @@ def make_rows(costs: Sequence[SiteCost]) -> list[list[str]]:
     ]
 
 
-def make_title(cost: SiteCost) -> str:
+def make_site_table_title(cost: SiteCost) -> str:
     """Return the title of a table: benchmark, unit, numbers of sites, and the cost of a pass
     without sites."""
     fewer = ", ".join(map(str, [0, *cost.sites[:-1]]))
     sites = f"{fewer} and {cost.sites[-1]} sites"
-    whole = f"a pass without sites takes {amount(cost.pass_cost)}"
+    whole = f"a pass without sites takes {format_amount(cost.pass_cost)}"
     return f"{cost.benchmark}: one more dormant site, {cost.unit}; {sites}; {whole}"
 
 
-def render(costs: Sequence[SiteCost]) -> str:
+def render_site_tables(costs: Sequence[SiteCost]) -> str:
     """Return all tables as text for a terminal."""
-    lines, width = [], terminal_width()
+    lines, width = [], get_terminal_width()
     for key, group in groupby(costs, lambda c: (c.tier, c.kernel, c.benchmark)):
         own = list(group)
-        title = f"{key[0]}, kernel {key[1]}: {make_title(own[0])}"
+        title = f"{key[0]}, kernel {key[1]}: {make_site_table_title(own[0])}"
         lines += ["", *wrap_line(title, width)]
-        table = fit_table(HEADS, make_rows(own), width - 2)
+        table = fit_table(HEADS, make_site_rows(own), width - 2)
         lines += [f"  {line}" for line in table]
     return "\n".join(lines)

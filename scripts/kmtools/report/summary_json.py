@@ -90,7 +90,7 @@ def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
 
 
 def read_switches(summary: Entry) -> list[Point]:
-    """Return the switches of many sites in a run."""
+    """Return the measurements of switching many sites in a run."""
     names = [field.name for field in fields(Point)]
     return [
         Point(**{name: entry.get(name) for name in names} | {"ci": read_interval(entry, "ci")})
@@ -98,7 +98,7 @@ def read_switches(summary: Entry) -> list[Point]:
     ]
 
 
-def answer_table_lines(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
+def render_answer_table(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
     """Yield the Markdown lines of the table of answers."""
     yield "| one dormant marker | costs | 95 % | verdict | then |"
     yield "|---|---:|---|---|---|"
@@ -108,17 +108,17 @@ def answer_table_lines(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
         yield f"| {one.place} | {marker_cost.format_value(one)} | {span} | {verdict} | {one.then} |"
 
 
-def readme_lines(summary: Entry) -> list[str]:
+def render_readme_lines(summary: Entry) -> list[str]:
     """Return the lines of README.md about the reference run: a sentence, a figure and a table."""
     found = marker_cost.find_answers(*read_results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
         START,
-        f"**{use_minus_signs(marker_cost.make_sentence(found))}**",
+        f"**{use_minus_signs(marker_cost.describe_answers(found))}**",
         "",
         f"![{alt}](results/reference/headline.svg)",
         "",
-        *answer_table_lines(found),
+        *render_answer_table(found),
         END,
     ]
 
@@ -129,4 +129,4 @@ def replace_readme_lines(text: str, summary: Entry) -> str:
     _, end, tail = rest.partition(END)
     if not start or not end:
         raise ValueError(f"README.md lacks {START} or {END}")
-    return head + "\n".join(readme_lines(summary)) + tail
+    return head + "\n".join(render_readme_lines(summary)) + tail

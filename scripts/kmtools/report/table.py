@@ -31,7 +31,7 @@ COLOURS = {
 }
 
 
-def amount(value: float | None, signed: bool = False) -> str:
+def format_amount(value: float | None, signed: bool = False) -> str:
     """Return a number with three or four significant digits; "?" if it is infinite, "-" if it is
     None."""
     if value is None:
@@ -53,7 +53,7 @@ def format_count(value: float | None, signed: bool = False) -> str:
 
 def format_value(result: Result, value: float | None, signed: bool = False) -> str:
     """Return a number of a result as text, formatted by its unit."""
-    return (format_count if result.unit == UNIT_INSTRUCTIONS else amount)(value, signed)
+    return (format_count if result.unit == UNIT_INSTRUCTIONS else format_amount)(value, signed)
 
 
 def format_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:
@@ -66,7 +66,9 @@ def format_interval(result: Result, interval: Interval | None, signed: bool = Fa
 
 def format_core_cycles(result: Result) -> str:
     """Return the added cost in core cycles as text."""
-    return amount(result.core.of(result.delta), signed=True) if result.core else "-"
+    return (
+        format_amount(result.core.convert_ticks(result.delta), signed=True) if result.core else "-"
+    )
 
 
 def number_long_notes(results: Sequence[Result]) -> dict[str, int]:
@@ -140,12 +142,13 @@ def make_group_header(result: Result) -> str:
     if result.unit == UNIT_INSTRUCTIONS:
         return text + "; exact counts"
     return (
-        f"{text}; margin {amount(result.margin)}, noise floor {amount(result.noise_floor)},"
-        f" smallest detectable {amount(result.detectable)}"
+        f"{text}; margin {format_amount(result.margin)},"
+        f" noise floor {format_amount(result.noise_floor)},"
+        f" smallest detectable {format_amount(result.detectable)}"
     )
 
 
-def render(results: Sequence[Result], width: int, colour: bool) -> str:
+def render_result_table(results: Sequence[Result], width: int, colour: bool) -> str:
     """Return the whole table as text."""
     if not results:
         return "no results"
@@ -156,7 +159,7 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
             rows = list(of_benchmark)
             lines += ["", *wrap_line(make_group_header(rows[0]), width, " ")]
             if rows[0].core:
-                lines.append(f" {rows[0].core.words()}")
+                lines.append(f" {rows[0].core.describe_ratio()}")
             heads, *texts = fit_columns(rows, width, numbers)
             lines.append(heads)
             lines += [

@@ -7,41 +7,41 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kmtools.base.errors import UnableError, parse_positive
+from kmtools.base.errors import UnableError, parse_positive_int
 
 
 @dataclass(frozen=True)
-class Ask:
-    """A request for a test run: `form` selects the form of each test: that of a set (short, full,
-    weekly), or "named" for the long form. `named` is the name of the test kernel ("" if none was
-    given), `options` are the options of tests."""
+class SuiteRequest:
+    """A request for a test run. `form` selects the length of each test: that of a set of tests
+    (short, full or weekly), or "named" for the full length of tests that the user named. `named` is
+    the name of the test kernel ("" if none was given), `options` are the options of tests."""
 
     form: str = "full"
     named: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def text(self, name: str, default: str = "") -> str:
+    def get_text(self, name: str, default: str = "") -> str:
         """Return the value of an option, or the default if it has none."""
         return self.options.get(name) or default
 
-    def words(self, name: str) -> list[str]:
+    def get_words(self, name: str) -> list[str]:
         """Return the value of an option as a list of words, separated by commas or blanks."""
-        return self.text(name).replace(",", " ").split()
+        return self.get_text(name).replace(",", " ").split()
 
-    def flag(self, name: str) -> bool:
+    def get_flag(self, name: str) -> bool:
         """Return true if an option has a value other than 0."""
-        return self.text(name) not in ("", "0")
+        return self.get_text(name) not in ("", "0")
 
-    def number(self, name: str, default: int | str) -> int:
+    def get_number(self, name: str, default: int | str) -> int:
         """Return the value of an option that must be a number above 0."""
         try:
-            return parse_positive(self.text(name, str(default)))
+            return parse_positive_int(self.get_text(name, str(default)))
         except argparse.ArgumentTypeError as error:
             raise UnableError(f"-o {name}: {error}") from None
 
-    def choice(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
+    def get_choices(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
         """Return the words of an option; raise UnableError if one is not in `known`."""
-        for word in self.words(name):
+        for word in self.get_words(name):
             if word not in known:
                 raise UnableError(f"-o {name}: no {word!r}; there are: {', '.join(known)}")
-        return self.words(name)
+        return self.get_words(name)

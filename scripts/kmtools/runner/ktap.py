@@ -39,29 +39,29 @@ class Tally:
         self.passed += good
         self.failed += [] if good else [why]
 
-    def add(self, other: Tally) -> None:
+    def add_tally(self, other: Tally) -> None:
         """Add the results of another suite."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.absent += other.absent
 
-    def closing_line(self) -> str:
+    def format_summary(self) -> str:
         """Return `N passed, N failed`, and the number of skipped results if there are any."""
         line = f"{self.passed} passed, {len(self.failed)} failed"
         return f"{line}, {len(self.skipped)} skipped" if self.skipped else line
 
 
-def parse(lines: Iterable[str]) -> Tally:
+def parse_ktap(lines: Iterable[str]) -> Tally:
     """Return the sum of the results in KTAP lines; a missing plan or a wrong number of results
     counts as one more failure."""
     whole = Tally()
-    for tally in parse_by_suite(lines).values():
-        whole.add(tally)
+    for tally in parse_ktap_by_suite(lines).values():
+        whole.add_tally(tally)
     return whole
 
 
-def parse_by_suite(lines: Iterable[str]) -> dict[str, Tally]:
+def parse_ktap_by_suite(lines: Iterable[str]) -> dict[str, Tally]:
     """Return the results in KTAP lines by suite; a line `# suite: NAME` starts a suite."""
     suites: dict[str, Tally] = {}
     name = ""

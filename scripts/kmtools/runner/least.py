@@ -25,8 +25,8 @@ from kmtools.runner.ktap import Tally
 TABLE = ROOT / "tests" / "results.csv"
 LOGS = ROOT / "build" / "check"
 HEAD = "test,kernel,results"
-# Tests that boot a kernel for several suites; tests/results.csv has a line for each suite, none for
-# the boot.
+# The names of tests that boot a kernel to run several suites. tests/results.csv has a line for each
+# of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
 # Prefixes of tests whose number of results depends on the machine's tools or on options.
@@ -35,7 +35,7 @@ Key = tuple[str, str]
 
 
 @cache
-def read_minimums() -> Mapping[Key, int]:
+def read_minimum_counts() -> Mapping[Key, int]:
     """Return the minimum number of results by test and kernel; the kernel is "" for a test that is
     not a suite inside a test kernel."""
     if not TABLE.is_file():
@@ -47,7 +47,7 @@ def read_minimums() -> Mapping[Key, int]:
 def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
     """Add a failure if a test has fewer results than its minimum. A test that cannot run on this
     machine at all is not checked."""
-    least = read_minimums().get((test, kernel), 0)
+    least = read_minimum_counts().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
         tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")
 
@@ -72,7 +72,7 @@ def count_last_results(logs: Path) -> dict[Key, int]:
             found[name, ""] = count
     for path in sorted(logs.glob("kernel-*/**/status.log")):
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
-        suites = ktap.parse_by_suite(path.read_text(errors="replace").splitlines())
+        suites = ktap.parse_ktap_by_suite(path.read_text(errors="replace").splitlines())
         if not boot or any(tally.failed for tally in suites.values()):
             continue
         for name, tally in suites.items():
@@ -83,12 +83,12 @@ def count_last_results(logs: Path) -> dict[Key, int]:
     return found
 
 
-def publish() -> None:
+def publish_minimums() -> None:
     """Write tests/results.csv: the numbers from build/check, and the previous numbers of tests that
     did not run."""
     found = count_last_results(LOGS)
     if not found:
         raise UnableError(f"{LOGS} has no results: run make check-full first")
-    known = {**read_minimums(), **found}
+    known = {**read_minimum_counts(), **found}
     lines = [f"{test},{kernel},{count}\n" for (test, kernel), count in sorted(known.items())]
     write_atomically(TABLE, f"{HEAD}\n{''.join(lines)}")

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.base.files import write_atomically
-from kmtools.base.processes import run_beside
+from kmtools.base.processes import run_in_thread
 from kmtools.base.progress import Line
 
 RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
@@ -33,22 +33,24 @@ class Clock:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._cpu = self._used()
+        self._cpu = self._read_cpu_seconds()
 
     @staticmethod
-    def _used() -> float:
+    def _read_cpu_seconds() -> float:
         usages = [
             resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         ]
         return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
-    def seconds(self) -> float:
+    def get_elapsed_seconds(self) -> float:
         """Return the elapsed seconds."""
         return time.monotonic() - self._began
 
-    def describe(self) -> str:
+    def format_times(self) -> str:
         """Return the elapsed time and the CPU time as text."""
-        return f"{self.seconds():.0f} s (CPU {self._used() - self._cpu:.0f} s)"
+        return (
+            f"{self.get_elapsed_seconds():.0f} s (CPU {self._read_cpu_seconds() - self._cpu:.0f} s)"
+        )
 
 
 class History:
@@ -61,44 +63,48 @@ class History:
         # The sum of the times of the suites that passed in this run, and the sum of their times as
         # expected before this run. A process that is forked later adds to the same sums.
         self._sums = multiprocessing.get_context("fork").Array("d", 2)
-        self._read()
+        self._read_file()
 
-    def _read(self) -> None:
+    def _read_file(self) -> None:
         """Read the file again, because another process may have added suites."""
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
 
-    def seconds(self, name: str) -> float:
+    def get_last_seconds(self, name: str) -> float:
         """Return the last time of a suite in seconds; 0 if it never ran here."""
-        return self._number(name, 0)
+        return self._get_number(name, 0)
 
-    def count(self, name: str) -> int:
+    def get_last_count(self, name: str) -> int:
         """Return the last number of results of a suite; 0 if it never ran here."""
-        return int(self._number(name, 1))
+        return int(self._get_number(name, 1))
 
-    def _number(self, name: str, index: int) -> float:
+    def _get_number(self, name: str, index: int) -> float:
         entry = self._known.get(name)
         with contextlib.suppress(TypeError, IndexError, ValueError):
             return float(entry[index]) if entry else 0.0
         return 0.0
 
-    def expected(self, name: str, usual: float = 0.0) -> float:
+    def estimate_seconds(self, name: str, usual: float = 0.0) -> float:
         """Return the expected time of a suite in seconds: its last time or, if there is none, its
         usual time on 2 idle cores. Either is multiplied by the ratio of measured to expected times
         in this run so far."""
         took, foreseen = self._sums[0], self._sums[1]
-        return (self.seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
+        return (self.get_last_seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
 
-    def forecast(self, name: str, usual: float = 0.0) -> str:
+    def format_forecast(self, name: str, usual: float = 0.0) -> str:
         """Return the expected time of a suite as text."""
-        if seconds := self.seconds(name):
-            return f"about {self.expected(name, usual):.0f} s, {seconds:.0f} s the last time"
-        return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
+        if seconds := self.get_last_seconds(name):
+            return (
+                f"about {self.estimate_seconds(name, usual):.0f} s, {seconds:.0f} s the last time"
+            )
+        return (
+            f"about {self.estimate_seconds(name, usual):.0f} s" if usual else "the first time here"
+        )
 
-    def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
+    def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
         """Store the time of a passing suite and its number of results."""
-        if foreseen := self.seconds(name) or usual:
+        if foreseen := self.get_last_seconds(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds
                 self._sums[1] += foreseen
@@ -108,7 +114,7 @@ class History:
             with self._path.with_suffix(".lock").open("w") as lock:
                 # The second test process may add a suite at the same time.
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                self._read()
+                self._read_file()
                 self._known[name] = entry
                 write_atomically(self._path, json.dumps(self._known, indent=1) + "\n")
 
@@ -147,10 +153,12 @@ def print_progress(name: str, log: Path, expected: float, count: int) -> Iterato
     seconds, `count` its expected number of results."""
     clock, shown = Clock(), Line()
 
-    def work(left: threading.Event) -> None:
-        while not left.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
-            shown.write(format_progress(name, log, clock.seconds(), expected, count))
+    def update_line(stop_event: threading.Event) -> None:
+        while not stop_event.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
+            shown.print_temporary(
+                format_progress(name, log, clock.get_elapsed_seconds(), expected, count)
+            )
 
-    with run_beside(work):
+    with run_in_thread(update_line):
         yield
     shown.close()

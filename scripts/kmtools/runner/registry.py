@@ -22,7 +22,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import OWN, ROOT
 from kmtools.base.progress import format_duration
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.suite import Suite
 
 LIST = Path(__file__).with_name("tests.csv")
@@ -37,13 +37,14 @@ PROGRAMS = {
     "--packages": ("mmdebstrap", "dh_dkms"),
     "--lint": ("build/lint/bin/mypy",),
     "--fleet": ("build/venv/.fleet",),
+    "--html": ("sphinx-build",),
 }
 JOB = ROOT / "tests" / "vm" / "jobs" / "check.sh"
 GUEST_SUITES = ROOT / "tests" / "vm" / "suites"
 # Options NAME=VALUE of tests, with the descriptions in help and error messages.
 OPTIONS = {
     "batches": "number of patch batches in a stress test",
-    "blocks": "number of blocks in each process of a run",
+    "blocks": "number of blocks (groups of measurements) in each process of a run",
     "budget": "time limit of a run: 90, 90s or 5m",
     "benchmarks": "patterns of benchmarks (default: all)",
     "cached": "1: bare systems use the test kernels that this machine has downloaded",
@@ -54,19 +55,19 @@ OPTIONS = {
     "mutants": "names of mutants (default: all)",
     "no_kernel": "1: skip mutants that need a boot",
     "numbers": "row numbers in the table of processors (default: all)",
-    "programs": "some of memcached, tcl and perl (default: all)",
+    "programs": "programs to build: some of memcached, tcl and perl (default: all)",
     "quick": "1: run every command of the README with QUICK=1",
     "readme": "1: write the times into CONTRIBUTING.md",
-    "root": "release of Debian (default: all)",
+    "root": "Debian releases to test in (default: all)",
     "runs": "number of runs",
     "seconds": "duration in seconds",
     "seed": "seed of the random actions (default: the time)",
     "sites": "number of sites in all files of the module (default: 10000)",
-    "step": "commands of the README (default: all)",
-    "targets": "fuzz targets (default: all)",
-    "tools": "linters (default: all)",
+    "step": "commands of the README to run (default: all)",
+    "targets": "fuzz targets to run (default: all)",
+    "tools": "linters to run (default: all)",
     "turns": "number of loads of each module (default: 7)",
-    "who": "root or user (default: both)",
+    "who": "who runs the commands: root or user (default: both)",
 }
 
 
@@ -74,10 +75,10 @@ OPTIONS = {
 class Row:
     """A test: its name, a description in one line, where it runs, the sets that contain it.
 
-    `make` is the function that returns its suites, as MODULE:FUNCTION; it is called with an Ask and
-    the names of all selected tests with that function. `usual` is the time of the test in seconds
-    on 2 idle cores, `needs` the option of scripts/setup that installs its tools, `options` names
-    from OPTIONS, `groups` names that select it together with other tests.
+    `make` is the function that returns its suites, as MODULE:FUNCTION. Its arguments are a
+    SuiteRequest and the names of all selected tests that have this function. `usual` is the time of
+    the test in seconds on 2 idle cores, `needs` the option of scripts/setup that installs its
+    tools, `options` names from OPTIONS, `groups` names that select it together with other tests.
     """
 
     name: str
@@ -90,7 +91,7 @@ class Row:
     options: str = ""
     groups: str = ""
 
-    def matches(self, pattern: str) -> bool:
+    def matches_pattern(self, pattern: str) -> bool:
         """Return true if a pattern matches the name of this test or of one of its groups."""
         return any(fnmatchcase(name, pattern) for name in (self.name, *self.groups.split()))
 
@@ -136,14 +137,14 @@ def read_first_sentence(file: Path) -> str:
 
 def make_guest_rows() -> Iterator[Row]:
     """Yield a test for each suite that check.sh runs."""
-    make = "kmtools.suites.testkernel:suites_of"
+    make = "kmtools.suites.testkernel:make_requested_suites"
     for name in (name for names in read_guest_suites() for name in names):
         what = read_first_sentence(GUEST_SUITES / f"{name}.sh")
         sets = "full" if name in LONG else "short full"
         yield Row(name, what, GUEST, sets, make, get_suite_seconds(name), groups="kernel")
 
 
-def read_table() -> Iterator[Row]:
+def read_test_table() -> Iterator[Row]:
     """Yield the tests in tests.csv."""
     with LIST.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -151,20 +152,20 @@ def read_table() -> Iterator[Row]:
             yield Row(usual=usual, **row)
 
 
-def all_rows() -> list[Row]:
+def list_tests() -> list[Row]:
     """Return all tests, in the order in which they run."""
-    return [*read_table(), *make_guest_rows()]
+    return [*read_test_table(), *make_guest_rows()]
 
 
 def select_tests(patterns: Sequence[str], form: str) -> list[Row]:
     """Return the tests that match the patterns, or without patterns those of the set `form`; raise
     UnableError for a pattern that matches no test."""
-    rows = all_rows()
+    rows = list_tests()
     if not patterns:
         return [row for row in rows if form in row.sets.split()]
     found = []
     for pattern in patterns:
-        some = [row for row in rows if row.matches(pattern)]
+        some = [row for row in rows if row.matches_pattern(pattern)]
         if not some:
             known = sorted({name for row in rows for name in (row.name, *row.groups.split())})
             near = get_close_matches(pattern, known, 5, 0.5) or [
@@ -176,7 +177,7 @@ def select_tests(patterns: Sequence[str], form: str) -> list[Row]:
     return [row for row in rows if row in found]
 
 
-def check_options(options: Iterable[str], rows: Sequence[Row]) -> None:
+def check_test_options(options: Iterable[str], rows: Sequence[Row]) -> None:
     """Raise UnableError for an option that none of the tests has."""
     known = sorted({name for row in rows for name in row.options.split()})
     for name in options:
@@ -185,7 +186,7 @@ def check_options(options: Iterable[str], rows: Sequence[Row]) -> None:
             raise UnableError(f"-o {name}: these tests have no such option; {there}")
 
 
-def make_suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
+def make_suites(rows: Sequence[Row], suite_request: SuiteRequest) -> list[Suite]:
     """Return the suites of tests: each function that makes suites is imported and called once, with
     the names of its tests."""
     names: dict[str, list[str]] = {}
@@ -194,40 +195,42 @@ def make_suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
     found = []
     for make, some in names.items():
         module, _, function = make.partition(":")
-        if not find_source(make).is_file():
+        if not find_suite_module(make).is_file():
             raise UnableError(f"{some[0]} is not installed; call scripts/kmarkers of a checkout")
-        found += getattr(import_module(module), function)(ask, some)
+        found += getattr(import_module(module), function)(suite_request, some)
     return found
 
 
-def find_source(make: str) -> Path:
+def find_suite_module(make: str) -> Path:
     """Return the path of the module that makes the suites of a test. A few of these modules are not
     installed."""
     module = make.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 
 
-def find_obstacle(row: Row) -> str:
+def find_test_obstacle(row: Row) -> str:
     """Return the reason why a test cannot run on this machine, as far as a quick check finds one;
     else ""."""
     if row.where in (GUEST, BARE) and os.geteuid() != 0:
         return "needs root"
-    lacking = [name for name in PROGRAMS.get(row.needs, ("gcc", "make")) if not is_installed(name)]
+    lacking = [
+        name for name in PROGRAMS.get(row.needs, ("gcc", "make")) if not is_program_installed(name)
+    ]
     remedy = f"scripts/setup {row.needs}".rstrip()
     return f"no {', '.join(lacking)}: {remedy}" if lacking else ""
 
 
-def is_installed(name: str) -> bool:
+def is_program_installed(name: str) -> bool:
     """Return true if a program is installed, or a file exists in this checkout."""
     return (ROOT / name).exists() if "/" in name else shutil.which(name) is not None
 
 
-def format_list(rows: Iterable[Row]) -> list[list[str]]:
+def format_test_list(rows: Iterable[Row]) -> list[list[str]]:
     """Return a row of cells for each test: name, sets, where, usual time, needs, description and
     why it cannot run on this machine."""
     lines = [["test", "sets", "where", "usual", "needs", "what"]]
     for row in rows:
-        why = find_obstacle(row)
+        why = find_test_obstacle(row)
         what = f"{row.what} [cannot run here: {why}]" if why else row.what
         sets = row.sets.replace(" ", "+")
         lines.append(

@@ -18,7 +18,7 @@ from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain_error
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
-from kmtools.base.processes import run_beside
+from kmtools.base.processes import run_in_thread
 from kmtools.base.progress import Line, format_duration
 from kmtools.runner import ktap, least
 from kmtools.runner.ktap import Tally
@@ -28,7 +28,7 @@ LOGS = ROOT / "build" / "check"
 SKIP_CODE = 4  # exit code of a KTAP program that skips all of its tests
 
 
-def no_obstacle() -> str:
+def find_no_obstacle() -> str:
     """Return "": nothing prevents a suite from running."""
     return ""
 
@@ -48,7 +48,7 @@ class Suite:
     name: str
     run: Callable[[Path], Tally]
     what: str = ""
-    obstacle: Callable[[], str] = no_obstacle
+    obstacle: Callable[[], str] = find_no_obstacle
     usual: float = 0.0
     aside: bool = False
     calm: bool = False
@@ -58,7 +58,7 @@ class Suite:
     loud: bool = False
 
 
-def make_tally(good: bool, what: str) -> Tally:
+def make_one_result_tally(good: bool, what: str) -> Tally:
     """Return a tally of one result: a pass, or a failure named `what`."""
     return Tally(passed=1) if good else Tally(failed=[what])
 
@@ -66,14 +66,16 @@ def make_tally(good: bool, what: str) -> Tally:
 def log_output(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
     """Return a function for Suite.run that writes the standard output of `work` to the log."""
 
-    def run(log: Path) -> Tally:
+    def run_logged(log: Path) -> Tally:
         with log.open("w") as file, contextlib.redirect_stdout(file):
             return work()
 
-    return run
+    return run_logged
 
 
-def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:
+def run_ktap_program(
+    words: Sequence[object], log: Path, env: Mapping[str, str] | None = None
+) -> Tally:
     """Run a program that prints KTAP, and return its results; a nonzero exit code without a failed
     result is a failure."""
     start = log.stat().st_size if log.exists() else 0
@@ -83,7 +85,7 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
         lines = file.read().splitlines()
     if code == SKIP_CODE and any(line.startswith("1..0 # SKIP") for line in lines):
         return Tally(skipped=[line for line in lines if line.startswith(("1..0", "kmarkers:"))])
-    tally = ktap.parse(lines)
+    tally = ktap.parse_ktap(lines)
     if code and not tally.failed:
         tally.failed.append(f"{Path(str(words[0])).name}: exit code {code}")
     return tally
@@ -118,7 +120,7 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
     """Run one suite; print its progress and result. `left` is the expected time of this and all
     remaining suites, in seconds."""
     log = LOGS / f"{suite.name}.log"
-    forecast = history.forecast(suite.name, suite.usual)
+    forecast = history.format_forecast(suite.name, suite.usual)
     forecast += f"; {format_duration(left)} left in all" if left else ""
     print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
     clock = Clock()
@@ -130,11 +132,11 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
             return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
         LOGS.mkdir(parents=True, exist_ok=True)
         remove_logs(log)
-        expected = history.expected(suite.name, suite.usual)
+        expected = history.estimate_seconds(suite.name, suite.usual)
         if suite.loud:
             tally = suite.run(log)
         else:
-            with print_progress(suite.name, log, expected, history.count(suite.name)):
+            with print_progress(suite.name, log, expected, history.get_last_count(suite.name)):
                 tally = suite.run(log)
     except UnableError as error:
         tally = Tally(failed=[str(error)])
@@ -144,19 +146,19 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
         # A failed suite does not stop the others.
         tally = Tally(failed=[explain_error(error)])
     least.check_result_count(tally, suite.name)
-    print(f"{place}{suite.name}: {tally.closing_line()} in {clock.describe()}", flush=True)
+    print(f"{place}{suite.name}: {tally.format_summary()} in {clock.format_times()}", flush=True)
     if not tally.failed:
-        history.add(suite.name, clock.seconds(), tally.count, suite.usual)
+        history.add_suite_run(suite.name, clock.get_elapsed_seconds(), tally.count, suite.usual)
     for name in tally.failed:
         print(f"  FAILED {name}")
-    for line in group_skipped(tally.skipped):
+    for line in group_skips_by_reason(tally.skipped):
         print(f"  SKIP {line}")
     if tally.failed and log.exists():
         print(f"  see {log}")
     return tally
 
 
-def group_skipped(skipped: Iterable[str]) -> Iterator[str]:
+def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
     """Yield a line for each reason, with the name of the skipped test or the number of skipped
     tests."""
     names: dict[str, list[str]] = {}
@@ -184,7 +186,7 @@ def assign_processes(suites: Iterable[Suite]) -> list[Suite]:
     return result
 
 
-def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
+def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
     """Run suites; return the sum of their results, or one failure with the reason if none can run.
 
     Times are stored separately for each `form`, because a suite may be short in one form and long
@@ -198,18 +200,18 @@ def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
         with hold_lock(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
             if not aside or not others:
-                return run_each(suites, history, places)
+                return run_suites_in_turn(suites, history, places)
             with run_in_second_process(aside, history, places) as wait:
-                total = run_each(others, history, places, aside, calm)
-                total.add(wait())
-            total.add(run_each(calm, history, places))
+                total = run_suites_in_turn(others, history, places, aside, calm)
+                total.add_tally(wait())
+            total.add_tally(run_suites_in_turn(calm, history, places))
             return total
     except (UnableError, OSError) as error:
         print(f"check: {explain_error(error)}", file=sys.stderr)
         return Tally(failed=[explain_error(error)])
 
 
-def run_each(
+def run_suites_in_turn(
     suites: Sequence[Suite],
     history: History,
     places: Mapping[str, str],
@@ -221,14 +223,17 @@ def run_each(
     `aside` is None in the second process, which prints no time left."""
     total, clock = Tally(), Clock()
 
-    def seconds(some: Sequence[Suite]) -> float:
-        return sum(history.expected(one.name, one.usual) for one in some)
+    def sum_expected_seconds(some: Sequence[Suite]) -> float:
+        return sum(history.estimate_seconds(one.name, one.usual) for one in some)
 
     for number, suite in enumerate(suites):
         left = 0.0
         if aside is not None:
-            left = max(seconds(suites[number:]), seconds(aside) - clock.seconds()) + seconds(calm)
-        total.add(run_suite(suite, history, places[suite.name], left))
+            left = max(
+                sum_expected_seconds(suites[number:]),
+                sum_expected_seconds(aside) - clock.get_elapsed_seconds(),
+            ) + sum_expected_seconds(calm)
+        total.add_tally(run_suite(suite, history, places[suite.name], left))
     return total
 
 
@@ -246,17 +251,17 @@ def run_in_second_process(
     result, sender = fork.Pipe(duplex=False)
     output, said = os.pipe()
 
-    def work() -> None:
+    def run_and_send_results() -> None:
         sys.stdout = os.fdopen(said, "w", buffering=1)
         with contextlib.suppress(KeyboardInterrupt):
-            sender.send(run_each(suites, history, places, None))
+            sender.send(run_suites_in_turn(suites, history, places, None))
 
-    def show(left: threading.Event) -> None:
+    def print_output(stop_event: threading.Event) -> None:
         with os.fdopen(output) as lines:
             for line in lines:
-                Line().keep(line.rstrip("\n"))
+                Line().print_permanent(line.rstrip("\n"))
 
-    def wait() -> Tally:
+    def wait_for_tally() -> Tally:
         try:
             tally = result.recv()
         except EOFError:
@@ -265,13 +270,13 @@ def run_in_second_process(
         assert isinstance(tally, Tally)
         return tally
 
-    process = fork.Process(target=work)
+    process = fork.Process(target=run_and_send_results)
     process.start()
     sender.close()
     os.close(said)
-    with run_beside(show):
+    with run_in_thread(print_output):
         try:
-            yield wait
+            yield wait_for_tally
         finally:
             process.terminate()
             process.join()

@@ -15,7 +15,7 @@ from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, userspace
 from kmtools.lab.machine import Request
 from kmtools.lab.tracers import TRACERS_MEMORY, fetch_tracers
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -108,7 +108,7 @@ def boot_part(kernel: str, modules: Path, part: Part, batches: int, log: Path) -
     return kernelsuite.run_job(request, log)
 
 
-def make_part_suites(
+def make_boot_suites(
     kernel: str, modules: Path, batches: int, parts: Iterable[Part]
 ) -> list[Suite]:
     """Return a suite for each part; `batches` is the number of batches of a stress test."""
@@ -124,13 +124,13 @@ def make_part_suites(
     ]
 
 
-def build_usdt(program: Path) -> int:
+def build_usdt_program(program: Path) -> int:
     """Build the program whose USDT probes the tracers read; return the compiler's exit code."""
     words = ["gcc", "-static", "-O2", "-Wl,--build-id", f"-I{ROOT / 'include' / 'usdt'}"]
     return processes.run_program([*words, "-o", program, ROOT / "tests" / "native" / "usdt.c"])
 
 
-def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
+def run_tracer_job(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and test that the tracers of a Debian suite show each hit of a marker with its
     arguments."""
     files, missing = fetch_tracers(suite)
@@ -138,7 +138,7 @@ def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
         return Tally(skipped=missing, absent=1)
     program = log.with_name(f"{log.stem}-usdt")
     if not userspace.find_compiler_obstacle():
-        if build_usdt(program):
+        if build_usdt_program(program):
             return Tally(failed=["the program with a USDT probe does not build"])
         files[program] = "/usdt"
     request = Request(
@@ -159,11 +159,11 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a suite for the tracers of the kernel's Debian release and, if that is not Debian 13,
     another one for the tracers of Debian 13."""
     obstacle = kernelsuite.make_boot_check(kernel)
-    own = catalogue.find(kernel).suite
+    own = catalogue.find_entry(kernel).suite
     return [
         Suite(
             f"tracers-{kernel}" if suite == own else f"tracers-{kernel}-{suite}",
-            partial(run_tracers, kernel, suite, modules),
+            partial(run_tracer_job, kernel, suite, modules),
             f"trace events of kmarkers, read by trace-cmd, perf and bpftrace of {suite}",
             obstacle,
             TRACERS_SECONDS,
@@ -172,16 +172,18 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
     ]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names. The suites of COEXIST run after all others and alone:
     with another program in parallel, their guest exceeds its time limit."""
-    kernel = testkernel.choose_kernel(ask)
+    kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
-    batches = ask.number("batches", BATCHES if ask.form == "named" else FEW_BATCHES)
-    coexist = make_part_suites(
+    batches = suite_request.get_number(
+        "batches", BATCHES if suite_request.form == "named" else FEW_BATCHES
+    )
+    coexist = make_boot_suites(
         kernel, modules, batches, (one for one in COEXIST if one.name in names)
     )
-    some = make_part_suites(
+    some = make_boot_suites(
         kernel, modules, FEW_BATCHES, (one for one in ALONE if one.name in names)
     )
     some += make_tracer_suites(kernel, modules) if "tracers" in names else []

@@ -71,7 +71,9 @@ def check_keyboard(page: Any) -> Iterator[str]:
         yield "keyboard: the focus cannot be seen"
 
 
-def check_on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iterator[str]:
+def check_page_on_screen(
+    context: Any, path: Path, size: tuple[int, int], axe: str
+) -> Iterator[str]:
     """Yield the faults of a page on one screen; `axe` is the source of axe-core."""
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
@@ -115,7 +117,7 @@ def check_page(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            for line in check_on_screen(context, path, (width, height), axe):
+            for line in check_page_on_screen(context, path, (width, height), axe):
                 yield f"{width} {scheme}: {line}"
             context.close()
             if brief:

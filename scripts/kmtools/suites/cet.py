@@ -21,7 +21,7 @@ from kmtools.lab.apt import FetchError
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 from kmtools.runner import ktap
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -83,7 +83,7 @@ PARTS = (
 )
 
 
-def make_request(
+def make_bochs_request(
     kernel: str, modules: Path, log: Path, job: str, processor: str = PROCESSOR
 ) -> Request:
     """Return the request for a boot under Bochs on a processor with CET."""
@@ -101,18 +101,18 @@ def make_request(
     )
 
 
-def run_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
+def boot_cet_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel under Bochs and run the suites of a part."""
     loaded = {"KMARKERS_SUITES": part.suites, "KMARKERS_BENCH": int(part.bench)}
     settings = {**kernelsuite.SLOW_SETTINGS, **loaded}
-    base = make_request(kernel, modules, log, "cet.sh")
+    base = make_bochs_request(kernel, modules, log, "cet.sh")
     return kernelsuite.run_job(replace(base, settings=settings, cpus=part.cpus), log)
 
 
 def judge_missed_endbr(result: Result) -> Tally:
     """Judge a boot in which a call skips the ENDBR of a function: this call, and no earlier one,
     must crash the kernel."""
-    said = ktap.parse(result.status.splitlines())
+    said = ktap.parse_ktap(result.status.splitlines())
     tally = Tally(passed=said.passed)
     tally.add_result(said.passed > 0, "no call of a function with ENDBR succeeded")
     tally.add_result(
@@ -128,7 +128,7 @@ def judge_missed_endbr(result: Result) -> Tally:
 def run_missed_endbr(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and call the instruction after the ENDBR of a function; the kernel must
     crash."""
-    result = boot(make_request(kernel, modules, log, "noendbr.sh"))
+    result = boot(make_bochs_request(kernel, modules, log, "noendbr.sh"))
     log.write_text(result.status)
     return judge_missed_endbr(result)
 
@@ -136,7 +136,7 @@ def run_missed_endbr(kernel: str, modules: Path, log: Path) -> Tally:
 def judge_its_warnings(result: Result) -> Tally:
     """Judge a boot on a processor with ITS: the kernel may warn about its thunks, and about nothing
     else."""
-    said = ktap.parse(result.status.splitlines())
+    said = ktap.parse_ktap(result.status.splitlines())
     tally = Tally(passed=said.passed, skipped=said.skipped)
     console = result.console
     for report in REPORT.findall(console):
@@ -151,7 +151,7 @@ def judge_its_warnings(result: Result) -> Tally:
 
 def run_its_processor(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel on a processor with the flaw ITS, load the modules and run FLAWED_SUITES."""
-    base = make_request(kernel, modules, log, "cet.sh", FLAWED)
+    base = make_bochs_request(kernel, modules, log, "cet.sh", FLAWED)
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
     result = boot(replace(base, settings=settings))
     log.write_text(result.status)
@@ -162,7 +162,7 @@ def run_shadow_stack_program(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and run a program with user shadow stacks in it."""
     if processes.run_program(["make", "-s", "-C", ROOT / "native", PROGRAM], log):
         return Tally(failed=[f"make: cannot build {PROGRAM.name}, see {log}"])
-    base = make_request(kernel, modules, log, "shadowstack.sh")
+    base = make_bochs_request(kernel, modules, log, "shadowstack.sh")
     added = [*base.additions, (PROGRAM, "/shadow-stack")]
     return kernelsuite.run_job(replace(base, additions=added, cpus=2), log)
 
@@ -179,7 +179,7 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
         run_its_processor,
         60,
     ),
-    **{part.name: (part.what, partial(run_part, part), part.usual) for part in PARTS},
+    **{part.name: (part.what, partial(boot_cet_part, part), part.usual) for part in PARTS},
 }
 
 
@@ -187,18 +187,18 @@ def make_bochs_check(kernel: str) -> Callable[[], str]:
     """Return a function that returns why the kernel cannot boot under Bochs on this machine; its
     result is empty if the kernel can."""
 
-    def why() -> str:
+    def find_boot_obstacle() -> str:
         if found := kernelsuite.make_boot_check(kernel)():
             return found
-        if f"{OPTION}=y" not in catalogue.require(kernel).config.read_text().splitlines():
+        if f"{OPTION}=y" not in catalogue.require_kernel(kernel).config.read_text().splitlines():
             return f"kernel {kernel} is built without indirect branch tracking ({OPTION})"
         try:
-            bochs.fetch_bochs(catalogue.find(kernel).qemu)
+            bochs.fetch_bochs(catalogue.find_entry(kernel).qemu)
         except FetchError as error:
             return f"Bochs is missing and cannot be fetched: {error}"
         return ""
 
-    return why
+    return find_boot_obstacle
 
 
 def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
@@ -211,6 +211,8 @@ def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
     ]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    return testkernel.select_suites(replace(ask, named=ask.named or KERNEL), names, make_cet_suites)
+    return testkernel.select_suites(
+        replace(suite_request, named=suite_request.named or KERNEL), names, make_cet_suites
+    )

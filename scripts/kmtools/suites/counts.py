@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks instruction counts of the benchmarks: they must be equal in all blocks, code layouts,
-orders of variants and boots, and dormant sites must add the expected number."""
+"""Checks the instruction counts of the benchmarks. They must not depend on the block (a group of
+consecutive measurements), the code alignment, the order of variants or the boot. Dormant sites must
+add the expected number of instructions."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from pathlib import Path
 from statistics import multimode
 
 from kmtools.analyse import published
-from kmtools.analyse.density import COUNTED, has_site_counts
-from kmtools.analyse.slopes import fit_slopes, select_points
+from kmtools.analyse.density import COUNTED, has_variants_by_site_count
+from kmtools.analyse.slopes import fit_slopes, select_unflagged_points
 from kmtools.base.errors import FailedError
 from kmtools.measure import bench, benchmark_names, collect, guest, rundir
 from kmtools.measure.samples import Sample
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -102,7 +103,8 @@ OPEN = "lock-pair-"
 SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
 # Benchmarks that some kernels do not support. The env file of a run must name those that it lacks.
 MAY_LACK = ("peer-fprobe",)
-# The prefix of benchmarks that need a second CPU; the tier icount has one CPU.
+# The prefix of benchmarks that need a second CPU. If QEMU counts instructions (tier icount), the
+# guest has one CPU.
 NEEDS_TWO = "arm-"
 
 # The maximum cost of an enabled marker, by variant: a factor, and the variant whose cost is
@@ -126,19 +128,19 @@ Counts = dict[tuple[str, str], set[Fraction]]
 
 def read_lacking_names(raw: Path) -> set[str]:
     """Return the benchmarks of MAY_LACK that the env file of a run names as missing."""
-    env = collect.load_raw("icount", raw).tier.env
+    env = collect.load_raw_folder("icount", raw).tier.env
     return {name for name in MAY_LACK if f"{rundir.LACKS}{name}" in env}
 
 
 def count_instructions(raw: Path) -> Counts:
     """Compute the instruction counts per operation from raw samples."""
     counts: Counts = {}
-    rows = collect.load_raw("icount", raw).rows
+    rows = collect.load_raw_folder("icount", raw).rows
     by_benchmark: dict[str, list[Sample]] = {}
     for row in rows:
         by_benchmark.setdefault(row.benchmark, []).append(row)
     for benchmark, own in by_benchmark.items():
-        points = select_points(own)
+        points = select_unflagged_points(own)
         for variant, slopes in fit_slopes(points).items():
             values = [slope.value for slope in slopes]
             if (benchmark, variant) in RECORDED:
@@ -178,7 +180,7 @@ def check_site_counts(counts: Counts, tally: Tally) -> None:
     """Check the instruction counts of variants that execute several dormant markers per pass."""
     for (benchmark, variant), own in sorted(counts.items()):
         match = COUNTED.fullmatch(variant)
-        if not match or not has_site_counts(benchmark):
+        if not match or not has_variants_by_site_count(benchmark):
             continue
         added = MARKER_INSTRUCTIONS.get(match[1], 0) * int(match[2])
         adds = own == {n + added for n in counts.get((benchmark, "none"), set())}
@@ -186,7 +188,8 @@ def check_site_counts(counts: Counts, tally: Tally) -> None:
 
 
 def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> None:
-    """Check the instruction counts that nops, jumps, probes and prefixes add, by NOPS and ADDED."""
+    """Check the numbers of instructions that nops, jumps, probes and prefixes add, against the
+    limits in NOPS and ADDED."""
     limits = {(name, nop): (n, n) for name in NOPS_IN for nop, n in NOPS.items()} | ADDED
     bases: dict[str, set[Fraction]] = {
         benchmark: own
@@ -205,20 +208,20 @@ def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[s
         )
 
 
-def check_successors(counts: Counts, tally: Tally) -> None:
+def check_published_successors(counts: Counts, tally: Tally) -> None:
     """Check that the run contains each benchmark that repeats a published measurement in a
     kernel."""
-    for name in published.missing_successors(counts, "kernel"):
+    for name in published.find_missing_successors(counts, "kernel"):
         tally.add_result(
             name.startswith(NEEDS_TWO),
             f"{name} repeats a published measurement, but was not measured",
         )
 
 
-def check_names(counts: Counts, tally: Tally) -> None:
+def check_benchmark_names(counts: Counts, tally: Tally) -> None:
     """Check that the table of benchmark names contains all benchmarks and variants that were
     measured."""
-    missing = benchmark_names.find_unlisted(counts.keys(), benchmark_names.KERNEL)
+    missing = benchmark_names.find_unlisted_variants(counts.keys(), benchmark_names.KERNEL)
     tally.add_result(not missing, f"{benchmark_names.TABLE.name} lacks {', '.join(missing)}")
 
 
@@ -240,8 +243,8 @@ def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -
         tally.add_result(adds, f"empty-loop/{variant} does not add {added} instructions")
     check_site_counts(first, tally)
     check_added_instructions(first, tally, lacking)
-    check_successors(first, tally)
-    check_names(first, tally)
+    check_published_successors(first, tally)
+    check_benchmark_names(first, tally)
     # The cost of an enabled marker or a tracepoint is the number of instructions that it adds to
     # the empty loop.
     common = {key: own & second.get(key, set()) for key, own in first.items()}
@@ -254,14 +257,14 @@ def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -
     return tally
 
 
-def compare_boots(kernel: str, modules: Path, log: Path) -> Tally:
+def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
     """Count instructions in two boots with different orders of variants, and compare the counts."""
     runs, lacking = [], set[str]()
     for seed in (1, 2):
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
             live = guest.Live(4, bench.LIVE["icount"])
-            guest.measure_in_guest(
+            guest.measure_in_test_kernel(
                 "icount",
                 kernel,
                 modules,
@@ -269,7 +272,7 @@ def compare_boots(kernel: str, modules: Path, log: Path) -> Tally:
                 blocks=4,
                 seed=seed,
                 live=live,
-                program=kernelsuite.kmlive_path(modules),
+                program=kernelsuite.get_kmlive_path(modules),
             )
         except FailedError as error:
             return Tally(failed=[str(error)])
@@ -280,10 +283,10 @@ def compare_boots(kernel: str, modules: Path, log: Path) -> Tally:
     return judge_counts(runs[0], runs[1], lacking)
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that compares the instruction counts of two boots."""
-    kernel = testkernel.choose_kernel(ask)
-    run = partial(compare_boots, kernel, kernelsuite.MODULES / kernel)
+    kernel = testkernel.choose_kernel(suite_request)
+    run = partial(compare_boot_counts, kernel, kernelsuite.MODULES / kernel)
     what = "instruction counts of all benchmarks are equal in two boots"
     obstacle = kernelsuite.make_boot_check(kernel)
     return [Suite(f"counts-{kernel}", run, what, obstacle, USUAL_SECONDS, modules=kernel)]

@@ -18,9 +18,9 @@ from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 from kmtools.lab.userspace import build_make_command
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_tally
+from kmtools.runner.suite import Suite, make_one_result_tally
 from kmtools.suites.fuzz import TARGETS
 
 OUT = ROOT / "build" / "coverage"
@@ -37,7 +37,7 @@ NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites
 Lines = dict[str, dict[int, int]]
 
 
-def run_step(*words: object) -> str:
+def run_checked_command(*words: object) -> str:
     """Run a command in the source tree; return its output, or raise FailedError."""
     done = capture_output(words, ROOT)
     if done.returncode:
@@ -49,16 +49,16 @@ def run_all_tests() -> None:
     """Build with --coverage from scratch, because all counters must begin at 0; run all tests."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
-    run_step(*build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS))
-    run_step(*build_make_command("fuzz", out=targets, extra=FLAGS))
-    run_step(main / "test", BATCHES)
+    run_checked_command(*build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS))
+    run_checked_command(*build_make_command("fuzz", out=targets, extra=FLAGS))
+    run_checked_command(main / "test", BATCHES)
     with tempfile.TemporaryDirectory() as scratch:
-        run_step(
+        run_checked_command(
             main / "kmbench", "run", "--blocks", 2, "--out", Path(scratch) / "raw", "empty-loop"
         )
-    run_step(main / "kmbench", "run", "--blocks", 2, "empty-loop")
+    run_checked_command(main / "kmbench", "run", "--blocks", 2, "empty-loop")
     for target in TARGETS:
-        run_step(targets / f"fuzz-{target}", INPUTS)
+        run_checked_command(targets / f"fuzz-{target}", INPUTS)
 
 
 def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
@@ -68,7 +68,7 @@ def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
             continue
-        report = json.loads(run_step("gcov", "--json-format", "--stdout", data))
+        report = json.loads(run_checked_command("gcov", "--json-format", "--stdout", data))
         for file in report["files"]:
             if Path(file["file"]).name == Path(source).name:
                 yield from ((line["line_number"], line["count"]) for line in file["lines"])
@@ -77,7 +77,7 @@ def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
 def collect_line_counts() -> Lines:
     """Return the execution count of each line of the shared sources, without NOT_PURE."""
     lines: Lines = {}
-    for source in run_step("make", "-s", "-C", "native", "list-shared").split():
+    for source in run_checked_command("make", "-s", "-C", "native", "list-shared").split():
         if source.startswith(NOT_PURE):
             continue
         counts: dict[int, int] = defaultdict(int)
@@ -89,7 +89,7 @@ def collect_line_counts() -> Lines:
     return lines
 
 
-def compute_percentage(counts: Mapping[int, int]) -> float:
+def compute_coverage_percentage(counts: Mapping[int, int]) -> float:
     """Return the percentage of lines that were executed."""
     return 100.0 * sum(count > 0 for count in counts.values()) / len(counts)
 
@@ -98,7 +98,7 @@ def print_coverage(lines: Lines, missing: bool) -> float:
     """Print the coverage of each file, and with `missing` the lines not executed; return the
     total."""
     for source, counts in sorted(lines.items()):
-        print(f"{compute_percentage(counts):6.1f} %  {len(counts):4} lines  {source}")
+        print(f"{compute_coverage_percentage(counts):6.1f} %  {len(counts):4} lines  {source}")
         text = (ROOT / source).read_text(encoding="utf-8").splitlines()
         for number in sorted(n for n, count in counts.items() if not count and missing):
             print(f"          {number:4}: {text[number - 1]}")
@@ -109,23 +109,24 @@ def print_coverage(lines: Lines, missing: bool) -> float:
 
 
 def measure_coverage(missing: bool) -> bool:
-    """Run all tests and print the coverage; return True if it is sufficient."""
+    """Run all tests and print the coverage; return True if it is at least REQUIRED per cent."""
     run_all_tests()
     return print_coverage(collect_line_counts(), missing) >= REQUIRED
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that measures line coverage."""
 
-    def run(_: Path) -> Tally:
-        return make_tally(
-            measure_coverage(ask.flag("missing")), "fewer than 90 % of the lines were executed"
+    def run_coverage(_: Path) -> Tally:
+        return make_one_result_tally(
+            measure_coverage(suite_request.get_flag("missing")),
+            "fewer than 90 % of the lines were executed",
         )
 
     return [
         Suite(
             "coverage",
-            run,
+            run_coverage,
             "line coverage of the sources that modules and programs share, in user space",
             usual=60,
             loud=True,

@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.paths import ROOT, cache_dir
+from kmtools.base.paths import ROOT, get_cache_dir
 from kmtools.lab import catalogue, stock
-from kmtools.lab.build import object_dir
+from kmtools.lab.build import get_object_dir
 from kmtools.lab.machine import Request
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import fresh, kernelsuite
@@ -46,7 +46,7 @@ LEFT_OUT = {
 SAID = re.compile(r"^\s*[\d.]+  (SKIP|FAILED|ok) (.*)$", re.MULTILINE)
 
 
-def find_compiler(kernel: catalogue.Kernel) -> str:
+def find_compiler_package(kernel: catalogue.Kernel) -> str:
     """Return the package of the compiler that a kernel was built with."""
     for path in kernel.tree.glob("usr/src/linux-headers-*/.kernelvariables"):
         if found := re.search(r"gcc-\d+", path.read_text()):
@@ -54,17 +54,17 @@ def find_compiler(kernel: catalogue.Kernel) -> str:
     raise UnableError(f"{kernel.name}: its headers name no compiler")
 
 
-def translate_path(path: Path) -> str:
+def translate_cache_path(path: Path) -> str:
     """Return the path in a bare root of a file in the cache directory."""
-    return f"/srv/cache/{path.relative_to(cache_dir())}"
+    return f"/srv/cache/{path.relative_to(get_cache_dir())}"
 
 
 def build_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
     """Build all DKMS packages in a root, and copy their modules to `out`."""
-    tools = f"{TOOLS} {find_compiler(kernel)} && git clone {SOURCE} kmarkers"
+    tools = f"{TOOLS} {find_compiler_package(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
-        f"kmarkers/tests/dkms/build.sh {translate_path(kernel.tree)}"
-        f" {translate_path(object_dir(kernel.name, ROOT))} out"
+        f"kmarkers/tests/dkms/build.sh {translate_cache_path(kernel.tree)}"
+        f" {translate_cache_path(get_object_dir(kernel.name, ROOT))} out"
     )
     for step in (LISTS, Step("tools", tools), Step("packages", build_all)):
         if not fresh.run_step(visit, step) and step.name != "packages":
@@ -84,13 +84,13 @@ def build_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
 
 def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
     """Return modules in an order in which each module follows its dependencies."""
-    files = {stock.name_in_kernel(path): path for path in modules}
+    files = {stock.get_module_name(path): path for path in modules}
     order: list[Path] = []
 
     def add_after_dependencies(name: str) -> None:
         if files[name] in order:
             return
-        for needed in stock.list_dependencies(files[name].read_bytes()):
+        for needed in stock.list_module_dependencies(files[name].read_bytes()):
             if needed in files:
                 add_after_dependencies(needed)
         order.append(files[name])
@@ -100,7 +100,9 @@ def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
     return order
 
 
-def arrange_modules(kernel: catalogue.Kernel, out: Path, place: Path) -> list[tuple[Path, str]]:
+def copy_modules_for_job(
+    kernel: catalogue.Kernel, out: Path, place: Path
+) -> list[tuple[Path, str]]:
     """Copy the modules to `place` in the layout that the job dkms.sh reads; return additions for an
     initramfs."""
     files: dict[str, Path] = {}
@@ -109,10 +111,10 @@ def arrange_modules(kernel: catalogue.Kernel, out: Path, place: Path) -> list[tu
         for kind in ("unmarked", "marked"):
             (package / kind).mkdir(parents=True)
             for path in (out / kind / marked.name).iterdir():
-                if stock.name_in_kernel(path) in LEFT_OUT:
+                if stock.get_module_name(path) in LEFT_OUT:
                     continue
                 target = package / kind / f"{path.name.partition('.ko')[0]}.ko"
-                target.write_bytes(stock.read_module(path))
+                target.write_bytes(stock.read_module_file(path))
         modules = sort_by_dependency(sorted((package / "unmarked").iterdir()))
         (package / "order").write_text("".join(f"{path.name}\n" for path in modules))
         needed = stock.copy_dependencies(kernel, modules, place.parent / "stock")
@@ -121,16 +123,16 @@ def arrange_modules(kernel: catalogue.Kernel, out: Path, place: Path) -> list[tu
     return [(place, "/dkms"), *((path, name) for name, path in files.items())]
 
 
-def run_packages(name: str, log: Path) -> Tally:
+def run_dkms_packages(name: str, log: Path) -> Tally:
     """Build the DKMS packages for a kernel, boot it, and test their modules in it."""
-    kernel = catalogue.require(name)
+    kernel = catalogue.require_kernel(name)
     out = log.with_suffix("")
     tally = kernelsuite.build_for_kernel(
         name, kernelsuite.MODULES / name, log.with_name(f"{out.name}-build.log")
     )
     if tally.failed:
         return tally
-    with fresh.unpacked_root(kernel.suite, False, True, {}) as visit:
+    with fresh.unpack_temporary_root(kernel.suite, False, True, {}) as visit:
         tally = build_packages(kernel, visit, out)
     if not tally.passed:
         return tally
@@ -145,30 +147,30 @@ def run_packages(name: str, log: Path) -> Tally:
             modules=kernelsuite.MODULES / name,
             additions=[
                 (kernelsuite.TESTS, "/tests"),
-                *arrange_modules(kernel, out, Path(scratch, "dkms")),
+                *copy_modules_for_job(kernel, out, Path(scratch, "dkms")),
             ],
             settings={"KMARKERS_BENCH": 0},
             timeout=BOOT_SECONDS,
             memory=MEMORY,
         )
-        tally.add(kernelsuite.run_job(request, log))
+        tally.add_tally(kernelsuite.run_job(request, log))
     return tally
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a suite for each kernel of KERNELS, or for the kernel that was named."""
 
-    def why(kernel: str) -> str:
+    def find_dkms_obstacle(kernel: str) -> str:
         return fresh.find_root_obstacle() or kernelsuite.make_boot_check(kernel)()
 
     what = "the DKMS packages of its Debian release, with markers"
     return [
         Suite(
             f"dkms-{kernel}",
-            partial(run_packages, kernel),
+            partial(run_dkms_packages, kernel),
             f"{what}, inside kernel {kernel}",
-            partial(why, kernel),
+            partial(find_dkms_obstacle, kernel),
             USUAL_SECONDS,
         )
-        for kernel in ([ask.named] if ask.named else KERNELS)
+        for kernel in ([suite_request.named] if suite_request.named else KERNELS)
     ]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_tally
+from kmtools.runner.suite import Suite, make_one_result_tally
 
 # The limits of time and memory.
 SECONDS, MEGABYTES = 60.0, 2000.0
@@ -40,24 +40,24 @@ class Cost:
     megabytes: float
 
     @property
-    def judged(self) -> float:
+    def compared_seconds(self) -> float:
         """The seconds that are compared with the limit: elapsed time, or CPU time if other programs
         use the machine and lengthen the elapsed time. CPU time is an upper bound of the elapsed
         time on an idle machine."""
         return self.busy if self.others > OTHERS else self.seconds
 
     @property
-    def within(self) -> bool:
+    def is_within_limits(self) -> bool:
         """True if time and memory are within the limits."""
-        return self.judged <= SECONDS and self.megabytes <= MEGABYTES
+        return self.compared_seconds <= SECONDS and self.megabytes <= MEGABYTES
 
-    def describe(self) -> str:
+    def format_cost(self) -> str:
         """Return a text with the numbers, the compared time and the limits."""
         by = "processors" if self.others > OTHERS else "the clock"
         return (
             f"{self.seconds:.1f} s, {self.busy:.1f} s of processors; others used"
             f" {100 * self.others:.0f} % of the machine\n"
-            f"judged by {by}: {self.judged:.1f} s (at most {SECONDS:g})\n"
+            f"judged by {by}: {self.compared_seconds:.1f} s (at most {SECONDS:g})\n"
             f"{self.megabytes:.0f} MB at the peak (at most {MEGABYTES:g})"
         )
 
@@ -70,7 +70,7 @@ def read_cpu_seconds(stat: str) -> tuple[float, float]:
     return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
 
 
-def measure_comparison(count: int) -> tuple[Cost, str]:
+def measure_fleet_comparison(count: int) -> tuple[Cost, str]:
     """Run `kmarkers fleet` on the runs in a child process; return its cost and its output."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -86,7 +86,7 @@ def measure_comparison(count: int) -> tuple[Cost, str]:
     return Cost(seconds, busy, others, after.ru_maxrss / 1000), done.stdout
 
 
-def judge_comparison(count: int) -> bool:
+def judge_fleet_comparison(count: int) -> bool:
     """Generate runs, compare them, and print the cost; return True if it is within the limits. The
     limits do not depend on the number of runs."""
     shutil.rmtree(RUNS, ignore_errors=True)
@@ -97,19 +97,21 @@ def judge_comparison(count: int) -> bool:
             env={**os.environ, "PYTHONPATH": path},
             check=True,
         )
-        cost, said = measure_comparison(count)
+        cost, said = measure_fleet_comparison(count)
     finally:
         shutil.rmtree(RUNS, ignore_errors=True)
     print(said)
-    print(f"{count} runs: {cost.describe()}")
-    return cost.within
+    print(f"{count} runs: {cost.format_cost()}")
+    return cost.is_within_limits
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that compares many runs."""
-    count = ask.number("runs", 10000)
+    count = suite_request.get_number("runs", 10000)
 
-    def run(_: Path) -> Tally:
-        return make_tally(judge_comparison(count), "comparing the runs costs too much")
+    def run_fleet(_: Path) -> Tally:
+        return make_one_result_tally(
+            judge_fleet_comparison(count), "comparing the runs costs too much"
+        )
 
-    return [Suite("fleet", run, f"compare {count} runs", usual=60, loud=True)]
+    return [Suite("fleet", run_fleet, f"compare {count} runs", usual=60, loud=True)]

@@ -31,7 +31,7 @@ from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, log_output
 
@@ -42,11 +42,12 @@ SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian tes
 # read this machine's test kernels.
 ALONE = "bookworm"
 PLACEHOLDER = "<this repository>"
-# The git bundle of this checkout in a root.
+# The path, in a root, of the git bundle of this checkout.
 SOURCE = "/srv/kmarkers.bundle"
 # The interval of progress lines.
 SHOW_SECONDS = 30
-# A pattern of the command that the output shows to a user: root must run it to install packages.
+# Matches the command, in the output of a step that a user runs, with which root can install the
+# missing packages.
 MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 UNABLE = 2
 # Patterns that the output of each step must match if a user runs it. make exits with 2 on any
@@ -107,7 +108,7 @@ class Visit:
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
 
-def find_marks(log: Path) -> dict[str, float]:
+def find_mark_seconds(log: Path) -> dict[str, float]:
     """Return the seconds from the start of a command to the first log line of each pattern in
     MARKS."""
     found: dict[str, float] = {}
@@ -119,7 +120,7 @@ def find_marks(log: Path) -> dict[str, float]:
     return found
 
 
-def load_times(path: Path) -> Times:
+def load_step_times(path: Path) -> Times:
     """Read the times of earlier runs, by root and step; empty if there are none."""
     try:
         times: Times = json.loads(path.read_text())
@@ -128,9 +129,9 @@ def load_times(path: Path) -> Times:
     return times
 
 
-def add_times(path: Path, name: str, times: Mapping[str, float]) -> None:
-    """Add the times in seconds of the steps in one root to the file with the times of all roots."""
-    known = load_times(path)
+def add_step_times(path: Path, name: str, times: Mapping[str, float]) -> None:
+    """Store the times in seconds of the steps in the root `name`, in the file with all roots."""
+    known = load_step_times(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
     write_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
@@ -144,7 +145,7 @@ def format_seconds(seconds: float | None) -> str:
     return f"{int(seconds + 5) // 60} min {int(seconds + 5) % 60 // 10 * 10:02d} s"
 
 
-def format_times(times: Times, suites: Mapping[str, str]) -> str:
+def format_times_table(times: Times, suites: Mapping[str, str]) -> str:
     """Return the times as a Markdown table, one line for each root."""
     lines = [
         f"| bare system | {' | '.join(COLUMNS)} |",
@@ -162,7 +163,7 @@ def format_times(times: Times, suites: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def put_times(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
+def replace_times_table(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
     """Replace the table of times in a Markdown page."""
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
@@ -170,7 +171,7 @@ def put_times(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
     head, rest = text.split(BEGIN, 1)
     _, tail = rest.split(END, 1)
     machine = f"Measured by `make check-fresh` on {os.cpu_count()} cores."
-    body = f"{BEGIN}\n{format_times(load_times(path), suites)}\n\n{machine}\n{END}"
+    body = f"{BEGIN}\n{format_times_table(load_step_times(path), suites)}\n\n{machine}\n{END}"
     readme.write_text(f"{head}{body}{tail}", encoding="utf-8")
 
 
@@ -246,7 +247,7 @@ def run_step(visit: Visit, step: Step) -> bool:
     """Run one step; return True if exit code and output are as expected."""
     label = f"{visit.name}-{step.name}"
     command = visit.mend if step.name == "mend" else step.command
-    known = load_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
+    known = load_step_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
     expected = f", {known:.0f} s the last time" if known else ""
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
@@ -266,7 +267,7 @@ def run_step(visit: Visit, step: Step) -> bool:
     if not wrong:
         # Only the times of passed steps are stored.
         visit.times[step.name] = took
-        visit.times |= {f"{step.name} {what}": at for what, at in find_marks(log).items()}
+        visit.times |= {f"{step.name} {what}": at for what, at in find_mark_seconds(log).items()}
         visit.tally.passed += 1
         print(f"{label}: ok in {took:.0f} s", flush=True)
         return True
@@ -276,22 +277,22 @@ def run_step(visit: Visit, step: Step) -> bool:
     return False
 
 
-def remove_leftovers() -> None:
+def remove_left_roots() -> None:
     """Remove the roots that killed runs left. If a process holds the lock of a root, the root is
     kept."""
     for path in WORK.glob("*.lock"):
         with contextlib.suppress(UnableError), hold_lock(path, "another process works in it"):
-            Root(path.with_suffix(""), None, None).remove()
+            Root(path.with_suffix(""), None, None).remove_trees()
 
 
 @contextmanager
-def unpacked_root(
+def unpack_temporary_root(
     suite: str, user: bool, cache: bool, variables: Mapping[str, str]
 ) -> Iterator[Visit]:
     """Unpack a root with a bundle of this checkout, and remove it at the end of the block."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
-    remove_leftovers()
+    remove_left_roots()
     with hold_lock(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
         root = bareroot.unpack_root(suite, WORK / name, cache)
         try:
@@ -299,10 +300,10 @@ def unpacked_root(
             (root.path / SOURCE[1:]).write_bytes(bundle.read_bytes())
             yield Visit(name, root, variables)
         finally:
-            root.remove()
+            root.remove_trees()
 
 
-def run_root(
+def run_root_steps(
     suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
 ) -> Tally:
     """Run all steps in one root, or only the wanted steps and those that they need."""
@@ -313,25 +314,25 @@ def run_root(
     if unknown:
         names = ", ".join(step.name for step in steps)
         raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
-    with unpacked_root(suite, user, cache, variables) as visit:
+    with unpack_temporary_root(suite, user, cache, variables) as visit:
         steps.insert(0, LISTS)
         for step in steps:
             if wanted and step.name not in {*needed, *wanted, "lists"}:
                 continue
             if not run_step(visit, step) and step.name in {*needed, "lists"}:
                 break
-        add_times(WORK / "times.json", visit.timed, visit.times)
+        add_step_times(WORK / "times.json", visit.timed, visit.times)
         return visit.tally
 
 
 def build_programs(suite: str) -> Tally:
-    """Run `make native` in a root of a Debian release: newer compilers print more warnings. The
-    benchmarks are built with few code layouts, to save time."""
+    """Run `make native` in a root of a Debian release: newer compilers print more warnings. To
+    save time, the loops of benchmarks are built at few code alignments (layouts)."""
     install, clone, *_ = make_root_steps(
         read_readme_commands((ROOT / "README.md").read_text("utf-8"))
     )
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
-    with unpacked_root(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
+    with unpack_temporary_root(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
         for step in (LISTS, install, clone, build):
             if not run_step(visit, step):
                 break
@@ -351,7 +352,7 @@ def find_root_obstacle() -> str:
 def make_ci_suites() -> list[Suite]:
     """Return the suites for continuous integration: `make bench QUICK=1` in Debian 12, and `make
     native` in Debian 13."""
-    bench = partial(run_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
+    bench = partial(run_root_steps, "bookworm", False, True, ["bench"], {"QUICK": "1"})
     what = "make bench in a bare Debian 12"
     return [
         Suite("fresh-bench", log_output(bench), what, find_root_obstacle, 140),
@@ -365,7 +366,7 @@ def make_ci_suites() -> list[Suite]:
     ]
 
 
-def run_roots(
+def run_steps_in_roots(
     roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
 ) -> Tally:
     """Run the steps in the roots of several releases; `who` has "root", "user" or both."""
@@ -374,31 +375,33 @@ def run_roots(
     total = Tally()
     for suite, name in product(roots, who):
         cache = cached or suite != ALONE or name == "user"
-        total.add(run_root(suite, name == "user", cache, steps, variables))
+        total.add_tally(run_root_steps(suite, name == "user", cache, steps, variables))
     return total
 
 
-def write_times() -> None:
+def publish_times() -> None:
     """Write the stored times to the table in CONTRIBUTING.md."""
-    put_times(TIMES_PAGE, WORK / "times.json", SUITES)
+    replace_times_table(TIMES_PAGE, WORK / "times.json", SUITES)
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
     found = [suite for suite in make_ci_suites() if suite.name in names]
     if "fresh" not in names:
         return found
-    who = ask.choice("who", ("root", "user")) or ["root", "user"]
-    roots = ask.choice("root", SUITES) or list(SUITES)
-    quick, readme = ask.flag("quick"), ask.flag("readme")
+    who = suite_request.get_choices("who", ("root", "user")) or ["root", "user"]
+    roots = suite_request.get_choices("root", SUITES) or list(SUITES)
+    quick, readme = suite_request.get_flag("quick"), suite_request.get_flag("readme")
     if readme and quick:
         raise UnableError("the times written are those of the long forms: not -o quick and readme")
 
-    def whole(_: Path) -> Tally:
-        total = run_roots(roots, who, ask.words("step"), quick, ask.flag("cached"))
+    def run_and_publish(_: Path) -> Tally:
+        total = run_steps_in_roots(
+            roots, who, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
+        )
         if readme and not total.failed:
-            write_times()
+            publish_times()
         return total
 
     what = "the README's commands in bare Debian systems"
-    return [*found, Suite("fresh", whole, what, find_root_obstacle, 3600, loud=True)]
+    return [*found, Suite("fresh", run_and_publish, what, find_root_obstacle, 3600, loud=True)]

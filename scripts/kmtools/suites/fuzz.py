@@ -14,7 +14,7 @@ from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.lab.userspace import build_make_command
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import LOGS, Suite
 
@@ -28,7 +28,7 @@ REMEDY = "scripts/setup --tools installs it"
 PROGRESS = re.compile(r"#(\d+)\s+DONE\s+cov: (\d+)")
 
 
-def build_targets(log: Path) -> bool:
+def build_fuzz_targets(log: Path) -> bool:
     """Build the fuzz targets with libFuzzer; return True if the build succeeds."""
     words = build_make_command(
         "CC=clang", "ENGINE=-fsanitize=fuzzer", "fuzz", out=FUZZ, extra=FLAGS
@@ -36,7 +36,7 @@ def build_targets(log: Path) -> bool:
     return processes.run_program(["nice", *words], log) == 0
 
 
-def run_target(name: str, seconds: int) -> Tally:
+def run_fuzz_target(name: str, seconds: int) -> Tally:
     """Run one fuzz target for some seconds; print and return its result."""
     corpus = FUZZ / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
@@ -55,27 +55,35 @@ def run_target(name: str, seconds: int) -> Tally:
     return Tally(passed=1)
 
 
-def run_targets(targets: Sequence[str], seconds: int) -> Tally:
+def build_and_run_fuzz_targets(targets: Sequence[str], seconds: int) -> Tally:
     """Build and run fuzz targets, as many in parallel as there are CPUs."""
     if shutil.which("clang") is None:
         raise UnableError(f"clang is missing: {REMEDY}")
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)
-    if not build_targets(log):
+    if not build_fuzz_targets(log):
         raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({REMEDY})")
     total = Tally()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for tally in pool.map(run_target, targets, [seconds] * len(targets)):
-            total.add(tally)
+        for tally in pool.map(run_fuzz_target, targets, [seconds] * len(targets)):
+            total.add_tally(tally)
     return total
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that runs the requested fuzz targets."""
-    targets = ask.choice("targets", TARGETS) or list(TARGETS)
+    targets = suite_request.get_choices("targets", TARGETS) or list(TARGETS)
     # For libFuzzer, 0 seconds means no limit.
-    seconds = ask.number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)
+    seconds = suite_request.get_number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)
     usual = 60.0 + seconds * len(targets) / (os.cpu_count() or 1)
     what = f"fuzz targets {', '.join(targets)}, for {seconds} s each"
-    return [Suite("fuzz", lambda _: run_targets(targets, seconds), what, usual=usual, loud=True)]
+    return [
+        Suite(
+            "fuzz",
+            lambda _: build_and_run_fuzz_targets(targets, seconds),
+            what,
+            usual=usual,
+            loud=True,
+        )
+    ]

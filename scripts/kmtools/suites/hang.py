@@ -19,7 +19,7 @@ from kmtools.lab import triage
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.qmp import Monitor
 from kmtools.lab.result import Result
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -38,28 +38,28 @@ HOW: dict[str, str | None] = {
 STOP = "# stop now"
 
 
-def judge_hang(how: str, result: Result) -> Tally:
+def check_hang_report(kind: str, result: Result) -> Tally:
     """Check that the result of a boot reports the expected reason for a kind of hang."""
-    wanted = HOW[how]
+    wanted = HOW[kind]
     missed = []
     if wanted is None:
         if result.finding:
-            missed.append(f"{how}: a busy guest was ended: {result.reason}")
+            missed.append(f"{kind}: a busy guest was ended: {result.reason}")
         elif not result.ok:
-            missed.append(f"{how}: {result.reason}")
+            missed.append(f"{kind}: {result.reason}")
     elif result.finding is None or not re.search(wanted, result.reason):
-        missed.append(f"{how}: {result.reason or 'nothing was found'}")
+        missed.append(f"{kind}: {result.reason or 'nothing was found'}")
     elif result.finding.stale or triage.find_emulator_fault(result, []):
-        missed.append(f"{how}: reported as a fault of the emulator: {result.reason}")
+        missed.append(f"{kind}: reported as a fault of the emulator: {result.reason}")
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def boot_hung_guest(kernel: str, modules: Path, how: str, out: Path) -> Tally:
+def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
     """Boot a guest that hangs in one way, and check the reported reason."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 
-        def stop(line: str) -> None:
+        def pause_at_stop_line(line: str) -> None:
             if line == STOP:
                 with contextlib.closing(Monitor(control)) as monitor:
                     monitor.execute("stop")
@@ -67,23 +67,23 @@ def boot_hung_guest(kernel: str, modules: Path, how: str, out: Path) -> Tally:
         request = Request(
             kernel=kernel,
             job=kernelsuite.JOBS / "hang.sh",
-            out=out / how,
+            out=out / kind,
             modules=modules,
-            settings={"KMARKERS_HOW": how},
+            settings={"KMARKERS_HOW": kind},
             control=control,
             silence=SILENCE,
         )
-        return judge_hang(how, boot(request, stop))
+        return check_hang_report(kind, boot(request, pause_at_stop_line))
 
 
 def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel once for each kind of hang."""
     total = Tally()
-    for how in HOW:
-        tally = boot_hung_guest(kernel, modules, how, log.with_suffix(""))
-        total.add(tally)
+    for kind in HOW:
+        tally = boot_hung_guest(kernel, modules, kind, log.with_suffix(""))
+        total.add_tally(tally)
         with log.open("a") as file:
-            file.write(f"{how}: {tally.closing_line()}\n")
+            file.write(f"{kind}: {tally.format_summary()}\n")
     return total
 
 
@@ -94,6 +94,6 @@ def make_hang_suites(kernel: str, modules: Path) -> list[Suite]:
     return [Suite(f"hang-{kernel}", partial(boot_hung_guests, kernel, modules), what, obstacle, 65)]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    return testkernel.select_suites(ask, names, make_hang_suites)
+    return testkernel.select_suites(suite_request, names, make_hang_suites)

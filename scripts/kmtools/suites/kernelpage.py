@@ -25,7 +25,7 @@ from kmtools.lab import catalogue
 from kmtools.lab.catalogue import Entry
 from kmtools.measure import hostenv
 from kmtools.runner import registry
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 
@@ -91,7 +91,7 @@ def describe_commit() -> str:
     return (source["commit"] or "")[:8] + ("-dirty" if source["dirty"] else "")
 
 
-def keep_results(one: Kept) -> None:
+def store_results(one: Kept) -> None:
     """Write the results of a kernel to build/matrix/, until they are published."""
     KEPT.mkdir(parents=True, exist_ok=True)
     write_atomically(KEPT / f"{one.kernel}.json", json.dumps(asdict(one), indent=1) + "\n")
@@ -120,13 +120,13 @@ def read_published() -> dict[str, Kept]:
 
 def read_unpublished() -> list[Kept]:
     """Read the results that are not yet published, in the order of kernels.txt."""
-    paths = (KEPT / f"{entry.name}.json" for entry in list_kernels())
+    paths = (KEPT / f"{entry.name}.json" for entry in list_catalogue_kernels())
     return [parse_results(read_json(path, SHAPE)) for path in paths if path.is_file()]
 
 
-def list_kernels() -> list[Entry]:
+def list_catalogue_kernels() -> list[Entry]:
     """Return the kernels of kernels.txt, without added ones."""
-    return [entry for entry in catalogue.load() if entry.role != catalogue.ADDED]
+    return [entry for entry in catalogue.load_kernels() if entry.role != catalogue.ADDED]
 
 
 def list_guest_suites() -> list[str]:
@@ -134,14 +134,14 @@ def list_guest_suites() -> list[str]:
     return [name for names in registry.read_guest_suites() for name in names]
 
 
-def list_columns() -> dict[str, list[str]]:
+def list_page_columns() -> dict[str, list[str]]:
     """Return the names of the suites in each column of the page."""
     own = {name for names in COLUMNS.values() for name in names}
     rest = [*OUTSIDE, *(name for name in list_guest_suites() if name not in own)]
     return {**{name: list(names) for name, names in COLUMNS.items()}, TOGETHER: rest}
 
 
-def format_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
+def format_suite_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
     """Return one word for the results of several suites: pass, fail, skip or not run."""
     tallies = [suites[name] for name in names if name in suites]
     if any(tally.failed for tally in tallies):
@@ -151,25 +151,25 @@ def format_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
     return PASS if any(tally.passed for tally in tallies) else SKIP
 
 
-def format_row(entry: Entry, one: Kept | None) -> list[str]:
+def format_kernel_row(entry: Entry, one: Kept | None) -> list[str]:
     """Return the cells of a kernel's row. `one` has the results of the kernel; it is None if the
     kernel has none."""
-    parts = list_columns()
+    parts = list_page_columns()
     if one is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
     # Results that have no column: the kernel could not be fetched or run, or its log has a fault.
     strange = {name: tally for name, tally in one.suites.items() if name not in known}
-    cells = {name: format_cell(names, one.suites) for name, names in parts.items()}
+    cells = {name: format_suite_cell(names, one.suites) for name, names in parts.items()}
     if any(tally.failed for tally in strange.values()):
         cells[TOGETHER] = FAIL
     return [entry.name, one.version, one.date, one.commit, *cells.values()]
 
 
-def list_reasons(kept: Iterable[Kept]) -> list[str]:
+def list_failures_and_skips(kept: Iterable[Kept]) -> list[str]:
     """Return a line for each failure, and for each reason why tests were skipped or not run."""
     failed, why = [], defaultdict(list)
-    wanted = [name for names in list_columns().values() for name in names]
+    wanted = [name for names in list_page_columns().values() for name in names]
     for one in kept:
         for name, tally in one.suites.items():
             failed += [f"- FAILED {one.kernel} {name}: {what}" for what in tally.failed]
@@ -200,24 +200,24 @@ def list_missing_results(kept: Mapping[str, Kept]) -> list[str]:
     """Return a line for each requirement of find_requirement(), with the names of the kernels that
     have no results because it was not met."""
     why = defaultdict(list)
-    for entry in list_kernels():
+    for entry in list_catalogue_kernels():
         if entry.name not in kept:
             why[find_requirement(entry)].append(entry.name)
     return [f"- no result, needs {reason}: {', '.join(names)}" for reason, names in why.items()]
 
 
-def format_page(kept: Mapping[str, Kept]) -> str:
+def format_kernel_table(kept: Mapping[str, Kept]) -> str:
     """Return the table of results and the lines below it."""
-    head = ["kernel", "version", "date", "commit", *list_columns()]
-    body = [format_row(entry, kept.get(entry.name)) for entry in list_kernels()]
+    head = ["kernel", "version", "date", "commit", *list_page_columns()]
+    body = [format_kernel_row(entry, kept.get(entry.name)) for entry in list_catalogue_kernels()]
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, len(head) * ["---"], *body)]
-    some = [kept[entry.name] for entry in list_kernels() if entry.name in kept]
-    if said := [*list_reasons(some), *list_missing_results(kept)]:
+    some = [kept[entry.name] for entry in list_catalogue_kernels() if entry.name in kept]
+    if said := [*list_failures_and_skips(some), *list_missing_results(kept)]:
         lines += ["", *said]
     return "\n".join(lines) + "\n"
 
 
-def write_section(page: Path, title: str, text: str) -> None:
+def replace_page_section(page: Path, title: str, text: str) -> None:
     """Replace one section of the page, or append it."""
     content = page.read_text() if page.is_file() else PAGE_HEAD
     head, *sections = re.split(r"^(?=## )", content.rstrip("\n") + "\n\n", flags=re.M)
@@ -237,28 +237,28 @@ def publish_kernels() -> None:
             why = f"the results of {one.kernel} are of no commit ({one.commit or 'no git'})"
             raise UnableError(f"{why}: run them in a clone without changes")
     kept |= {one.kernel: one for one in news}
-    ordered = [asdict(kept[entry.name]) for entry in list_kernels() if entry.name in kept]
+    ordered = [asdict(kept[entry.name]) for entry in list_catalogue_kernels() if entry.name in kept]
     STORE.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(STORE, json.dumps(ordered, indent=1) + "\n")
-    write_section(PAGE, TITLE, format_page(kept))
+    replace_page_section(PAGE, TITLE, format_kernel_table(kept))
     for one in news:
         (KEPT / f"{one.kernel}.json").unlink()
         print(f"{one.kernel}: its row of {PAGE.name} is written")
 
 
-def find_last_change(name: str) -> str:
+def find_last_suite_change(name: str) -> str:
     """Return the date of the last commit that changed a suite; "" if git has no history here."""
     script = registry.GUEST_SUITES / f"{name}.sh"
     done = capture_output(["git", "-C", str(ROOT), "log", "-1", "--format=%cs", "--", str(script)])
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def judge_published(kept: Mapping[str, Kept]) -> Tally:
+def judge_published_results(kept: Mapping[str, Kept]) -> Tally:
     """Check the published results: kernels with the role "gates" must have results of all suites,
     and no row may be older than the last change of one of its suites."""
     tally = Tally()
-    days = {name: find_last_change(name) for name in list_guest_suites()}
-    for entry in list_kernels():
+    days = {name: find_last_suite_change(name) for name in list_guest_suites()}
+    for entry in list_catalogue_kernels():
         one = kept.get(entry.name)
         if one is None:
             tally.add_result(entry.role != "gates", f"{entry.name} was not run")
@@ -273,18 +273,18 @@ def judge_published(kept: Mapping[str, Kept]) -> Tally:
 
 def check_published(log: Path) -> Tally:
     """Check the published results, and write the failures to `log`."""
-    tally = judge_published(read_published())
+    tally = judge_published_results(read_published())
     log.write_text("".join(f"{line}\n" for line in tally.failed))
     return tally
 
 
-def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suite that checks the published results."""
 
-    def obstacle() -> str:
+    def find_history_obstacle() -> str:
         return (
             ""
-            if find_last_change("core")
+            if find_last_suite_change("core")
             else "the dates of suites are unknown: use a git clone with history"
         )
 
@@ -293,7 +293,7 @@ def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
             names[0],
             check_published,
             "the published results of all kernels are newer than the suites",
-            obstacle,
+            find_history_obstacle,
             1,
         )
     ]

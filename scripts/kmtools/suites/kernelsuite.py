@@ -16,7 +16,7 @@ from kmtools.base.errors import OBSTACLES, explain_error
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, chroot, emulator, symbols, triage, userspace
 from kmtools.lab.apt import FetchError
-from kmtools.lab.build import build_modules, make_stripped_copies, object_dir
+from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copies
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request, boot
@@ -35,8 +35,9 @@ MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 STRIPPED = "example_client"
 # The time limit of a boot.
 TIMEOUT_SECONDS = 1200.0
-# The usual time of the boot with the test `alarm` on 2 idle cores, for a stock kernel and a debug
-# kernel. If the boot takes longer, the time limit of the following boots is raised in proportion.
+# The usual time in seconds of the boot that triggers a kernel warning on purpose (the test `alarm`)
+# on 2 idle cores, for a stock kernel and a debug kernel. If the boot takes longer, the time limit
+# of the following boots is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
 # If all tests of a kernel take longer than this, the table marks the kernel as slow: the limit for
 # stock kernels, and that for debug kernels.
@@ -73,7 +74,7 @@ DEBUG_SETTINGS = {
 # long ones.
 SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
-# Settings for short stress tests. If the user names a suite, its long stress tests run.
+# Settings for short stress tests. If the user names a suite, its long stress tests run instead.
 SHORT_SETTINGS = {
     "KMARKERS_BATCHES": 200,
     "KMARKERS_CYCLES": 20,
@@ -122,10 +123,10 @@ class Outcome:
         """The results of all suites."""
         total = Tally()
         for suite in self.suites.values():
-            total.add(suite)
+            total.add_tally(suite)
         return total
 
-    def fail(self, suite: str, why: str) -> None:
+    def add_failure(self, suite: str, why: str) -> None:
         """Add the failure of a step that is not a test, under the name `suite`."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
@@ -139,19 +140,19 @@ def make_boot_check(kernel: str) -> Callable[[], str]:
     """Return a function that returns why a kernel cannot boot on this machine (no privileges, no
     kernel); its result is empty if it can."""
 
-    def why() -> str:
+    def find_boot_obstacle() -> str:
         if found := chroot.find_chroot_obstacle():
             return found
         try:
-            ensure_kernel(catalogue.find(kernel))
+            ensure_kernel(catalogue.find_entry(kernel))
         except FetchError as error:
             return f"kernel {kernel} is missing and cannot be fetched: {error}"
         return ""
 
-    return why
+    return find_boot_obstacle
 
 
-def kmlive_path(modules: Path) -> Path:
+def get_kmlive_path(modules: Path) -> Path:
     """Return the path of kmlive, the program that the suite `bench` runs in the guest."""
     return modules.with_name(f"{modules.name}-programs") / "kmlive"
 
@@ -159,7 +160,7 @@ def kmlive_path(modules: Path) -> Path:
 def build_for_kernel(name: str, modules: Path, log: Path) -> Tally:
     """Build modules, tests, examples and kmlive for a kernel. A warning counts as a failure."""
     log.unlink(missing_ok=True)
-    program = kmlive_path(modules)
+    program = get_kmlive_path(modules)
     words = userspace.build_make_command(program, out=program.parent)
     if not userspace.find_compiler_obstacle() and processes.run_program(words, log):
         return Tally(failed=[f"kmlive does not build: see {log}"])
@@ -170,7 +171,7 @@ def build_for_kernel(name: str, modules: Path, log: Path) -> Tally:
     if found:
         # Remove the objects: otherwise the next make would not compile these files, and not repeat
         # the warning.
-        shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
+        shutil.rmtree(get_object_dir(name, ROOT), ignore_errors=True)
     else:
         make_stripped_copies(modules, STRIPPED)
     return Tally(passed=0 if found else 1, failed=found)
@@ -184,7 +185,7 @@ def boot_with_retries(request: Request, retries: list[str]) -> Result:
     while True:
         result = boot(request)
         if (request.out / LOOK_LOG).is_file():
-            symbols.add_names_to_file(request.kernel, request.out / LOOK_LOG)
+            symbols.add_function_names_to_file(request.kernel, request.out / LOOK_LOG)
         crash = triage.find_emulator_fault(result, names)
         if crash is None or len(retries) == triage.MOST_RETRIES:
             return result
@@ -206,7 +207,7 @@ def run_job(request: Request, log: Path) -> Tally:
     result = boot_with_retries(request, retries)
     print_retries(retries)
     log.write_text(result.status)
-    tally = ktap.parse(result.status.splitlines())
+    tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
         print_failure(result)
         tally.failed.append(result.reason)
@@ -230,7 +231,7 @@ def boot_for_job(
 ) -> Result:
     """Boot a kernel and run a job of tests/vm/jobs with the test files. The time limit is
     multiplied by `pace`."""
-    program = kmlive_path(modules)
+    program = get_kmlive_path(modules)
     request = Request(
         kernel=entry.name,
         job=JOBS / job,
@@ -252,7 +253,7 @@ def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tal
     """Boot a kernel and trigger a warning on purpose. Check that the test during which the kernel
     warns fails, and the whole run, too."""
     result = boot_for_job(entry, modules, out, outcome, "alarm.sh")
-    said = ktap.parse(result.status.splitlines())
+    said = ktap.parse_ktap(result.status.splitlines())
     missed = []
     if result.ok or not any(WARN_MODULE in line for line in result.dirt):
         missed.append("a warning in the kernel log does not fail the run")
@@ -265,11 +266,11 @@ def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tal
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def check_unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+def check_unwatched_marker(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     """Boot a kernel with PROVE_RCU, hit a marker where RCU is not watching, and check that RCU
     reports only this marker."""
     result = boot_for_job(entry, modules, out, outcome, "unwatched.sh")
-    failed = ktap.parse(result.status.splitlines()).failed
+    failed = ktap.parse_ktap(result.status.splitlines()).failed
     if failed == [UNWATCHED_TEST] and UNWATCHED_REPORT in result.console:
         return Tally(passed=1)
     return Tally(failed=[f"no RCU report about a marker where RCU is not watching: {failed}"])
@@ -284,7 +285,7 @@ def build_boot_and_test(
 ) -> None:
     """Build for one kernel, boot it and run the suites; the logs are written to `out`. Each list of
     suites in `lists` has a boot of its own; without lists, all suites run in one boot."""
-    entry = catalogue.find(outcome.kernel)
+    entry = catalogue.find_entry(outcome.kernel)
     kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose_emulator(entry.qemu).version
@@ -314,7 +315,7 @@ def build_and_test(
         usual = ALARM_DEBUG_SECONDS if entry.debug else ALARM_SECONDS
         pace = max(1.0, (time.monotonic() - started) / usual)
         if (modules / f"{UNWATCHED_MODULE}.ko").exists():
-            outcome.suites["unwatched"] = check_unwatched(
+            outcome.suites["unwatched"] = check_unwatched_marker(
                 entry, modules, out / "unwatched", outcome
             )
         for share in split_guest_suites() if entry.debug else lists or [[]]:
@@ -334,21 +335,21 @@ def split_guest_suites() -> list[list[str]]:
 def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> None:
     """Add the results of a boot to the outcome of its kernel. The settings name the suites that
     must have results."""
-    suites = ktap.parse_by_suite(result.status.splitlines())
+    suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
     # If the guest did not finish, report only the reason of that.
     if result.exit_code is not None:
         least.check_suite_counts(suites, outcome.kernel, wanted)
     for name, tally in suites.items():
-        outcome.suites.setdefault(name, Tally()).add(tally)
+        outcome.suites.setdefault(name, Tally()).add_tally(tally)
     if not result.ok:
         print_failure(result)
         # If the run failed only because tests failed, do not add another failure.
         if not (result.exit_code and outcome.tally.failed):
-            outcome.fail("log", result.reason)
+            outcome.add_failure("log", result.reason)
 
 
-def run_kernel(
+def run_kernel_suites(
     name: str,
     out: Path,
     modules: Path | None = None,
@@ -360,5 +361,5 @@ def run_kernel(
     try:
         build_boot_and_test(outcome, out, modules, settings, lists)
     except OBSTACLES as error:
-        outcome.fail("fetch" if outcome.qemu == "-" else "run", explain_error(error))
+        outcome.add_failure("fetch" if outcome.qemu == "-" else "run", explain_error(error))
     return outcome

@@ -24,16 +24,16 @@ from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import print_failure
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_tally
+from kmtools.runner.suite import Suite, make_one_result_tally
 from kmtools.suites import kernelsuite, testkernel
 from kmtools.suites.kernelsuite import JOBS, TESTS
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
-# The modules that the generated module needs, the kinds of its tables of sites, and the symbols by
-# which these tables require modules.
+# The modules that the generated module needs, the kinds of its tables of sites, and the undefined
+# symbols through which these tables make the module depend on others.
 SERVERS = ("patcher", "events", "immediate", "markers")
 KINDS = ("imv", "settable", "markers")
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
@@ -88,7 +88,7 @@ MODULE_LICENSE("GPL");
 """
 
 
-def format_source(number: int, sites: int) -> str:
+def format_part_source(number: int, sites: int) -> str:
     """Return the text of the source file with this number."""
     lines = [
         f'\ttrace_mark(many_files_{number}_{i}, "number %d", number);'
@@ -99,11 +99,11 @@ def format_source(number: int, sites: int) -> str:
     return PART.format(part=number, sites="\n".join(lines))
 
 
-def write_sources(src: Path, files: int, sites: int) -> None:
+def write_module_sources(src: Path, files: int, sites: int) -> None:
     """Write a Kbuild file and sources of a module: `files` files with `sites` sites in all."""
     src.mkdir(parents=True)
     for number in range(files):
-        (src / f"part_{number}.c").write_text(format_source(number, sites // files))
+        (src / f"part_{number}.c").write_text(format_part_source(number, sites // files))
     main = MAIN.format(
         prototypes="\n".join(f"int part_{number}(int number);" for number in range(files)),
         names="\n".join(f"\tpart_{number}," for number in range(files)),
@@ -128,7 +128,7 @@ def build_module(kernel: str, files: int, sites: int) -> Path:
         f"export KMARKERS ?= $(KBUILD_EXTMOD)\nobj-m := {directories}\n"
         "subdir-ccflags-y := -I$(KMARKERS)/include -g0\n"
     )
-    write_sources(tree / "many", files, sites)
+    write_module_sources(tree / "many", files, sites)
     if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):
         raise UnableError(f"the module of {files} files cannot be built; see {WORK}/build.log")
     without = modules / f"{NAME}.without.ko"
@@ -154,7 +154,7 @@ def compute_medians(lines: Iterable[str]) -> dict[str, float]:
     return {kind: statistics.median(times) for kind, times in found.items()}
 
 
-def judge_times(times: dict[str, float]) -> bool:
+def judge_load_times(times: dict[str, float]) -> bool:
     """Print the ratios of times; return True if that of load plus unload is within LIMIT."""
     for way in ("with", "without"):
         times[f"together {way}"] = times[f"load {way}"] + times[f"unload {way}"]
@@ -168,9 +168,9 @@ def judge_times(times: dict[str, float]) -> bool:
     return times["together with"] / times["together without"] <= LIMIT
 
 
-def measure_module(kernel: str, files: int, sites: int, turns: int) -> bool:
+def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
     """Build the modules, boot a kernel that loads them, and judge the times."""
-    kernels.ensure_kernel(catalogue.find(kernel))
+    kernels.ensure_kernel(catalogue.find_entry(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
     request = Request(
         kernel=kernel,
@@ -185,18 +185,22 @@ def measure_module(kernel: str, files: int, sites: int, turns: int) -> bool:
     if not result.ok:
         print_failure(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
-    print(f"tier vm, {kernel}, {files} files, {sites} sites")
-    return judge_times(compute_medians(result.status.splitlines()))
+    print(f"in kernel {kernel} under QEMU: a module of {files} files with {sites} sites")
+    return judge_load_times(compute_medians(result.status.splitlines()))
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that loads a module of many files."""
-    kernel = testkernel.choose_kernel(ask)
-    numbers = [ask.number(*one) for one in (("files", 500), ("sites", 10000), ("turns", 7))]
+    kernel = testkernel.choose_kernel(suite_request)
+    numbers = [
+        suite_request.get_number(*one) for one in (("files", 500), ("sites", 10000), ("turns", 7))
+    ]
     what = f"the load and unload time of a module of {numbers[0]} files with sites"
 
-    def judge_it(_: Path) -> Tally:
-        return make_tally(measure_module(kernel, *numbers), "the sites cost too much")
+    def run_and_judge(_: Path) -> Tally:
+        return make_one_result_tally(
+            measure_load_times(kernel, *numbers), "the sites cost too much"
+        )
 
     why = kernelsuite.make_boot_check(kernel)
-    return [Suite("many-files", judge_it, what, why, 120, modules=kernel, loud=True)]
+    return [Suite("many-files", run_and_judge, what, why, 120, modules=kernel, loud=True)]

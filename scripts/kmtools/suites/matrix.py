@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kmtools.base.text import align_table
 from kmtools.runner import registry
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelpage, kernelsuite, testkernel
@@ -27,11 +27,12 @@ USUAL_SECONDS = 240.0
 GATE_SUITES = [
     row.name for row in registry.make_guest_rows() if "short" in row.sets and row.name != "orders"
 ]
-# Short stress tests and small samples; the suite `matrix` and the default kernel run long ones.
+# Settings for short stress tests and small samples; the suite `matrix` and the default kernel run
+# long ones.
 GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SUITES)}
 
 
-def format_counts(tally: Tally | None) -> str:
+def format_tally_cell(tally: Tally | None) -> str:
     """Return the numbers of passed, failed and skipped tests of a suite as text."""
     if tally is None:
         return "-"
@@ -43,7 +44,7 @@ def format_counts(tally: Tally | None) -> str:
     return ", ".join(parts)
 
 
-def format_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
+def format_outcome_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
     """Return the table with its heading: one row for each kernel, one column for each suite."""
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.suites))
     table = [
@@ -54,8 +55,8 @@ def format_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
         numbers = (tally.passed, len(tally.failed), len(tally.skipped))
         table.append(
             [
-                *(one.kernel, one.version, short_version(one.qemu)),
-                *(format_counts(one.suites.get(name)) for name in names),
+                *(one.kernel, one.version, shorten_qemu_version(one.qemu)),
+                *(format_tally_cell(one.suites.get(name)) for name in names),
                 *(str(number) for number in numbers),
                 *(f"{one.seconds:.0f}", str(len(one.retries))),
             ]
@@ -63,13 +64,13 @@ def format_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
     return table
 
 
-def short_version(qemu: str) -> str:
+def shorten_qemu_version(qemu: str) -> str:
     """Return the version number in the output of `qemu --version`."""
     match = re.search(r"version ([0-9.]+)", qemu)
     return match[1] if match else qemu
 
 
-def list_notes(outcomes: Iterable[Outcome]) -> list[str]:
+def list_outcome_notes(outcomes: Iterable[Outcome]) -> list[str]:
     """Return a line for each failure, skipped test, repeated boot and slow kernel."""
     lines = []
     for one in outcomes:
@@ -87,29 +88,33 @@ def list_notes(outcomes: Iterable[Outcome]) -> list[str]:
     return lines
 
 
-def total_time(outcomes: Sequence[Outcome]) -> str:
+def format_total_time(outcomes: Sequence[Outcome]) -> str:
     """Return a sentence with the total time of all kernels."""
     seconds = sum(one.seconds for one in outcomes)
     return f"Building, booting and testing took {seconds:.0f} s in all."
 
 
-def format_table(outcomes: Sequence[Outcome]) -> str:
+def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
     """Return the table and the notes below it as plain text."""
     return (
         "\n".join(
-            [*align_table(format_rows(outcomes)), total_time(outcomes), *list_notes(outcomes)]
+            [
+                *align_table(format_outcome_rows(outcomes)),
+                format_total_time(outcomes),
+                *list_outcome_notes(outcomes),
+            ]
         )
         + "\n"
     )
 
 
-def keep_outcome(outcome: Outcome) -> None:
+def store_outcome(outcome: Outcome) -> None:
     """Store the results of a kernel for Documentation/kernels.md."""
     suites = outcome.suites
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    kernelpage.keep_results(
+    kernelpage.store_results(
         Kept(
-            outcome.kernel, outcome.version, short_version(outcome.qemu), today,
+            outcome.kernel, outcome.version, shorten_qemu_version(outcome.qemu), today,
             kernelpage.describe_commit(), suites,
         )
     )  # fmt: skip
@@ -122,19 +127,21 @@ def run_in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
     # Use two boots: if other programs run in parallel, one boot with all suites would exceed its
     # time limit.
     lists = registry.read_guest_suites() if keeps else ()
-    outcome = kernelsuite.run_kernel(kernel, log.with_suffix(""), settings=settings, lists=lists)
+    outcome = kernelsuite.run_kernel_suites(
+        kernel, log.with_suffix(""), settings=settings, lists=lists
+    )
     if keeps:
-        keep_outcome(outcome)
-    log.write_text(format_table([outcome]))
+        store_outcome(outcome)
+    log.write_text(format_outcome_table([outcome]))
     kernelsuite.print_retries(outcome.retries)
     return outcome.tally
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return a suite for each kernel: the named kernel, those with the role "gates", all stock
     kernels, or all debug kernels."""
-    listed = kernelpage.list_kernels()
-    default = testkernel.choose_kernel(ask)
+    listed = kernelpage.list_catalogue_kernels()
+    default = testkernel.choose_kernel(suite_request)
     chosen: dict[str, bool] = {}
     if "gates" in names:
         gates = [one.name for one in listed if one.role == "gates" and one.name != default]
@@ -142,7 +149,7 @@ def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
     for name, debug in (("matrix", False), ("debug", True)):
         if name in names:
             of_kind = [one.name for one in listed if bool(one.debug) == debug]
-            chosen |= dict.fromkeys([default] if ask.named else of_kind, True)
+            chosen |= dict.fromkeys([default] if suite_request.named else of_kind, True)
     return [
         Suite(
             f"kernel-{kernel}",

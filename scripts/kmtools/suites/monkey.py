@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.lab.machine import Request
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -29,7 +29,7 @@ AROUND_SECONDS = 900.0
 MEMORY = 1536
 
 
-def run_monkey(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
+def run_monkey_job(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
     """Boot a kernel in which freed memory is poisoned, and run the job monkey.sh in it."""
     request = Request(
         kernel=kernel,
@@ -45,11 +45,11 @@ def run_monkey(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
     return kernelsuite.run_job(request, log)
 
 
-def make_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
+def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
     """Return a suite that runs the job in a kernel."""
     return Suite(
         f"{name}-{kernel}",
-        partial(run_monkey, kernel, seconds, seed),
+        partial(run_monkey_job, kernel, seconds, seed),
         f"random use of tracefs for {seconds} s, seed {seed}",
         kernelsuite.make_boot_check(kernel),
         seconds + 60,
@@ -57,15 +57,15 @@ def make_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
     )
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names; the default seed is the current time."""
-    seed = ask.number("seed", int(time.time()))
-    default = testkernel.choose_kernel(ask)
+    seed = suite_request.get_number("seed", int(time.time()))
+    default = testkernel.choose_kernel(suite_request)
     found = []
     if "monkey" in names:
-        seconds = ask.number("seconds", SECONDS)
-        kernels = (default,) if ask.named else KERNELS
-        found += [make_suite(kernel, "monkey", seconds, seed) for kernel in kernels]
+        seconds = suite_request.get_number("seconds", SECONDS)
+        kernels = (default,) if suite_request.named else KERNELS
+        found += [make_monkey_suite(kernel, "monkey", seconds, seed) for kernel in kernels]
     if "soak-users" in names:
-        found.append(make_suite(default, "soak-users", SHORT_SECONDS, seed))
+        found.append(make_monkey_suite(default, "soak-users", SHORT_SECONDS, seed))
     return found

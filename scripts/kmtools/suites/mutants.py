@@ -36,7 +36,7 @@ from kmtools.lab.build import build_modules, make_stripped_copies
 from kmtools.lab.machine import Request
 from kmtools.lab.userspace import build_make_command
 from kmtools.runner import ktap
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, target, testkernel
@@ -95,7 +95,7 @@ class Mutant:
     suites: Sequence[str] = ()
 
 
-def parse_table(text: str, table: str = "") -> Iterator[Mutant]:
+def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
     """Parse the text of a file of tests/mutants; yield its mutants. `table` is its name, for
     errors."""
     for section in re.split(r"^--- ", text, flags=re.M)[1:]:
@@ -122,7 +122,7 @@ def parse_hunk(hunk: str) -> tuple[str, str]:
 ALL_MUTANTS = tuple(
     mutant
     for table in TABLES
-    for mutant in parse_table(table.read_text(encoding="utf-8"), table.name)
+    for mutant in parse_mutant_table(table.read_text(encoding="utf-8"), table.name)
 )
 
 
@@ -169,26 +169,28 @@ def apply_mutant(mutant: Mutant, text: str) -> str:
     return text
 
 
-def run_command(words: Sequence[object], log: Path, seconds: float) -> int | None:
+def run_with_time_limit(words: Sequence[object], log: Path, seconds: float) -> int | None:
     """Run a command with output to a log; return its exit code, or None after the time limit."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return processes.run_program(words, log, seconds=seconds)
     return None
 
 
-def build_user(ground: Ground, log: Path) -> Path:
+def build_test_program(ground: Ground, log: Path) -> Path:
     """Build the test program from the changed sources; return its path."""
     out = SCRATCH / ground.name.lower()
     flags = SANITIZE if ground is Ground.SANITIZED else ""
     if (
-        run_command(build_make_command(out / "test", out=out, extra=flags, tree=TREE), log, 600.0)
+        run_with_time_limit(
+            build_make_command(out / "test", out=out, extra=flags, tree=TREE), log, 600.0
+        )
         != 0
     ):
         raise MutantError(f"does not build; see {log}")
     return out / "test"
 
 
-def describe_failure(code: int | None, failed: Iterable[str]) -> str:
+def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
     """Return the kind of failure of a test, such as a signal name; empty if it passed."""
     if code is None:
         return "hangs"
@@ -199,25 +201,27 @@ def describe_failure(code: int | None, failed: Iterable[str]) -> str:
     return f"exit code {code}" if code else ""
 
 
-def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
+def run_user_tests(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
     """Run a mutant's tests in user space; return those that fail, with the kind of failure."""
-    program = build_user(ground, log)
+    program = build_test_program(ground, log)
     caught = []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
         one.unlink(missing_ok=True)
-        code = run_command([program, BATCHES, test], one, HANG_SECONDS)
+        code = run_with_time_limit([program, BATCHES, test], one, HANG_SECONDS)
         lines = one.read_text(errors="replace").splitlines()
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise MutantError(f"{test} is skipped on this machine")
         if "1..0" in lines:
             raise MutantError(f"there is no test {test}")
-        if reason := describe_failure(code, ktap.parse(lines).failed if code is not None else []):
+        if reason := describe_test_failure(
+            code, ktap.parse_ktap(lines).failed if code is not None else []
+        ):
             caught.append(f"{test} {reason}")
     return caught
 
 
-def run_tools(mutant: Mutant, log: Path) -> list[str]:
+def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
     """Run a mutant's tests in tests/tools; return those that fail, with the kind of failure."""
     caught = []
     for test in mutant.tests:
@@ -226,28 +230,28 @@ def run_tools(mutant: Mutant, log: Path) -> list[str]:
         # Do not use bytecode or caches of the unchanged code.
         words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         place = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
-        code = run_command([sys.executable, *words, *place], one, TOOLS_SECONDS)
+        code = run_with_time_limit([sys.executable, *words, *place], one, TOOLS_SECONDS)
         if code == 0 and re.search(r"\d skipped", one.read_text()):
             raise MutantError(f"{test} is skipped on this machine")
         if code not in (0, 1, None):
             raise MutantError(f"{test} cannot be run, see {one}")
-        if reason := describe_failure(code, ["it"] if code == 1 else []):
+        if reason := describe_test_failure(code, ["it"] if code == 1 else []):
             caught.append(f"{test} {reason}")
     return caught
 
 
-def build_programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
+def build_kmlive(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
     """If the mutant names a suite that runs kmlive in the guest, build kmlive; return it as an
     addition to an initramfs."""
     if not {"bench", "packets"} & {*mutant.suites}:
         return []
     out = SCRATCH / "guest"
-    if run_command(build_make_command(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
+    if run_with_time_limit(build_make_command(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
         raise MutantError(f"does not build; see {log}")
     return [(out / "kmlive", "/kmlive")]
 
 
-def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
+def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     """Run a mutant's tests in a test kernel; return those that fail, with the kind of failure."""
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
@@ -261,7 +265,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         modules=modules,
         additions=[
             (TREE / "tests" / "vm", "/tests"),
-            *build_programs(mutant, log),
+            *build_kmlive(mutant, log),
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
@@ -275,7 +279,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     kernelsuite.print_retries(retries)
     said = result.status.splitlines()
     log.write_text(result.status)
-    failed = ktap.parse(said).failed
+    failed = ktap.parse_ktap(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
         # The guest crashed or hung in the first test that has no result.
@@ -288,14 +292,14 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     return caught
 
 
-def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run a mutant's tests on the present copy of the sources."""
+def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
+    """Run a mutant's tests on the copy of the sources, which the caller may have changed."""
     log.unlink(missing_ok=True)
     if mutant.ground is Ground.KERNEL:
-        return run_kernel(mutant, kernel, log)
+        return run_kernel_tests(mutant, kernel, log)
     if mutant.ground is Ground.TOOLS:
-        return run_tools(mutant, log)
-    return run_user(mutant, mutant.ground, log)
+        return run_tools_tests(mutant, log)
+    return run_user_tests(mutant, mutant.ground, log)
 
 
 def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
@@ -304,12 +308,12 @@ def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
     sound = path.read_text(encoding="utf-8")
     path.write_text(apply_mutant(mutant, sound), encoding="utf-8")
     try:
-        return Verdict(mutant, run_tests(mutant, kernel, SCRATCH / f"{mutant.name}.log"))
+        return Verdict(mutant, run_mutant_tests(mutant, kernel, SCRATCH / f"{mutant.name}.log"))
     finally:
         path.write_text(sound, encoding="utf-8")
 
 
-def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
+def check_unchanged_code(mutants: Sequence[Mutant], kernel: str) -> None:
     """Check that each mutant can be applied, and that all its tests pass with the unchanged
     code."""
     for mutant in mutants:
@@ -321,7 +325,7 @@ def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
         tests = sorted({test for mutant in of_ground for test in mutant.tests})
         suites = sorted({suite for mutant in of_ground for suite in mutant.suites})
         all_of_them = Mutant("sound", "", "", [], tests, ground, suites=suites)
-        failed = run_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
+        failed = run_mutant_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
         if failed:
             raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
@@ -342,7 +346,7 @@ def run_model_checker(mutant: Mutant) -> str:
 def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
     """Run mutants, and print a row for each one as soon as it is finished."""
     copy_sources()
-    check_sound(mutants, kernel)
+    check_unchanged_code(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
     verdicts = []
     for mutant in mutants:
@@ -370,16 +374,18 @@ def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
     ]
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that runs the requested mutants."""
-    wanted = select_mutants(ask.words("mutants"), ask.flag("no_kernel"))
-    kernel = testkernel.choose_kernel(ask)
+    wanted = select_mutants(suite_request.get_words("mutants"), suite_request.get_flag("no_kernel"))
+    kernel = testkernel.choose_kernel(suite_request)
 
-    def run(_: Path) -> Tally:
-        survived = [v for v in run_mutants(wanted, kernel, ask.flag("model")) if v.survived]
+    def run_selected_mutants(_: Path) -> Tally:
+        survived = [
+            v for v in run_mutants(wanted, kernel, suite_request.get_flag("model")) if v.survived
+        ]
         return Tally(
             len(wanted) - len(survived), [f"{one.mutant.name} survives" for one in survived]
         )
 
     what = f"{len(wanted)} inserted faults, each detected by a test"
-    return [Suite("mutants", run, what, usual=25.0 * len(wanted), loud=True)]
+    return [Suite("mutants", run_selected_mutants, what, usual=25.0 * len(wanted), loud=True)]

@@ -12,9 +12,9 @@ from kmtools.base import processes
 from kmtools.base.paths import ROOT
 from kmtools.lab import userspace
 from kmtools.lab.userspace import find_compiler_obstacle
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, run_ktap
+from kmtools.runner.suite import Suite, run_ktap_program
 from kmtools.suites.fuzz import TARGETS
 
 NATIVE = ROOT / "build" / "native"
@@ -67,7 +67,7 @@ def run_by_exit_code(words: list[object], what: str, log: Path) -> Tally:
     return Tally(passed=1)
 
 
-def ended_early(said: str, seconds: int) -> bool:
+def has_storm_ended_early(said: str, seconds: int) -> bool:
     """Return True if the output of the tests shows that STORM ran less than `seconds`."""
     if f" {STORM} # SKIP" in said:
         return False
@@ -78,7 +78,7 @@ def ended_early(said: str, seconds: int) -> bool:
 def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
     """Return a function that builds and runs the tests of a variant."""
 
-    def run(log: Path) -> Tally:
+    def run_variant(log: Path) -> Tally:
         flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
         programs = [variant.out / name for name in ("test", "flight", "emulate")]
         if processes.run_program(
@@ -91,19 +91,21 @@ def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tal
         if prefix and processes.capture_output([*prefix, "true"]).returncode:
             prefix = []
         words = [*prefix, variant.out / "test", variant.batches, "", variant.seconds]
-        tally = run_ktap(words, log, OPTIONS)
+        tally = run_ktap_program(words, log, OPTIONS)
         if not tally.passed:
             return tally
-        if ended_early(log.read_text(errors="replace"), variant.seconds):
+        if has_storm_ended_early(log.read_text(errors="replace"), variant.seconds):
             tally.failed.append(f"{STORM} ended before {variant.seconds} s")
-        tally.add(run_by_exit_code([*prefix, variant.out / "flight"], "flight: wrong phase", log))
+        tally.add_tally(
+            run_by_exit_code([*prefix, variant.out / "flight"], "flight: wrong phase", log)
+        )
         # The instruction emulator is tested in one variant only: its code is the same in all, and
         # its sandbox needs 4 GiB of address space.
         if not variant.flags:
-            tally.add(run_ktap([variant.out / "emulate", comparisons], log))
+            tally.add_tally(run_ktap_program([variant.out / "emulate", comparisons], log))
         return tally
 
-    return run
+    return run_variant
 
 
 def run_fuzz_targets(log: Path) -> Tally:
@@ -115,7 +117,7 @@ def run_fuzz_targets(log: Path) -> Tally:
     total = Tally()
     for target in TARGETS:
         words = [out / f"fuzz-{target}", INPUTS]
-        total.add(run_by_exit_code(words, f"fuzz-{target}", log))
+        total.add_tally(run_by_exit_code(words, f"fuzz-{target}", log))
     return total
 
 
@@ -148,10 +150,10 @@ def make_long_suites() -> list[Suite]:
     ]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
     return [
         one
-        for one in [*make_native_suites(ask.form != "short"), *make_long_suites()]
+        for one in [*make_native_suites(suite_request.form != "short"), *make_long_suites()]
         if one.name in names
     ]

@@ -12,7 +12,7 @@ from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.lab.build import build_modules
 from kmtools.measure import guest
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import counts, kernelsuite, testkernel
@@ -23,24 +23,26 @@ BENCHMARK, BLOCKS, SECONDS = "example-hash", 2, 40
 ADDED = {"plain-clone": 0, "marked": 1}
 
 
-def count_module(kernel: str, modules: Path, source: Path, out: Path) -> counts.Counts:
+def count_module_instructions(kernel: str, modules: Path, source: Path, out: Path) -> counts.Counts:
     """Build a module outside this tree, load it after the kmarkers modules in a test kernel, and
     return the instruction counts of its benchmark."""
     own, log = out / "modules", out / "build.log"
     if build_modules(kernel, source, own, [], log, uses=ROOT):
         raise FailedError(f"{source.name} does not build, see {log}")
-    guest.measure_in_guest("icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, own=own)
+    guest.measure_in_test_kernel(
+        "icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, own=own
+    )
     return counts.count_instructions(out / "raw")
 
 
-def count_example(kernel: str, modules: Path, log: Path) -> Tally:
+def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
     """Check the instruction counts of the benchmark in examples/benchmark, and the error message
     about a module without a benchmark."""
     tally = Tally()
     out = log.with_suffix("")
     out.mkdir(parents=True, exist_ok=True)
     try:
-        found = count_module(kernel, modules, EXAMPLES / "benchmark", out)
+        found = count_module_instructions(kernel, modules, EXAMPLES / "benchmark", out)
     except FailedError as error:
         return Tally(failed=[str(error)])
     names = sorted({benchmark for benchmark, _ in found})
@@ -54,14 +56,14 @@ def count_example(kernel: str, modules: Path, log: Path) -> Tally:
     # This boot must fail; its messages go to a log.
     with (out / "refused.log").open("w") as refused, contextlib.redirect_stderr(refused):
         try:
-            count_module(kernel, modules, EXAMPLES / "client", out)
+            count_module_instructions(kernel, modules, EXAMPLES / "client", out)
         except FailedError as error:
             said = str(error)
     tally.add_result(
         said.endswith("example_client adds no benchmark"),
         f"unexpected message about a module without a benchmark: {said!r}",
     )
-    log.write_text(f"{tally.closing_line()}\n")
+    log.write_text(f"{tally.format_summary()}\n")
     return tally
 
 
@@ -69,9 +71,13 @@ def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a list with the one suite of this module."""
     what = "instruction counts of a benchmark in a module outside this tree"
     why = kernelsuite.make_boot_check(kernel)
-    return [Suite(f"module-{kernel}", partial(count_example, kernel, modules), what, why, SECONDS)]
+    return [
+        Suite(
+            f"module-{kernel}", partial(check_example_counts, kernel, modules), what, why, SECONDS
+        )
+    ]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    return testkernel.select_suites(ask, names, make_module_suites)
+    return testkernel.select_suites(suite_request, names, make_module_suites)

@@ -28,7 +28,7 @@ from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request
 from kmtools.lab.tracers import TRACERS_MEMORY
 from kmtools.runner import ktap
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import fresh, kernelsuite, secureboot
@@ -45,12 +45,12 @@ PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 ENFORCE = "module.sig_enforce=1"
 
 
-def make_later_version(text: str) -> str:
+def increase_version(text: str) -> str:
     """Return a higher version than `text`, for the test of upgrades."""
     return f"{text}.1"
 
 
-def change_version(tree: Path, new: str) -> None:
+def replace_package_version(tree: Path, new: str) -> None:
     """Replace the version in the two files of a source tree that contain it."""
     for name in ("include/kmarkers/version.h", "debian/changelog"):
         path = tree / name
@@ -77,12 +77,12 @@ def build_later_packages(log: Path) -> list[Path]:
         shutil.copy(ROOT / path, tree / path)
     # results/ is not in list_sources(), because other builds do not read it.
     shutil.copytree(ROOT / "results", tree / "results", ignore=shutil.ignore_patterns("local"))
-    change_version(tree, make_later_version(read_version()))
+    replace_package_version(tree, increase_version(read_version()))
     return build_packages(tree, log)
 
 
 @contextmanager
-def unpacked_root(suite: str) -> Iterator[Root]:
+def unpack_temporary_root(suite: str) -> Iterator[Root]:
     """Unpack a root, and remove it at the end of the block."""
     WORK.mkdir(parents=True, exist_ok=True)
     with hold_lock(
@@ -92,7 +92,7 @@ def unpacked_root(suite: str) -> Iterator[Root]:
         try:
             yield root
         finally:
-            root.remove()
+            root.remove_trees()
 
 
 def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
@@ -104,11 +104,11 @@ def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
     return tally
 
 
-def fill_root(root: Root, log: Path) -> list[Path]:
+def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
     """Build the packages, and copy them, the examples and the script into a root; return the
     packages in it."""
     # The suites of two Debian releases may run in parallel, and build in the same directory.
-    with cache.locked(f"build-packages-{cache.flat_name(ROOT)}"):
+    with cache.hold_cache_lock(f"build-packages-{cache.flatten_path(ROOT)}"):
         places = {"packages": build_packages(ROOT, log), "next": build_later_packages(log)}
         for name, packages in places.items():
             (root.path / "srv" / name).mkdir()
@@ -121,14 +121,14 @@ def fill_root(root: Root, log: Path) -> list[Path]:
 
 def run_root_script(root: Root, suite: str, log: Path) -> Tally:
     """Run tests/packages/root.sh in a root."""
-    command = f"sh /srv/root.sh {read_version()} {make_later_version(read_version())}"
+    command = f"sh /srv/root.sh {read_version()} {increase_version(read_version())}"
     with bareroot.start_command(root, command, {}) as process:
         try:
             said = fresh.log_output_lines(process, log.with_suffix(".root.log"), suite)
             code = process.wait()
         finally:
             process.kill()
-    tally = ktap.parse(said.splitlines())
+    tally = ktap.parse_ktap(said.splitlines())
     if code:
         tally.failed.append(f"{suite}: exit code {code} of the script root.sh")
     return tally
@@ -136,8 +136,8 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
 
 def find_kernel(suite: str, part: str = PLAIN) -> Entry:
     """Return the kernel of a Debian release; for the boot LATER, the rt kernel of this release."""
-    entry = next(e for e in catalogue.load() if e.suite == suite and e.role == "gates")
-    return catalogue.find(f"{entry.name}-rt") if part == LATER else entry
+    entry = next(e for e in catalogue.load_kernels() if e.suite == suite and e.role == "gates")
+    return catalogue.find_entry(f"{entry.name}-rt") if part == LATER else entry
 
 
 def list_host_files(root: Root) -> list[tuple[Path, str]]:
@@ -181,14 +181,14 @@ def boot_with_packages(root: Root, suite: str, part: str, log: Path) -> Tally:
     return kernelsuite.run_job(request, log.with_suffix(f".{part}.log"))
 
 
-def run_packages(suite: str, log: Path) -> Tally:
+def run_package_tests(suite: str, log: Path) -> Tally:
     """Test the packages in a root of a Debian release, and the modules in its kernels."""
     log.write_text("")
-    with unpacked_root(suite) as root:
-        tally = run_lintian(fill_root(root, log), log.with_suffix(".lintian.log"))
-        tally.add(run_root_script(root, suite, log))
+    with unpack_temporary_root(suite) as root:
+        tally = run_lintian(copy_packages_to_root(root, log), log.with_suffix(".lintian.log"))
+        tally.add_tally(run_root_script(root, suite, log))
         for part in (PLAIN, ENROLLED, REFUSED, LATER):
-            tally.add(boot_with_packages(root, suite, part, log))
+            tally.add_tally(boot_with_packages(root, suite, part, log))
     return tally
 
 
@@ -206,7 +206,7 @@ def make_package_suites(wanted: Iterable[str]) -> list[Suite]:
     return [
         Suite(
             f"packages-{name}",
-            partial(run_packages, name),
+            partial(run_package_tests, name),
             f"the packages in a minimal {SUITES[name]}, and their modules in its kernels",
             partial(find_packages_obstacle, name),
             USUAL_SECONDS,
@@ -215,6 +215,6 @@ def make_package_suites(wanted: Iterable[str]) -> list[Suite]:
     ]
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suites of the requested Debian releases."""
-    return make_package_suites(ask.choice("root", SUITES) or SUITES)
+    return make_package_suites(suite_request.get_choices("root", SUITES) or SUITES)

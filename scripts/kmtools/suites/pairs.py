@@ -50,14 +50,14 @@ class Row:
     preemption: str
 
     @property
-    def by_bochs(self) -> bool:
+    def is_bochs(self) -> bool:
         """True if Bochs emulates the processor; otherwise QEMU does."""
         return self.model in BOCHS_MODELS
 
     @property
     def cells(self) -> list[str]:
         """The first cells of the row, which identify it in the table."""
-        shown = replace(self, model=f"Bochs {self.model}") if self.by_bochs else self
+        shown = replace(self, model=f"Bochs {self.model}") if self.is_bochs else self
         return [str(value) for value in astuple(shown)]
 
     @property
@@ -106,7 +106,7 @@ def choose_rows(rows: Iterable[Row]) -> list[Row]:
     return chosen
 
 
-def make_table() -> list[Row]:
+def choose_table_rows() -> list[Row]:
     """Return the rows of the table: those of QEMU, sorted by kernel, then those of Bochs."""
     kernels = list(KERNELS)
     rows = sorted(choose_rows(list_qemu_rows()), key=lambda row: kernels.index(row.kernel))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, explain_error, parse_positive, require_root
+from kmtools.base.errors import OBSTACLES, explain_error, parse_positive_int, require_root
 from kmtools.base.files import write_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import format_duration
@@ -22,7 +22,7 @@ from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request
 from kmtools.lab.result import print_failure
 from kmtools.runner import ktap
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelpage, kernelsuite, pairs
@@ -66,7 +66,7 @@ FLAW = re.compile(
     r"# (spectre_v2|retbleed|spec_rstack_overflow|indirect_target_selection): "
     r"(?:Mitigation: )?([^;\n]*)"
 )
-# The kernel's word for a flaw that the processor does not have.
+# The text in these files for a flaw that the processor does not have.
 UNTOLD = "Not affected"
 # The date, in the last cell of each row that was run.
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -75,16 +75,16 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
-def make_request(row: Row, modules: Path, out: Path) -> Request:
+def make_row_request(row: Row, modules: Path, out: Path) -> Request:
     """Return the request for the boot of a row."""
     many = row.cpus > MOST_THREADS
     suites = FEW_SUITES if many else SUITES
     settings = {
         **kernelsuite.SLOW_SETTINGS,
-        "KMARKERS_SUITES": BOCHS_SUITES if row.by_bochs else suites,
+        "KMARKERS_SUITES": BOCHS_SUITES if row.is_bochs else suites,
         # The benchmarks are not loaded: their thousands of sites would make each list long.
         "KMARKERS_BENCH": 0,
-        "KMARKERS_MANY": int(not row.by_bochs),
+        "KMARKERS_MANY": int(not row.is_bochs),
         "KMARKERS_CPUS": row.cpus,
         "KMARKERS_PREEMPTION": row.preemption,
     }
@@ -100,9 +100,9 @@ def make_request(row: Row, modules: Path, out: Path) -> Request:
         append=row.append,
         cpus=row.cpus,
         one_thread=many,
-        timeout=BOCHS_TIMEOUT_SECONDS if row.by_bochs else TIMEOUT_SECONDS,
+        timeout=BOCHS_TIMEOUT_SECONDS if row.is_bochs else TIMEOUT_SECONDS,
     )
-    if row.by_bochs:
+    if row.is_bochs:
         return replace(asked, bochs=row.model, append=f"{row.append} {bochs.APPEND}")
     return replace(asked, accel="tcg", model=row.model)
 
@@ -113,13 +113,13 @@ def format_mitigations(status: str) -> str:
     return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
 
-def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
+def run_row_tests(row: Row, modules: Path) -> tuple[Tally, list[str]]:
     """Boot a row and run its tests; return the tally and the cells of its results."""
     out = LOGS / "-".join(row.cells).replace(" ", "-")
     retries: list[str] = []
-    result = kernelsuite.boot_with_retries(make_request(row, modules, out), retries)
+    result = kernelsuite.boot_with_retries(make_row_request(row, modules, out), retries)
     kernelsuite.print_retries(retries)
-    tally = ktap.parse(result.status.splitlines())
+    tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
         print_failure(result)
         if not (result.exit_code and tally.failed):
@@ -134,7 +134,7 @@ def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
     known: dict[tuple[str, ...], list[str]] = {}
     if not page.is_file():
         return known
-    wanted = {tuple(row.cells) for row in pairs.make_table()}
+    wanted = {tuple(row.cells) for row in pairs.choose_table_rows()}
     section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -143,7 +143,7 @@ def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
     return known
 
 
-def format_section(rows: Sequence[Row], results: Results) -> str:
+def format_processors_section(rows: Sequence[Row], results: Results) -> str:
     """Return the text of the page's section: introduction, table and number of rows that ran."""
     lines = [
         INTRODUCTION,
@@ -162,7 +162,7 @@ def format_section(rows: Sequence[Row], results: Results) -> str:
 
 def build_kernel_modules(kernel: str) -> Tally:
     """Build the modules and tests for a kernel."""
-    ensure_kernel(catalogue.find(kernel))
+    ensure_kernel(catalogue.find_entry(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
     return kernelsuite.build_for_kernel(
         kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log"
@@ -172,7 +172,7 @@ def build_kernel_modules(kernel: str) -> Tally:
 def select_rows(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
     """Return the rows to run: those of the given kernels and with the given numbers, or all if none
     are given. With `only_missing`, rows that have results are left out."""
-    rows = pairs.make_table()
+    rows = pairs.choose_table_rows()
     known = read_results() if only_missing else {}
     some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}
     return [
@@ -184,9 +184,9 @@ def select_rows(kernels: Iterable[str], numbers: Iterable[int], only_missing: bo
     ]
 
 
-def sum_usual_seconds(rows: Iterable[Row]) -> float:
+def sum_row_seconds(rows: Iterable[Row]) -> float:
     """Return the usual time of some rows in seconds."""
-    return sum(BOCHS_USUAL_SECONDS if row.by_bochs else USUAL_SECONDS for row in rows)
+    return sum(BOCHS_USUAL_SECONDS if row.is_bochs else USUAL_SECONDS for row in rows)
 
 
 def run_rows(rows: Sequence[Row]) -> Tally:
@@ -195,24 +195,24 @@ def run_rows(rows: Sequence[Row]) -> Tally:
     total, built = Tally(), dict[str, Tally]()
     for number, row in enumerate(rows, 1):
         place = f"[{number}/{len(rows)}] {' '.join(row.cells)}"
-        left = format_duration(sum_usual_seconds(rows[number - 1 :]))
+        left = format_duration(sum_row_seconds(rows[number - 1 :]))
         print(f"{place} (about {left} left) ...", flush=True)
         try:
             if row.kernel not in built:
                 built[row.kernel] = build_kernel_modules(row.kernel)
-                total.add(built[row.kernel])
+                total.add_tally(built[row.kernel])
             if built[row.kernel].failed:
                 continue
-            tally, cells = run_row(row, kernelsuite.MODULES / row.kernel)
+            tally, cells = run_row_tests(row, kernelsuite.MODULES / row.kernel)
         except OBSTACLES as error:
             total.failed.append(f"{' '.join(row.cells)}: {explain_error(error)}")
             print(f"{place}: {explain_error(error)}", flush=True)
             continue
-        print(f"{place}: {tally.closing_line()} in {cells[-2]} s; {cells[0]}", flush=True)
+        print(f"{place}: {tally.format_summary()} in {cells[-2]} s; {cells[0]}", flush=True)
         for name in tally.failed:
             print(f"  FAILED {name}")
-        total.add(tally)
-        keep_results({tuple(row.cells): cells})
+        total.add_tally(tally)
+        store_row_results({tuple(row.cells): cells})
     return total
 
 
@@ -221,27 +221,27 @@ def read_results() -> Results:
     return {**read_page_results(kernelpage.PAGE), **read_page_results(KEPT)}
 
 
-def keep_results(new: Results) -> None:
+def store_row_results(new: Results) -> None:
     """Add results of rows to the file of unpublished results."""
     KEPT.parent.mkdir(parents=True, exist_ok=True)
-    text = format_section(pairs.make_table(), {**read_page_results(KEPT), **new})
+    text = format_processors_section(pairs.choose_table_rows(), {**read_page_results(KEPT), **new})
     write_atomically(KEPT, f"## {TITLE}\n\n{text}")
 
 
 def publish_processors() -> None:
     """Write the unpublished results to Documentation/kernels.md, and remove their file."""
-    kernelpage.write_section(
-        kernelpage.PAGE, TITLE, format_section(pairs.make_table(), read_results())
+    kernelpage.replace_page_section(
+        kernelpage.PAGE, TITLE, format_processors_section(pairs.choose_table_rows(), read_results())
     )
     KEPT.unlink(missing_ok=True)
     print(f"{TITLE} of {kernelpage.PAGE.name} are written")
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite that runs the requested rows."""
-    kernels = [ask.named] if ask.named else []
-    numbers = [parse_positive(word) for word in ask.words("numbers")]
-    rows = select_rows(kernels, numbers, ask.flag("missing"))
+    kernels = [suite_request.named] if suite_request.named else []
+    numbers = [parse_positive_int(word) for word in suite_request.get_words("numbers")]
+    rows = select_rows(kernels, numbers, suite_request.get_flag("missing"))
     what = f"{len(rows)} rows of processors, mitigations, CPUs, preemption models"
-    usual = sum_usual_seconds(rows)
+    usual = sum_row_seconds(rows)
     return [Suite("processors", lambda _: run_rows(rows), what, usual=usual, loud=True)]

@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import UNABLE
+from kmtools.base.errors import UNABLE, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.runner.ask import Ask
+from kmtools.report import handbook
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, no_obstacle, run_pytest
+from kmtools.runner.suite import Suite, find_no_obstacle, run_pytest
 
 SCRIPTS_SECONDS, PAGE_SECONDS, MODEL_SECONDS = 150.0, 60.0, 200.0
 BROWSER = Path("build/page/bin/python")
@@ -46,6 +47,17 @@ def find_reader_obstacle() -> str:
     )
 
 
+def find_sphinx_obstacle() -> str:
+    """If Sphinx, or the kernel-doc of a test kernel, is missing, return an error text with the
+    remedy; else ""."""
+    try:
+        handbook.find_sphinx()
+        handbook.find_kernel_doc()
+    except UnableError as missing:
+        return str(missing)
+    return find_missing_module("pytest", "python3-pytest")
+
+
 def check_page(log: Path) -> Tally:
     """Check the HTML report in a browser, and measure the time and memory for a large one."""
     return run_pytest(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
@@ -54,6 +66,11 @@ def check_page(log: Path) -> Tally:
 def build_headers(log: Path) -> Tally:
     """Build a module for each installed header, and test the reader of sites in module files."""
     return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
+
+
+def check_handbook(log: Path) -> Tally:
+    """Make the handbook; check its links, and that its reference is complete."""
+    return run_pytest(log, "tests/tools/handbook_site.py")
 
 
 def check_model(log: Path) -> Tally:
@@ -68,7 +85,7 @@ def check_model(log: Path) -> Tally:
     return Tally(int(passed[-1]) if passed else 0, failed)
 
 
-def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
     pytest = partial(find_missing_module, "pytest", "python3-pytest")
     what = "the HTML report in a browser on three screens, and the cost of a large one"
@@ -78,11 +95,12 @@ def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
             "headers", build_headers, "a module for each installed header", find_reader_obstacle, 70
         ),
         Suite("page", check_page, what, find_browser_obstacle, PAGE_SECONDS),
+        Suite("html", check_handbook, "the handbook", find_sphinx_obstacle, 30),
         Suite(
             "model",
             check_model,
             "model checker: all interleavings of the patching protocol",
-            no_obstacle,
+            find_no_obstacle,
             MODEL_SECONDS,
         ),
     ]

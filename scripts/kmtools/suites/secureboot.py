@@ -13,7 +13,7 @@ from kmtools.lab.apt import FetchError
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 from kmtools.lab.tracers import TRACERS_MEMORY, fetch_tracers
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import boots, kernelsuite, testkernel
@@ -28,9 +28,9 @@ REFUSAL_SECONDS = 240.0
 USUAL_SECONDS = 150
 
 
-def boot_signed(kernel: str, modules: Path, log: Path) -> Tally:
+def boot_signed_kernel(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a signed kernel, and run the job secureboot.sh in it."""
-    files, missing = fetch_tracers(catalogue.find(kernel).suite)
+    files, missing = fetch_tracers(catalogue.find_entry(kernel).suite)
     unsigned = [(modules / name, f"/unsigned/{name}") for name in UNSIGNED]
     request = Request(
         kernel=kernel,
@@ -53,7 +53,7 @@ def boot_signed(kernel: str, modules: Path, log: Path) -> Tally:
     return tally
 
 
-def judge_refusal(result: Result) -> Tally:
+def judge_firmware_refusal(result: Result) -> Tally:
     """Judge a boot of a kernel without a trusted signature: the firmware must refuse it."""
     console = result.console
     if STARTED in console or result.exit_code is not None:
@@ -65,7 +65,7 @@ def judge_refusal(result: Result) -> Tally:
     return Tally(passed=1)
 
 
-def boot_unsigned(kernel: str, log: Path) -> Tally:
+def boot_untrusted_kernel(kernel: str, log: Path) -> Tally:
     """Try to boot the kernel of the package, whose signature the firmware does not trust."""
     request = Request(
         kernel=kernel,
@@ -77,13 +77,13 @@ def boot_unsigned(kernel: str, log: Path) -> Tally:
         signed=False,
         until=secureboot.REFUSAL,
     )
-    return judge_refusal(boot(request))
+    return judge_firmware_refusal(boot(request))
 
 
-def run_boots(kernel: str, modules: Path, log: Path) -> Tally:
+def boot_signed_and_untrusted(kernel: str, modules: Path, log: Path) -> Tally:
     """Run both boots: of a signed kernel, and of one that the firmware must refuse."""
-    tally = boot_signed(kernel, modules, log)
-    tally.add(boot_unsigned(kernel, log))
+    tally = boot_signed_kernel(kernel, modules, log)
+    tally.add_tally(boot_untrusted_kernel(kernel, log))
     return tally
 
 
@@ -91,25 +91,25 @@ def make_firmware_check(kernel: str) -> Callable[[], str]:
     """Return a function that returns why the kernel cannot boot under Secure Boot on this machine;
     its result is empty if the kernel can."""
 
-    def why() -> str:
+    def find_boot_obstacle() -> str:
         if found := kernelsuite.make_boot_check(kernel)():
             return found
         try:
-            secureboot.fetch_firmware(catalogue.find(kernel).qemu)
+            secureboot.fetch_firmware(catalogue.find_entry(kernel).qemu)
         except FetchError as error:
             return f"firmware with Secure Boot is missing and cannot be fetched: {error}"
         return ""
 
-    return why
+    return find_boot_obstacle
 
 
 def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a list with the one suite of this module."""
     what = "signed modules under Secure Boot; unsigned ones are refused"
-    run_it = partial(run_boots, kernel, modules)
+    run_it = partial(boot_signed_and_untrusted, kernel, modules)
     return [Suite(f"secureboot-{kernel}", run_it, what, make_firmware_check(kernel), USUAL_SECONDS)]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    return testkernel.select_suites(ask, names, make_secureboot_suites)
+    return testkernel.select_suites(suite_request, names, make_secureboot_suites)

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base.paths import ROOT
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -66,7 +66,7 @@ EVENT = "/sys/kernel/tracing/events/kmarkers/mine_length/enable"
 HIT = "echo 7 >/sys/module/second/parameters/length; cat /sys/kernel/tracing/trace"
 
 
-def write_module(folder: Path, name: str, source: str) -> str:
+def write_module_source(folder: Path, name: str, source: str) -> str:
     """Write the source and the Kbuild file of a module that uses kmarkers; return its directory."""
     where = folder / name
     where.mkdir()
@@ -82,11 +82,11 @@ class Typist:
         self._terminal = terminal
         self.said = ""
 
-    def type(self, text: str) -> None:
+    def type_text(self, text: str) -> None:
         """Write a text to the terminal."""
         os.write(self._terminal, text.encode())
 
-    def wait(self, text: str, seconds: float) -> bool:
+    def wait_for_text(self, text: str, seconds: float) -> bool:
         """Wait for a text in the output; return True if it appears within `seconds`. The output is
         discarded up to the end of this text."""
         deadline = time.monotonic() + seconds
@@ -103,15 +103,19 @@ class Typist:
             print(f"# waited for {text!r} and read {self.said[-500:]!r}", flush=True)
         return bool(found)
 
-    def answers(self, line: str, answer: str) -> bool:
+    def has_answer(self, line: str, answer: str) -> bool:
         """Type a command; return True if its output has the text `answer`, and the prompt
         follows."""
-        self.type(f"{line}\n")
-        return self.wait(answer, ANSWER_SECONDS) and self.wait(PROMPT, ANSWER_SECONDS)
+        self.type_text(f"{line}\n")
+        return self.wait_for_text(answer, ANSWER_SECONDS) and self.wait_for_text(
+            PROMPT, ANSWER_SECONDS
+        )
 
 
 @contextmanager
-def start_shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
+def start_lab_shell(
+    kernel: str, *words: str
+) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
     """Start `kmarkers lab shell` on a new pseudoterminal; yield a Typist, the process and the file
     descriptor of the terminal side."""
     ours, theirs = pty.openpty()
@@ -136,49 +140,49 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
     tally = Tally()
     with (
         tempfile.TemporaryDirectory(prefix="kmarkers-modules-") as folder,
-        start_shell(
+        start_lab_shell(
             kernel,
             "--module",
-            write_module(Path(folder), "first", FIRST),
-            write_module(Path(folder), "second", SECOND),
+            write_module_source(Path(folder), "first", FIRST),
+            write_module_source(Path(folder), "second", SECOND),
         ) as (typist, process, terminal),
     ):
         before = termios.tcgetattr(terminal)
-        ready = typist.wait(PROMPT, FIRST_PROMPT_SECONDS)
+        ready = typist.wait_for_text(PROMPT, FIRST_PROMPT_SECONDS)
         tally.add_result(ready, "the shell has no prompt")
         size = f"{LINES} {COLUMNS}"
         tally.add_result(
-            typist.answers("stty size", size), "stty in the shell prints another terminal size"
+            typist.has_answer("stty size", size), "stty in the shell prints another terminal size"
         )
         event = f"echo 1 >{EVENT}; {HIT}"
         tally.add_result(
-            typist.answers(event, "mine_length: length 7"),
+            typist.has_answer(event, "mine_length: length 7"),
             "no trace event of the module given with --module",
         )
         client = "insmod /modules/example_client.ko; grep -c example_tick markers/list"
         tally.add_result(
-            typist.answers(client, "\n1\r"), "markers/list lacks the marker of example_client"
+            typist.has_answer(client, "\n1\r"), "markers/list lacks the marker of example_client"
         )
-        typist.type("sleep 1000\n")
+        typist.type_text("sleep 1000\n")
         time.sleep(1)
-        typist.type(CONTROL_C)
+        typist.type_text(CONTROL_C)
         tally.add_result(
-            typist.answers("echo $((6 * 7))", "\n42\r"), "Ctrl-C does not end a command"
+            typist.has_answer("echo $((6 * 7))", "\n42\r"), "Ctrl-C does not end a command"
         )
-        typist.type("exit\n")
+        typist.type_text("exit\n")
         tally.add_result(process.wait(ANSWER_SECONDS) == 0, "the exit code of the shell is not 0")
         tally.add_result(
             termios.tcgetattr(terminal) == before, "the terminal settings are not restored"
         )
-    with start_shell(kernel) as (typist, process, _):
+    with start_lab_shell(kernel) as (typist, process, _):
         tally.add_result(
-            typist.wait(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt"
+            typist.wait_for_text(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt"
         )
-        typist.type(f"{WARNING}; exit\n")
+        typist.type_text(f"{WARNING}; exit\n")
         tally.add_result(
             process.wait(ANSWER_SECONDS) == 1, "the exit code after a kernel warning is not 1"
         )
-    log.write_text(f"{tally.closing_line()}\n")
+    log.write_text(f"{tally.format_summary()}\n")
     return tally
 
 
@@ -196,7 +200,7 @@ def make_shell_suites(kernel: str) -> list[Suite]:
     ]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suite. It does not wait for the build of modules: `lab shell` builds them
     itself."""
-    return make_shell_suites(testkernel.choose_kernel(ask))
+    return make_shell_suites(testkernel.choose_kernel(suite_request))

@@ -18,7 +18,7 @@ from kmtools.lab import triage
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result, print_failure
 from kmtools.runner import ktap
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
@@ -48,7 +48,7 @@ FAULT_ROUNDS, FAULT_ROUND_SECONDS = 4, 8
 FAULTS_SECONDS = 1200
 
 
-def make_request(
+def make_soak_request(
     kernel: str, modules: Path, out: Path, seconds: int, **settings: object
 ) -> Request:
     """Return the request for the boot of a soak."""
@@ -66,18 +66,18 @@ def make_request(
     )
 
 
-def print_summary(line: str) -> None:
+def print_round_summary(line: str) -> None:
     """Print a line of the guest if it is the summary of a round."""
     if line.startswith(TOLD):
-        Line().keep(f"  {line.removeprefix('# ')}")
+        Line().print_permanent(f"  {line.removeprefix('# ')}")
 
 
 def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
-    """Run the soak for `seconds` seconds."""
-    asked = make_request(kernel, modules, log.with_suffix(""), seconds)
-    result = boot(asked, print_summary)
+    """Boot a kernel, and run the soak test in it for `seconds` seconds."""
+    asked = make_soak_request(kernel, modules, log.with_suffix(""), seconds)
+    result = boot(asked, print_round_summary)
     log.write_text(result.status)
-    tally = ktap.parse(result.status.splitlines())
+    tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
         print_failure(result)
         names = [module.stem.replace("-", "_") for module in modules.glob("*.ko")]
@@ -91,9 +91,9 @@ def list_fault_checks() -> list[str]:
     return [f"round {number}: {check}" for number, check in FAULTS.values()]
 
 
-def judge_faults(result: Result) -> Tally:
+def judge_fault_boot(result: Result) -> Tally:
     """Judge the boot with faults: exactly the checks for the injected faults must fail."""
-    said = ktap.parse(result.status.splitlines())
+    said = ktap.parse_ktap(result.status.splitlines())
     wanted = list_fault_checks()
     tally = Tally(skipped=said.skipped)
     for name in wanted:
@@ -106,7 +106,7 @@ def judge_faults(result: Result) -> Tally:
 def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
     """Run a short soak in which a fault of each kind is injected."""
     faults = " ".join(f"{number}:{kind}" for kind, (number, _) in FAULTS.items())
-    asked = make_request(
+    asked = make_soak_request(
         kernel,
         modules,
         log.with_suffix(""),
@@ -117,7 +117,7 @@ def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
     )
     result = boot(asked)
     log.write_text(result.status)
-    return judge_faults(result)
+    return judge_fault_boot(result)
 
 
 def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
@@ -140,7 +140,7 @@ def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
     return [faults, soak]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    some = partial(make_soak_suites, seconds=ask.number("seconds", SECONDS))
-    return testkernel.select_suites(ask, names, some)
+    some = partial(make_soak_suites, seconds=suite_request.get_number("seconds", SECONDS))
+    return testkernel.select_suites(suite_request, names, some)

@@ -18,7 +18,7 @@ from kmtools.lab import catalogue, unpack
 from kmtools.lab.catalogue import Kernel
 from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, run_pytest
 from kmtools.suites import kernelsuite, testkernel
@@ -35,21 +35,21 @@ SERVER, PYTHON, LIBRARY = "/usr/sbin/dropbear", "/usr/bin/python3.11", "usr/lib/
 MEMORY = 2048
 
 
-def list_additions() -> list[tuple[Path, str]]:
+def list_initramfs_additions() -> list[tuple[Path, str]]:
     """Return additions to an initramfs: the tests, and in /target the scripts that the role
     copies."""
     files = [(SCRIPTS / name, f"/target/{Path(name).name}") for name in FILES]
     return [(kernelsuite.TESTS, "/tests"), *files]
 
 
-def run_interruptions(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel in which measure.sh is interrupted at several points."""
+def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a kernel, and run the job that interrupts measure.sh at several points."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "target.sh",
         out=log.with_suffix(""),
         modules=modules,
-        additions=list_additions(),
+        additions=list_initramfs_additions(),
         timeout=kernelsuite.TIMEOUT_SECONDS,
     )
     return kernelsuite.run_job(request, log)
@@ -84,14 +84,14 @@ def make_ssh_request(kernel: str, modules: Path, scratch: Path, key: Path, port:
     }
     for name, text in files.items():
         (scratch / name).write_text(text)
-    driver = copy_network_driver(ensure_kernel(catalogue.find(kernel)), scratch / "e1000.ko")
+    driver = copy_network_driver(ensure_kernel(catalogue.find_entry(kernel)), scratch / "e1000.ko")
     return Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "machine.sh",
         out=scratch / "boot",
         modules=modules,
         additions=[
-            *list_additions(),
+            *list_initramfs_additions(),
             *list_ssh_programs(),
             *((scratch / name, f"/etc/{name}") for name in files),
             (driver, "/e1000.ko"),
@@ -104,7 +104,7 @@ def make_ssh_request(kernel: str, modules: Path, scratch: Path, key: Path, port:
     )
 
 
-def run_remote(kernel: str, modules: Path, log: Path) -> Tally:
+def run_ansible_tests(kernel: str, modules: Path, log: Path) -> Tally:
     """Run tests/tools/vm_fleet.py: the Ansible role on a test kernel and two other machines."""
     env = {"KMARKERS_KERNEL": kernel, "KMARKERS_MODULES": str(modules)}
     return run_pytest(log, "tests/tools/vm_fleet.py", env=env)
@@ -125,14 +125,14 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
     return [
         Suite(
             f"target-{kernel}",
-            partial(run_interruptions, kernel, modules),
+            partial(run_interruption_job, kernel, modules),
             "an interrupted measurement leaves no module loaded and no setting changed",
             kernelsuite.make_boot_check(kernel),
             SECONDS,
         ),
         Suite(
             f"fleet-ssh-{kernel}",
-            partial(run_remote, kernel, modules),
+            partial(run_ansible_tests, kernel, modules),
             "the Ansible role over ssh on a test kernel and two other machines",
             partial(find_ssh_obstacle, kernel),
             REMOTE_SECONDS,
@@ -140,6 +140,6 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
     ]
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites with these names."""
-    return testkernel.select_suites(ask, names, make_target_suites)
+    return testkernel.select_suites(suite_request, names, make_target_suites)

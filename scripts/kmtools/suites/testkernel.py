@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue
 from kmtools.runner import registry
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite
@@ -31,14 +31,18 @@ WAIT_SECONDS = 1.0
 TOGETHER = {"modules": "cases", "cases": "modules"}
 
 
-def choose_kernel(ask: Ask) -> str:
+def choose_kernel(suite_request: SuiteRequest) -> str:
     """Return the name of the requested kernel, or of the default kernel."""
-    return catalogue.find(ask.named).name if ask.named else catalogue.default_name()
+    return (
+        catalogue.find_entry(suite_request.named).name
+        if suite_request.named
+        else catalogue.get_default_kernel_name()
+    )
 
 
 def build_for_suites(kernel: str, built: Event, log: Path) -> Tally:
-    """Build the modules, tests and programs for a kernel; then set the event `built`, for which
-    suites wait."""
+    """Build the modules, tests and programs for a kernel; then set the event `built`, on which the
+    suites that need them wait."""
     try:
         return kernelsuite.build_for_kernel(kernel, kernelsuite.MODULES / kernel, log)
     finally:
@@ -60,7 +64,7 @@ def run_after_build(suite: Suite, log: Path) -> Tally:
     return suite.run(log)
 
 
-def insert_builds(suites: Iterable[Suite]) -> list[Suite]:
+def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
     """Insert a build for each kernel whose modules a suite needs. The builds come before all
     suites, and the suites that need modules wait for the build of their kernel."""
     builds: dict[str, Suite] = {}
@@ -90,20 +94,20 @@ def find_build_obstacle(kernel: str, built: Event) -> str:
     return why
 
 
-def choose_settings(ask: Ask) -> kernelsuite.Settings:
-    """Return the settings for the length of stress tests and the number of samples. If the user
-    named the suites, there are none: the long tests run."""
-    if ask.form == "named":
+def choose_stress_settings(suite_request: SuiteRequest) -> kernelsuite.Settings:
+    """Return the settings that shorten stress tests and reduce the number of samples. If the user
+    named the suites, return no settings, so the long tests run."""
+    if suite_request.form == "named":
         return {}
-    return kernelsuite.FEW_SETTINGS if ask.form == "short" else kernelsuite.SHORT_SETTINGS
+    return kernelsuite.FEW_SETTINGS if suite_request.form == "short" else kernelsuite.SHORT_SETTINGS
 
 
-def boot_suites(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally:
+def boot_guest_suites(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally:
     """Boot a kernel, run the suites that the settings name, and return their results."""
     outcome = Outcome(kernel)
     out = log.with_suffix("")
     modules = kernelsuite.MODULES / kernel
-    entry = catalogue.find(kernel)
+    entry = catalogue.find_entry(kernel)
     result = kernelsuite.boot_for_job(entry, modules, out, outcome, "check.sh", settings)
     kernelsuite.add_boot_results(result, outcome, settings)
     log.write_text(result.status)
@@ -111,53 +115,57 @@ def boot_suites(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally
     return outcome.tally
 
 
-def run_alarm(kernel: str, log: Path) -> Tally:
+def run_alarm_test(kernel: str, log: Path) -> Tally:
     """Trigger a kernel warning on purpose, and check that it makes the test and the run fail."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
-    return kernelsuite.check_alarm(catalogue.find(kernel), modules, log.with_suffix(""), outcome)
+    return kernelsuite.check_alarm(
+        catalogue.find_entry(kernel), modules, log.with_suffix(""), outcome
+    )
 
 
-def split_suites(names: Sequence[str]) -> list[list[str]]:
+def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
     """Divide suites between two guests; return one list if one of the two would be empty."""
     wanted = {*names, *(TOGETHER[name] for name in names if name in TOGETHER)}
     lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
-    enough = all(map(sum_usual_seconds, lists))
+    enough = all(map(sum_suite_seconds, lists))
     return lists if enough else [[name for some in lists for name in some]]
 
 
-def sum_usual_seconds(names: Iterable[str]) -> float:
+def sum_suite_seconds(names: Iterable[str]) -> float:
     """Return the usual time of suites in seconds, without the boot."""
     return sum(registry.get_suite_seconds(name) for name in names)
 
 
-def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return a suite for each boot of the job check.sh, and for `alarm`."""
-    kernel = choose_kernel(ask)
+    kernel = choose_kernel(suite_request)
     why = kernelsuite.make_boot_check(kernel)
     found = []
-    lists = split_suites([name for name in names if name != "alarm"])
+    lists = split_suites_between_guests([name for name in names if name != "alarm"])
     for number, some in enumerate(lists, 1):
         if not some:
             continue
-        settings = {**choose_settings(ask), "KMARKERS_SUITES": " ".join(some)}
+        settings = {**choose_stress_settings(suite_request), "KMARKERS_SUITES": " ".join(some)}
         name = f"kernel-{kernel}" + (f"-{number}" if len(lists) > 1 else "")
         what = f"in kernel {kernel}: {', '.join(some[:3])}{' ...' if some[3:] else ''}"
-        run = partial(boot_suites, kernel, settings)
-        usual = BOOT_SECONDS + sum_usual_seconds(some)
+        run = partial(boot_guest_suites, kernel, settings)
+        usual = BOOT_SECONDS + sum_suite_seconds(some)
         found.append(Suite(name, run, what, why, usual, modules=kernel))
     if "alarm" in names:
         what = "a kernel warning makes the test that triggers it fail"
-        run = partial(run_alarm, kernel)
+        run = partial(run_alarm_test, kernel)
         found.append(Suite(f"alarm-{kernel}", run, what, why, ALARM_SECONDS, modules=kernel))
     return found
 
 
 def select_suites(
-    ask: Ask, names: Sequence[str], suites: Callable[[str, Path], Sequence[Suite]]
+    suite_request: SuiteRequest,
+    names: Sequence[str],
+    suites: Callable[[str, Path], Sequence[Suite]],
 ) -> list[Suite]:
     """Call `suites` for the requested kernel, and return those of its suites that are in `names`,
     without the suffix -KERNEL of their names."""
-    kernel = choose_kernel(ask)
+    kernel = choose_kernel(suite_request)
     found = suites(kernel, kernelsuite.MODULES / kernel)
     chosen = [suite for suite in found if suite.name.removesuffix(f"-{kernel}") in names]
     return [replace(suite, modules=kernel) for suite in chosen]

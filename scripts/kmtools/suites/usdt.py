@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from kmtools.runner.ask import Ask
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, log_output
 from kmtools.suites import fresh
@@ -31,7 +31,7 @@ LISTS = (
 TOOLS = "apt-get install git build-essential dpkg-dev systemtap-sdt-dev gdb python3"
 
 
-def make_steps(programs: Sequence[str]) -> list[Step]:
+def make_usdt_steps(programs: Sequence[str]) -> list[Step]:
     """Return the steps that build and compare programs in a root."""
     found = [
         Step("lists", LISTS),
@@ -51,16 +51,16 @@ def make_steps(programs: Sequence[str]) -> list[Step]:
 
 def compare_programs(programs: Sequence[str]) -> Tally:
     """Run all steps in a root; stop only if packages cannot be installed."""
-    with fresh.unpacked_root("bookworm", False, True, {}) as visit:
-        for step in make_steps(programs):
+    with fresh.unpack_temporary_root("bookworm", False, True, {}) as visit:
+        for step in make_usdt_steps(programs):
             if not fresh.run_step(visit, step) and step.name in {"lists", "tools"}:
                 break
         return visit.tally
 
 
-def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the suite of programs with USDT probes."""
-    programs = ask.choice("programs", PROGRAMS) or list(PROGRAMS)
+    programs = suite_request.get_choices("programs", PROGRAMS) or list(PROGRAMS)
     what = "Debian programs with USDT probes, built with <sys/sdt.h> of kmarkers and of SystemTap"
     return [
         Suite(

@@ -20,7 +20,8 @@ load_files() {
 		if said=$(insmod "$dir/$1/$file" 2>&1); then
 			there="$file${there:+ $there}"
 		else
-			echo "# $package: $file: $said"
+			echo "# $package: $file: $(cat /tmp/said)"
+			[ -z "$waiting" ] || return
 		fi
 	done
 }
@@ -35,6 +36,7 @@ unload_files() {
 # switch_functions COMMAND: apply a command of entry/control to all functions of the modules in
 # $there
 switch_functions() {
+	waiting=
 	for file in $there; do
 		put "$(module_of "$file"): $1" "$debugfs/entry/control" || return 1
 	done

@@ -40,10 +40,10 @@ test_cases() {
 		insmod /modules/kmarkers_test.ko batches="$batches"
 	run_cases
 	try "the case that registers probes with differing formats runs" put markers_formats "$case_to_run"
-	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
+	logged 'test_format in hit_formats(): format "%ld %s" is not the registered format "%d %s"'
 	result $? "the log names both formats"
 	try "the case that registers probes with differing formats runs again" put markers_formats "$case_to_run"
-	logged 'test_format: a probe with format "%d %s" is refused, the others have "%ld %s"'
+	logged 'test_format: a probe with format "%d %s" is refused: the format of this marker name is "%ld %s"'
 	result $? "the log names the format of the refused probe and that of the others"
 	refused "an unknown case is refused" "Invalid argument" put nothing "$case_to_run"
 	test_counts_during_loads

@@ -78,14 +78,14 @@ was_hit() {
 test_attach_refusals() {
 	before=$(cat "$markers"/list)
 	refused "attach refuses an unknown function" "No such file" command "attach no_such_function"
-	logged "markers: no function no_such_function"
+	logged "markers: no_such_function: cannot attach a marker: no such function"
 	result $? "the log names the unknown function"
 	refused "attach refuses data" "Operation not permitted" command "attach jiffies_64"
-	logged "markers: .* cannot be traced"
+	logged "markers: .*: cannot attach a marker: ftrace cannot trace it"
 	result $? "the log says that data cannot be traced"
 	# The kernel's memory functions have more than one name.
 	refused "attach refuses an alias that cannot be traced" "Operation not permitted" command "attach memcpy"
-	logged "markers: memcpy cannot be traced"
+	logged "markers: memcpy: cannot attach a marker: ftrace cannot trace it"
 	result $? "the log names the alias that was given"
 	refused "attach refuses a function that ftrace cannot trace" "Operation not permitted" command "attach asm_exc_int3"
 	refused "attach refuses a name with a slash" "Invalid argument" command "attach vfs_read a/b"

@@ -127,7 +127,7 @@ test_notes_unarmable() {
 		result $? "the file sdt/notes has no definition of $probe"
 	done
 	refused "promotion of a note is refused" "Invalid argument" put "loop promote" "$debugfs/sdt/control"
-	logged "kmarkers_sdt: loop: not promoted: it is a note, which has no instruction"
+	logged "kmarkers_sdt: loop: not promoted to a jump: it is a note, which has no instruction"
 	result $? "the log says that a note has no instruction of its own"
 }
 

@@ -115,7 +115,7 @@ test_sdt_event_peers() {
 	put 1 "$sdt_group/enable"
 	echo >"$tracing/trace"
 	try "another module with probes of the same names loads" insmod /modules/kmarkers_test_sdt_more.ko first=2
-	logged "trapped in tsdt:kmarkers_test_sdt_more::trapped: not recorded by its trace event: format .* is not the event's .*"
+	logged "trapped in tsdt:kmarkers_test_sdt_more::trapped: not recorded by its trace event: format .* differs from the event's format .*"
 	result $? "the log says that the argument types of a probe differ"
 	same "hits of the other module are recorded from the first one on" "$(nr_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
 	same "a probe with other argument types is not recorded" "$(nr_records "$tracing/trace" ": trapped: ")" 0
@@ -230,7 +230,7 @@ test_sdt_event_forms() {
 		[ -e "$tracing/events/sdt_tproc/exit" ]
 	result $? "probes of two functions with the same name are two events"
 	refused "a request is refused if no matching probe can be an event" "not supported" put "tpath:other::* event" "$sdt_files/control"
-	logged "find_hit in tpath:other:find:hit: not recorded by its trace event: format .* is not the event's .*"
+	logged "find_hit in tpath:other:find:hit: not recorded by its trace event: format .* differs from the event's format .*"
 	result $? "the log has the full name of the probe whose format differs"
 	refused "the refused request is not kept" "No such file" put "tpath:other::* -event" "$sdt_files/control"
 	form_events | while read -r directory; do

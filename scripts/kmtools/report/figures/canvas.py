@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kmtools.base.errors import UnableError
-from kmtools.base.text import replace_forbidden, use_minus_signs
+from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 from kmtools.report.figures import costs, lines, look, svgfile
 from kmtools.report.figures.charts import Chart
 from kmtools.report.figures.rows import Pair, Panel
@@ -123,7 +123,7 @@ def measure_part(
     in units."""
     narrow = width < look.NARROW_BELOW
     if isinstance(part, Chart):
-        whole = lines.chart_height(part, narrow)
+        whole = lines.compute_chart_height(part, narrow)
         return lines.ABOVE, lines.HEIGHT, whole - lines.ABOVE - lines.HEIGHT
     if isinstance(part, Pair):
         return TITLE, *costs.measure_pair(part, width)
@@ -151,7 +151,7 @@ def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | N
 def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = True) -> Figure:
     """Return a figure of several parts below each other, `pixels` CSS pixels wide (720 pixels are
     190.5 mm). If `titled`, each part has its title and its remark."""
-    unit = look.unit()
+    unit = look.get_unit_points()
     width = pixels * 0.75 / unit
     narrow = width < look.NARROW_BELOW
     own = [one for part in parts for one in split_pair(part, narrow)]
@@ -166,7 +166,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
     y = 0.0
     for part, (over, tall, under), title, words in zip(own, sizes, titles, remarks, strict=True):
         if title and part.title:
-            write_line(figure, part.title, y + 14, whole, width, strong=True)
+            write_figure_line(figure, part.title, y + 14, whole, width, strong=True)
         y += title
         if tall:
             box = place_axes(part, narrow, width, margins)
@@ -175,7 +175,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
             draw_part(place, figure, part, y)
         y += over + tall + under
         for number, line in enumerate(words):
-            write_line(figure, line, y + REMARK + look.LINE * number, whole, width)
+            write_figure_line(figure, line, y + REMARK + look.LINE * number, whole, width)
         y += (REMARK + look.LINE * len(words) if words else 0.0) + GAP
     return figure
 
@@ -185,28 +185,28 @@ def place_axes(
 ) -> Sequence[float]:
     """Return the left and the right end of the axes of a part, in units."""
     if isinstance(part, Chart):
-        return lines.LEFT, width - (12.0 if narrow else lines.names_room(part))
+        return lines.LEFT, width - (12.0 if narrow else lines.measure_names_width(part))
     return (EDGE, width - EDGE) if narrow else (margins[0], width - margins[1])
 
 
-def write_line(
+def write_figure_line(
     figure: Figure, text: str, y: float, whole: float, width: float, *, strong: bool = False
 ) -> None:
     """Write a line of text at the left edge of a figure."""
-    text = replace_forbidden(
-        use_minus_signs(look.shorten(text, width, look.SIZE) if strong else text)
+    text = replace_forbidden_chars(
+        use_minus_signs(look.shorten_to_width(text, width, look.SIZE) if strong else text)
     )
     figure.text(
-        0, 1 - y / whole, text, va="baseline", color=look.colour("ink" if strong else "soft"),
-        fontsize=(look.SIZE if strong else look.SMALL) * look.unit(),
+        0, 1 - y / whole, text, va="baseline", color=look.get_colour("ink" if strong else "soft"),
+        fontsize=(look.SIZE if strong else look.SMALL) * look.get_unit_points(),
         parse_math=False,
         fontweight="bold" if strong else "normal",
     )  # fmt: skip
 
 
-def add_frame(figure: Figure) -> Figure:
+def add_file_margin(figure: Figure) -> Figure:
     """Add an empty margin around a figure, as files have it; returns the figure."""
-    edge = AROUND * look.unit() / 72
+    edge = AROUND * look.get_unit_points() / 72
     wide, tall = figure.get_figwidth(), figure.get_figheight()
     more_wide, more_tall = wide + 2 * edge, tall + 2 * edge
     for axes in figure.axes:
@@ -222,7 +222,7 @@ def add_frame(figure: Figure) -> Figure:
     return figure
 
 
-def to_svg(figure: Figure, paper: bool) -> Drawing:
+def convert_to_svg(figure: Figure, paper: bool) -> Drawing:
     """Convert a figure to SVG, with a background if `paper` is true."""
     figure.patch.set_visible(paper)
     file = io.StringIO()
@@ -230,13 +230,15 @@ def to_svg(figure: Figure, paper: bool) -> Drawing:
     return svgfile.read_drawing(file.getvalue())
 
 
-def render_inline(part: Part, pixels: int, words: str, classes: str = "") -> str:
+def render_inline_svg(part: Part, pixels: int, words: str, classes: str = "") -> str:
     """Return a part as an SVG element for the page, `pixels` wide."""
     with apply_style():
-        return to_svg(make_figure([part], pixels, titled=False), paper=False).inline(words, classes)
+        return convert_to_svg(
+            make_figure([part], pixels, titled=False), paper=False
+        ).render_inline_svg(words, classes)
 
 
-def render_file(
+def render_figure_file(
     parts: Sequence[Part],
     words: str,
     kind: str = "svg",
@@ -246,15 +248,15 @@ def render_file(
     """Return the bytes of a figure as a file, `pixels` CSS pixels wide; `words` is its
     description."""
     with apply_style(user):
-        around = 2 * AROUND * look.unit() / 0.75
-        figure = add_frame(make_figure(parts, pixels - around))
+        around = 2 * AROUND * look.get_unit_points() / 0.75
+        figure = add_file_margin(make_figure(parts, pixels - around))
         if kind == "svg":
-            return to_svg(figure, paper=True).whole(words).encode()
+            return convert_to_svg(figure, paper=True).render_svg_file(words).encode()
         dots = look.PARAMETERS["savefig.dpi"]
         dots = figure.dpi if dots == "figure" else float(dots)
         if kind == "png" and dots**2 * figure.get_figwidth() * figure.get_figheight() > MOST_PIXELS:
             raise UnableError(f"savefig.dpi is {dots:g}: a picture would be too large")
         out = io.BytesIO()
-        metadata = METADATA[kind] | {"Title": replace_forbidden(use_minus_signs(words))}
+        metadata = METADATA[kind] | {"Title": replace_forbidden_chars(use_minus_signs(words))}
         figure.savefig(out, format=kind, metadata=metadata)
         return out.getvalue()

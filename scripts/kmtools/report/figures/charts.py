@@ -35,9 +35,9 @@ class Chart:
     curves: Sequence[Curve]
 
 
-def make_curve(points: Sequence[Point], way: str) -> Curve | None:
+def make_switching_curve(points: Sequence[Point], way: str) -> Curve | None:
     """Return the curve of a method: medians with their intervals over the number of sites."""
-    own = sorted((p for p in points if p.way == way), key=lambda p: p.sites)
+    own = sorted((p for p in points if p.method == way), key=lambda p: p.sites)
     if not own:
         return None
     places = []
@@ -59,7 +59,7 @@ def make_switching_charts(points: Sequence[Point]) -> list[Chart]:
         ("Longest gap meanwhile of a CPU that executes no site",
          [p for p in scaling if p.measured == GAP]),
     ):  # fmt: skip
-        curves = [curve for way in DRAWN if (curve := make_curve(own, way))]
+        curves = [curve for way in DRAWN if (curve := make_switching_curve(own, way))]
         if curves:
             charts.append(Chart(title, "sites", own[0].unit, curves))
     return charts

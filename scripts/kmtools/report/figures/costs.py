@@ -56,7 +56,11 @@ def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> li
         lines = tuple(look.wrap_text(caveat, room)) if caveat else ()
         more, rise = look.LINE * len(lines), 12.0 if row.density else 0.0
         if above:
-            both = look.text_width(row.name, look.SIZE) + look.text_width(row.words) + 8
+            both = (
+                look.estimate_text_width(row.name, look.SIZE)
+                + look.estimate_text_width(row.words)
+                + 8
+            )
             words = y + LABEL * (1 if both <= room else 2)
             top = words + more
             bottom = top + (TALL if row.density else 22.0)
@@ -89,8 +93,8 @@ def measure_panel(panel: Panel, above: bool, room: float, unit_room: float) -> t
 def measure_margins(panels: Sequence[Panel], width: float) -> tuple[float, float]:
     """Return the widths of the names on the left and of the numbers on the right of a wide
     figure."""
-    names = [look.text_width(row.name) + 12 for panel in panels for row in panel.rows]
-    words = [look.text_width(row.words) + 12 for panel in panels for row in panel.rows]
+    names = [look.estimate_text_width(row.name) + 12 for panel in panels for row in panel.rows]
+    words = [look.estimate_text_width(row.words) + 12 for panel in panels for row in panel.rows]
     # Caveats are wrapped in the column of the names, so make that at least 200 units wide.
     names += [200.0 for panel in panels for row in panel.rows if row.caveat or row.blank]
     right = min(max(WORDS[0], *words, 0.0), WORDS[1])
@@ -98,18 +102,18 @@ def measure_margins(panels: Sequence[Panel], width: float) -> tuple[float, float
     return left, right
 
 
-def label_room(axes: Axes) -> float:
+def measure_label_width(axes: Axes) -> float:
     """Return the width for the names to the left of axes, or for all labels in a narrow figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    box, width = axes.get_position(), look.figure_width(figure)
+    box, width = axes.get_position(), look.get_figure_width(figure)
     if look.is_narrow(figure):
-        return width - 2 * label_edge(axes)
+        return width - 2 * measure_label_inset(axes)
     left = float(box.x0) * width - 12
     return left if left >= NAMES[0] else NAMES[1] - 12
 
 
-def set_frame(axes: Axes, panel: Panel, bottom: float) -> None:
+def set_axes_frame(axes: Axes, panel: Panel, bottom: float) -> None:
     """Set the range of both axes, and hide all lines of the frame except the lower one."""
     axes.set_ylim(bottom, 0)
     axes.yaxis.set_major_locator(NullLocator())
@@ -126,20 +130,23 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
     one or beyond the figure's edge are omitted."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    whole, box = look.figure_width(figure), axes.get_position()
+    whole, box = look.get_figure_width(figure), axes.get_position()
     left, wide = box.x0 * whole, (box.x1 - box.x0) * whole
-    ticks = panel.axis.ticks(5 if wide < 350 else 7)
+    ticks = panel.axis.choose_ticks(5 if wide < 350 else 7)
     to_axes = axes.transData + axes.transAxes.inverted()
     labels, end = [], -math.inf
     for tick in ticks:
         text = use_minus_signs(format_tick(tick))
-        x, half = float(to_axes.transform((tick, 0.0))[0]) * wide, look.label_width(text) / 2
+        x, half = (
+            float(to_axes.transform((tick, 0.0))[0]) * wide,
+            look.estimate_label_width(text) / 2,
+        )
         fits = x - half > end + 6 and left + x - half >= 0 and left + x + half <= whole
         labels.append(text if fits else "")
         end = x + half if fits else end
     axes.set_xticks(ticks, labels)
     axes.xaxis.set_minor_locator(NullLocator())
-    unit = look.unit()
+    unit = look.get_unit_points()
     size = look.SMALL * unit
     axes.tick_params(axis="x", length=4 * unit, width=unit, pad=3 * unit, labelsize=size)
     axes.spines["bottom"].set_linewidth(unit)
@@ -147,10 +154,10 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
     for number, line in enumerate(wrap_unit(panel, room)):
         down = UNITS + 11 + look.LINE * number
         bottom = axes.get_ylim()[0]
-        look.write_text(axes, look.offset_transform(axes, 0, down), bottom, line, look="soft")
+        look.write_text(axes, look.make_offset_transform(axes, 0, down), bottom, line, look="soft")
 
 
-def merge_spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
+def merge_row_spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
     """Return the vertical ranges of the rows' axes; ranges without text in between are merged."""
     found: list[tuple[float, float]] = []
     for one in rows:
@@ -161,14 +168,14 @@ def merge_spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
     return found
 
 
-def draw_reference(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
+def draw_row_background(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
     """Draw the background of the rows: the shaded noise, the zero line, and the dotted margin."""
     axis = panel.axis
-    for top, bottom in merge_spans(rows):
+    for top, bottom in merge_row_spans(rows):
         if panel.noise is not None and not math.isnan(panel.noise):
-            low, high = axis.inside(-panel.noise), axis.inside(panel.noise)
+            low, high = axis.clamp_value(-panel.noise), axis.clamp_value(panel.noise)
             box = Rectangle((low, top), high - low, bottom - top, lw=0)
-            box.set(facecolor=look.colour("noise"), zorder=1.0, clip_on=False)
+            box.set(facecolor=look.get_colour("noise"), zorder=1.0, clip_on=False)
             axes.add_patch(box)
         look.draw_line(axes, [0, 0], [top, bottom], "soft", layer=1.2)
         margin = panel.margin or 0.0
@@ -180,53 +187,53 @@ def draw_reference(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
 def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
     """Draw the point of a row, its interval, its inner interval (thicker), and its distribution. An
     infinite end is drawn at the end of the axis."""
-    axis, base, own = panel.axis, place.base, look.colour(row.look)
+    axis, base, own = panel.axis, place.base, look.get_colour(row.look)
     if row.density:
-        outline = [(axis.inside(x), base - PEAK * share) for x, share in row.density]
+        outline = [(axis.clamp_value(x), base - PEAK * share) for x, share in row.density]
         outline = [(outline[0][0], base), *outline, (outline[-1][0], base)]
         shape = Polygon(outline, closed=True, lw=0, facecolor=own, alpha=0.4)
         axes.add_patch(shape).set(zorder=2.0, clip_on=False)
     if row.bar:
-        end = axis.inside(row.value)
+        end = axis.clamp_value(row.value)
         box = Rectangle((min(0.0, end), base - 5), abs(end), 10, lw=0, facecolor=own, alpha=0.4)
         axes.add_patch(box).set(zorder=2.0, clip_on=False)
     for ends, thick, layer in (((row.lo, row.hi), 1.6, 3.0), (row.inner, 4.0, 3.2)):
         if ends is not None and not any(map(math.isnan, ends)):
-            xs = [axis.inside(end) for end in ends]
+            xs = [axis.clamp_value(end) for end in ends]
             look.draw_line(axes, xs, [base, base], row.look, thick, layer)
     if not row.bar and math.isfinite(row.value):
         shape_of = look.SHAPES.get(row.look, "s")
         size = {"s": 4.05, "D": 3.9}.get(shape_of, MARK)
-        look.draw_mark(axes, axis.inside(row.value), base, shape_of, row.look, size)
+        look.draw_mark(axes, axis.clamp_value(row.value), base, shape_of, row.look, size)
     if row.odd is not None:
-        look.draw_mark(axes, axis.inside(row.odd), base, "x", "ink", 4.0, 5.0)
+        look.draw_mark(axes, axis.clamp_value(row.odd), base, "x", "ink", 4.0, 5.0)
 
 
 def draw_labels(axes: Axes, row: Row, place: Place, above: bool, room: float, named: bool) -> None:
     """Draw the name, the number and the caveat of a row."""
     if above:
-        edge = look.offset_transform(axes, -label_edge(axes), 0)
-        other = look.offset_transform(axes, label_edge(axes), 0)
-        name = look.shorten(row.name, room, look.SIZE)
+        edge = look.make_offset_transform(axes, -measure_label_inset(axes), 0)
+        other = look.make_offset_transform(axes, measure_label_inset(axes), 0)
+        name = look.shorten_to_width(row.name, room, look.SIZE)
         look.write_text(axes, edge, place.name, name, size=look.SIZE)
         look.write_text(axes, other, place.words, row.words, x=1, look=row.look, end="right")
         at, end = edge, "left"
     else:
-        at, end = look.offset_transform(axes, -BESIDE, 0), "right"
+        at, end = look.make_offset_transform(axes, -BESIDE, 0), "right"
         if row.name and named:
-            look.write_text(axes, at, place.name, look.shorten(row.name, room), end=end)
-        words = look.offset_transform(axes, BESIDE, 0)
+            look.write_text(axes, at, place.name, look.shorten_to_width(row.name, room), end=end)
+        words = look.make_offset_transform(axes, BESIDE, 0)
         look.write_text(axes, words, place.words, row.words, x=1, look=row.look)
     for number, line in enumerate(place.lines if row.caveat and named else ()):
         look.write_text(axes, at, place.caveat + look.LINE * number, line, look="soft", end=end)
 
 
-def label_edge(axes: Axes) -> float:
+def measure_label_inset(axes: Axes) -> float:
     """Return the distance from the left end of a narrow figure's axis to the start of its
     labels."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    return min(float(axes.get_position().x0) * look.figure_width(figure), 12.0)
+    return min(float(axes.get_position().x0) * look.get_figure_width(figure), 12.0)
 
 
 def draw_costs(
@@ -238,14 +245,14 @@ def draw_costs(
     for the unit below the axis; by default it extends to the right edge of the figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    above, room = look.is_narrow(figure), label_room(axes)
+    above, room = look.is_narrow(figure), measure_label_width(axes)
     rows = place_rows(panel, above, room, named)
-    set_frame(axes, panel, rows[-1].bottom if rows else 1.0)
-    draw_reference(axes, panel, rows)
+    set_axes_frame(axes, panel, rows[-1].bottom if rows else 1.0)
+    draw_row_background(axes, panel, rows)
     for row, place in zip(panel.rows, rows, strict=True):
         draw_row(axes, panel, row, place)
         draw_labels(axes, row, place, above, room, named)
-    whole = look.figure_width(figure)
+    whole = look.get_figure_width(figure)
     draw_ticks(axes, panel, unit_room or whole - axes.get_position().x0 * whole)
 
 
@@ -254,7 +261,7 @@ def place_pair(pair: Pair, width: float) -> tuple[list[tuple[float, float, float
     then the width for names."""
     names = measure_margins([pair.then], width)[0]
     words = [
-        min(max(60.0, *(look.text_width(row.words) + 22 for row in one.rows)), 150.0)
+        min(max(60.0, *(look.estimate_text_width(row.words) + 22 for row in one.rows)), 150.0)
         for one in (pair.then, pair.now)
     ]
     names = min(names, width - sum(words) - 2 * 90.0)
@@ -279,7 +286,10 @@ def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
 def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
     """Draw published costs and the costs of this run side by side, `top` units below the upper end
     of a figure that is at least 500 units wide and high enough for both."""
-    width, whole = look.figure_width(figure), figure.get_figheight() * 72 / look.unit()
+    width, whole = (
+        look.get_figure_width(figure),
+        figure.get_figheight() * 72 / look.get_unit_points(),
+    )
     tall = measure_pair(pair, width)[0]
     boxes, _ = place_pair(pair, width)
     both = zip((pair.then, pair.now), boxes, (True, False), strict=True)
@@ -287,5 +297,5 @@ def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
         box = (left / width, 1 - (top + 24 + tall) / whole, (right - left) / width, tall / whole)
         axes = figure.add_axes(box)
         draw_costs(axes, panel, named, unit_room)
-        title = look.offset_transform(axes, 0, -10)
+        title = look.make_offset_transform(axes, 0, -10)
         look.write_text(axes, title, 0, panel.title, size=look.SIZE, strong=True)

@@ -15,7 +15,7 @@ PACKAGE, LEAST = "python3-matplotlib", (3, 6)
 
 
 @cache
-def find_fault() -> str:
+def find_drawing_fault() -> str:
     """Return the reason why no figure can be drawn, with the name of the package; "" if figures can
     be drawn."""
     try:
@@ -29,7 +29,7 @@ def find_fault() -> str:
                 return f"{PACKAGE} is {version}, and must be 3.6 or later"
             # Suppress the warning about a missing font (system-ui) for each text.
             logging.getLogger("matplotlib").setLevel(logging.ERROR)
-            import_canvas().render_inline(make_trial(), 100, "")
+            import_canvas().render_inline_svg(make_trial_panel(), 100, "")
     except ModuleNotFoundError as error:
         if error.name == "matplotlib":
             return f"apt-get install {PACKAGE}"
@@ -45,7 +45,7 @@ def import_canvas() -> ModuleType:
     return importlib.import_module("kmtools.report.figures.canvas")
 
 
-def make_trial() -> object:
+def make_trial_panel() -> object:
     """Return a small figure that is drawn to test matplotlib."""
     scales = importlib.import_module("kmtools.report.figures.scales")
     rows = importlib.import_module("kmtools.report.figures.rows")

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from kmtools.base.text import replace_forbidden, use_minus_signs
+from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 from kmtools.report.figures import look
 from kmtools.report.figures.charts import Chart, Curve
-from kmtools.report.figures.scales import Scale, format_tick, positive_scale
+from kmtools.report.figures.scales import Scale, format_tick, make_log_scale
 
 HEIGHT, APART, MARK = 210.0, 15.0, 3.5
 LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
@@ -34,49 +34,49 @@ def spread_labels(places: Sequence[float], low: float, high: float) -> list[floa
     return found
 
 
-def names_room(chart: Chart) -> float:
+def measure_names_width(chart: Chart) -> float:
     """Return the width of the curves' names to the right of the axes."""
-    return max(look.text_width(curve.name) for curve in chart.curves) + 14
+    return max(look.estimate_text_width(curve.name) for curve in chart.curves) + 14
 
 
-def chart_height(chart: Chart, narrow: bool) -> float:
+def compute_chart_height(chart: Chart, narrow: bool) -> float:
     """Return the height of a chart with its labels and its legend, in units."""
     return ABOVE + HEIGHT + BELOW + (LEGEND * len(chart.curves) if narrow else 0.0)
 
 
-def axis_scales(chart: Chart) -> tuple[Scale, Scale]:
+def make_axis_scales(chart: Chart) -> tuple[Scale, Scale]:
     """Return the ranges of both axes."""
     points = [point for curve in chart.curves for point in curve.points]
     return (
-        positive_scale([point[0] for point in points]),
-        positive_scale([end for point in points for end in point[1:]]),
+        make_log_scale([point[0] for point in points]),
+        make_log_scale([end for point in points for end in point[1:]]),
     )
 
 
-def set_frame(axes: Axes, chart: Chart, narrow: bool) -> None:
+def set_axes_frame(axes: Axes, chart: Chart, narrow: bool) -> None:
     """Set the range of both axes, and draw ticks with labels and grid lines."""
-    x_scale, y_scale = axis_scales(chart)
+    x_scale, y_scale = make_axis_scales(chart)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(x_scale.low, x_scale.high)
     axes.set_ylim(y_scale.low, y_scale.high)
     for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
-    figure, unit = axes.get_figure(), look.unit()
+    figure, unit = axes.get_figure(), look.get_unit_points()
     assert isinstance(figure, Figure)
-    wide = axes.get_position().width * look.figure_width(figure)
-    ticks, labels, end = x_scale.ticks(4 if narrow else 6), [], -math.inf
+    wide = axes.get_position().width * look.get_figure_width(figure)
+    ticks, labels, end = x_scale.choose_ticks(4 if narrow else 6), [], -math.inf
     for tick in ticks:
         x = wide * math.log(tick / x_scale.low) / math.log(x_scale.high / x_scale.low)
-        half = look.label_width(format_tick(tick)) / 2
+        half = look.estimate_label_width(format_tick(tick)) / 2
         labels.append(format_tick(tick) if x - half > end + 6 else "")
         end = x + half if labels[-1] else end
     axes.set_xticks(ticks, labels)
-    levels = y_scale.ticks(6)
+    levels = y_scale.choose_ticks(6)
     axes.set_yticks(levels, [format_tick(level) for level in levels])
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_locator(NullLocator())
-        axis.grid(True, color=look.colour("noise"), lw=unit, ls="-", clip_on=False, zorder=1.0)
+        axis.grid(True, color=look.get_colour("noise"), lw=unit, ls="-", clip_on=False, zorder=1.0)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, pad=5 * unit, labelsize=look.SMALL * unit)
     axes.spines["bottom"].set_linewidth(unit)
@@ -91,13 +91,13 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
         look.draw_mark(axes, x, middle, look.MARKS[curve.look % len(look.MARKS)], curve.look, MARK)
 
 
-def draw_names(axes: Axes, chart: Chart) -> None:
+def draw_curve_names(axes: Axes, chart: Chart) -> None:
     """Draw the name of each curve to the right of its end, joined by a dotted line if it is further
     away."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    box, unit = axes.get_position(), look.unit()
-    wide = box.width * look.figure_width(figure)
+    box, unit = axes.get_position(), look.get_unit_points()
+    wide = box.width * look.get_figure_width(figure)
     tall = box.height * figure.get_figheight() * 72 / unit
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = [to_axes.transform(curve.points[-1][:2]) for curve in chart.curves]
@@ -106,13 +106,17 @@ def draw_names(axes: Axes, chart: Chart) -> None:
         if abs(down - tall * (1 - y)) > 3 or (1 - x) * wide > 20:
             axes.plot(
                 [x + 5 / wide, 1 + 6 / wide], [y, 1 - down / tall], transform=axes.transAxes,
-                color=look.colour(curve.look), lw=unit, ls=look.DOTS, clip_on=False, zorder=2.5,
+                color=look.get_colour(curve.look), lw=unit, ls=look.DOTS, clip_on=False, zorder=2.5,
             )  # fmt: skip
         where = axes.transAxes
         label = axes.text(
-            1 + 9 / wide, 1 - (down + 4) / tall, use_minus_signs(replace_forbidden(curve.name))
+            1 + 9 / wide,
+            1 - (down + 4) / tall,
+            use_minus_signs(replace_forbidden_chars(curve.name)),
         )
-        label.set(transform=where, color=look.colour(curve.look), parse_math=False, va="baseline")
+        label.set(
+            transform=where, color=look.get_colour(curve.look), parse_math=False, va="baseline"
+        )
         label.set(fontsize=look.SMALL * unit, clip_on=False)
 
 
@@ -120,39 +124,39 @@ def draw_legend(axes: Axes, chart: Chart, tall: float) -> None:
     """Draw the name and the shape of each curve below the axes."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    wide, left = axes.get_position().width * look.figure_width(figure), LEFT
+    wide, left = axes.get_position().width * look.get_figure_width(figure), LEFT
     for number, curve in enumerate(chart.curves):
         y = 1 - (tall + BELOW + LEGEND * number + 6) / tall
-        shape, own = look.MARKS[curve.look % len(look.MARKS)], look.colour(curve.look)
+        shape, own = look.MARKS[curve.look % len(look.MARKS)], look.get_colour(curve.look)
         ring = shape == "ring"
         axes.plot(
             [(8 - left) / wide], [y], marker="o" if ring else shape, transform=axes.transAxes,
-            ls="", markersize=2 * MARK * look.unit(), color=own, clip_on=False,
-            markerfacecolor=look.colour("paper") if ring else own,
-            markeredgewidth=1.8 * look.unit() if ring else 0.0,
+            ls="", markersize=2 * MARK * look.get_unit_points(), color=own, clip_on=False,
+            markerfacecolor=look.get_colour("paper") if ring else own,
+            markeredgewidth=1.8 * look.get_unit_points() if ring else 0.0,
         )  # fmt: skip
         label = axes.text(
-            (20 - left) / wide, y - 4 / tall, use_minus_signs(replace_forbidden(curve.name))
+            (20 - left) / wide, y - 4 / tall, use_minus_signs(replace_forbidden_chars(curve.name))
         )
         label.set(transform=axes.transAxes, color=own, parse_math=False, va="baseline")
-        label.set(fontsize=look.SMALL * look.unit(), clip_on=False)
+        label.set(fontsize=look.SMALL * look.get_unit_points(), clip_on=False)
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
     """Draw the curves of a chart. Their names are to the right of the axes, or below them if the
     figure is narrower than 500 units; the unit of the vertical axis is above it."""
-    figure, unit = axes.get_figure(), look.unit()
+    figure, unit = axes.get_figure(), look.get_unit_points()
     assert isinstance(figure, Figure)
     narrow, box = look.is_narrow(figure), axes.get_position()
     tall = box.height * figure.get_figheight() * 72 / unit
-    set_frame(axes, chart, narrow)
+    set_axes_frame(axes, chart, narrow)
     for curve in chart.curves:
         draw_curve(axes, curve)
-    wide = box.width * look.figure_width(figure)
+    wide = box.width * look.get_figure_width(figure)
     for x, y, words in ((-LEFT / wide, 1 + 10 / tall, chart.y_unit), (0, -34 / tall, chart.x_unit)):
-        label = axes.text(x, y, words, transform=axes.transAxes, color=look.colour("soft"))
+        label = axes.text(x, y, words, transform=axes.transAxes, color=look.get_colour("soft"))
         label.set(fontsize=look.SMALL * unit, va="baseline", parse_math=False, clip_on=False)
     if narrow:
         draw_legend(axes, chart, tall)
     else:
-        draw_names(axes, chart)
+        draw_curve_names(axes, chart)

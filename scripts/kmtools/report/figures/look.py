@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
 
-from kmtools.base.text import replace_forbidden, use_minus_signs
+from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 from kmtools.base.text import shorten_middle as text_shortened
 
 # matplotlib's current parameters.
@@ -50,7 +50,7 @@ SHAPES = {
 MARKS = ("o", "s", "^", "D", "ring", ">", "<")
 
 
-def colour(look: str | int) -> str:
+def get_colour(look: str | int) -> str:
     """Return the colour for a verdict or a text, by name, or for a curve, by its number."""
     if isinstance(look, str) and look not in CYCLE:
         return str(PARAMETERS[NAMED.get(look, SOFT)])
@@ -59,53 +59,55 @@ def colour(look: str | int) -> str:
     return str(cycle[place % len(cycle)] if cycle else PARAMETERS["text.color"])
 
 
-def unit() -> float:
+def get_unit_points() -> float:
     """Return the size of a unit in points."""
     return float(PARAMETERS["font.size"]) / SIZE
 
 
-def figure_width(figure: Figure) -> float:
+def get_figure_width(figure: Figure) -> float:
     """Return the width of a figure in units."""
-    return float(figure.get_figwidth()) * 72 / unit()
+    return float(figure.get_figwidth()) * 72 / get_unit_points()
 
 
 def is_narrow(figure: Figure) -> bool:
     """Return true if labels are above their rows."""
-    return figure_width(figure) < NARROW_BELOW
+    return get_figure_width(figure) < NARROW_BELOW
 
 
-def text_width(text: str, size: float = SMALL) -> float:
+def estimate_text_width(text: str, size: float = SMALL) -> float:
     """Return an upper estimate of the width of a text in the usual fonts, in units."""
     return (len(text) * LETTER + sum(map(text.count, BROAD)) * MORE) * size
 
 
-def fitting_letters(room: float, size: float = SMALL) -> int:
+def count_fitting_letters(room: float, size: float = SMALL) -> int:
     """Return the number of letters that fit into a width, with a tolerance for rounding."""
     return int(room / (size * LETTER) + 1e-6)
 
 
-def label_width(text: str) -> float:
+def estimate_label_width(text: str) -> float:
     """Return the width of a number at a tick; digits are wider than most letters."""
     return len(text) * SMALL * DIGIT
 
 
-def shorten(text: str, room: float, size: float = SMALL) -> str:
+def shorten_to_width(text: str, room: float, size: float = SMALL) -> str:
     """Return a text that fits into a width; if it is too long, its middle is cut out."""
-    if text_width(text, size) <= room + 1e-6:
+    if estimate_text_width(text, size) <= room + 1e-6:
         return text
-    fewer = (text_shortened(text, most) for most in range(fitting_letters(room, size), 4, -1))
-    return next((one for one in fewer if text_width(one, size) <= room), text_shortened(text, 5))
+    fewer = (text_shortened(text, most) for most in range(count_fitting_letters(room, size), 4, -1))
+    return next(
+        (one for one in fewer if estimate_text_width(one, size) <= room), text_shortened(text, 5)
+    )
 
 
 def wrap_text(text: str, room: float) -> list[str]:
     """Return a text as lines that fit into a width."""
-    return textwrap.wrap(use_minus_signs(text), max(10, fitting_letters(room)))
+    return textwrap.wrap(use_minus_signs(text), max(10, count_fitting_letters(room)))
 
 
-def offset_transform(axes: Axes, right: float, down: float) -> Transform:
+def make_offset_transform(axes: Axes, right: float, down: float) -> Transform:
     """Return the transform for a point at a fraction of an axes' width and a value of its vertical
     axis, offset by some units to the right and downwards."""
-    figure, scale = axes.get_figure(), unit() / 72
+    figure, scale = axes.get_figure(), get_unit_points() / 72
     assert figure is not None
     moved = ScaledTranslation(right * scale, -down * scale, figure.dpi_scale_trans)
     return blended_transform_factory(axes.transAxes, axes.transData) + moved
@@ -125,9 +127,9 @@ def write_text(
 ) -> None:
     """Write a line of text whose baseline is at y."""
     axes.text(
-        x, y, replace_forbidden(use_minus_signs(text)), transform=transform, color=colour(look),
-        ha=end, va="baseline",
-        fontsize=size * unit(), fontweight="bold" if strong else "normal",
+        x, y, replace_forbidden_chars(use_minus_signs(text)), transform=transform,
+        color=get_colour(look), ha=end, va="baseline",
+        fontsize=size * get_unit_points(), fontweight="bold" if strong else "normal",
         parse_math=False,
         clip_on=False, zorder=6.0,
     )  # fmt: skip
@@ -144,7 +146,8 @@ def draw_line(
 ) -> None:
     """Draw a line through points, `thick` units wide."""
     axes.plot(
-        xs, ys, color=colour(look), lw=thick * unit(), ls=DOTS if dots else "-", marker="",
+        xs, ys, color=get_colour(look), lw=thick * get_unit_points(), ls=DOTS if dots else "-",
+        marker="",
         solid_capstyle="butt", dash_capstyle="butt", zorder=layer, clip_on=False,
     )  # fmt: skip
 
@@ -154,9 +157,10 @@ def draw_mark(
 ) -> None:
     """Draw a point: a marker of matplotlib, a ring or a cross; `size` is its radius in units."""
     ring, cross = shape == "ring", shape == "x"
-    thick = (1.8 if ring or cross else 0.0) * unit()
+    thick = (1.8 if ring or cross else 0.0) * get_unit_points()
     axes.plot(
         [x], [y], marker="o" if ring else shape, ls="", zorder=layer, clip_on=False,
-        markersize=(2 * size - (0.0 if not ring else 1.0)) * unit(), markeredgewidth=thick,
-        markerfacecolor=colour("paper" if ring else look), markeredgecolor=colour(look),
+        markersize=(2 * size - (0.0 if not ring else 1.0)) * get_unit_points(),
+        markeredgewidth=thick,
+        markerfacecolor=get_colour("paper" if ring else look), markeredgecolor=get_colour(look),
     )  # fmt: skip

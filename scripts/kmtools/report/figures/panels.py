@@ -15,8 +15,8 @@ from kmtools.analyse import result_kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, WITHHELD, Result
 from kmtools.report.figures.rows import Panel, Row
-from kmtools.report.figures.scales import Scale, signed_scale
-from kmtools.report.table import amount, format_value
+from kmtools.report.figures.scales import Scale, make_signed_scale
+from kmtools.report.table import format_amount, format_value
 
 NOTHING = (EQUIVALENT, IDENTICAL)
 # Maximum length of a caveat that is drawn at its row, in characters.
@@ -36,28 +36,28 @@ def describe_noise(rows: Sequence[Result]) -> str:
     clone = next((r for r in rows if r.is_clone), None)
     doubt = "" if clone is None or clone.verdict == EQUIVALENT else f" ({clone.verdict})"
     return (
-        f"Noise floor (A/A, shaded) ±{amount(first.noise_floor)}{doubt};"
-        f" margin (dotted) ±{amount(first.margin)}."
+        f"Noise floor (A/A, shaded) ±{format_amount(first.noise_floor)}{doubt};"
+        f" margin (dotted) ±{format_amount(first.margin)}."
     )
 
 
 def make_remark(rows: Sequence[Result]) -> str:
-    """Return a remark that names the rows that are not drawn, with the noise floor and the
-    margin."""
-    quiet = [r for r in result_kinds.select_judged(rows) if r.verdict in NOTHING]
+    """Return the remark below a panel: the names of the rows that are not drawn, the noise floor
+    and the equivalence margin."""
+    quiet = [r for r in result_kinds.select_judged_results(rows) if r.verdict in NOTHING]
     words = []
     if quiet and quiet[0].verdict == IDENTICAL:
         words.append(f"Not one instruction more: {join_names([r.variant for r in quiet])}.")
     elif quiet:
-        reach = max(r.delta_ci.reach for r in quiet if r.delta_ci is not None)
+        reach = max(r.delta_ci.max_distance_from_zero for r in quiet if r.delta_ci is not None)
         names = join_names([r.variant for r in quiet])
-        words.append(f"Equivalent to {quiet[0].baseline}, within ±{amount(reach)}: {names}.")
+        words.append(f"Equivalent to {quiet[0].baseline}, within ±{format_amount(reach)}: {names}.")
     if rows[0].unit != "instructions":
         words.append(describe_noise(rows))
     return " ".join(word for word in words if word)
 
 
-def make_row(result: Result) -> Row:
+def make_result_row(result: Result) -> Row:
     """Return a result as a row, with the distribution of its paired differences if it is known."""
     assert result.delta is not None and result.delta_ci is not None
     time = result.time_ci
@@ -98,16 +98,16 @@ def make_cost_panels(results: Sequence[Result]) -> list[Panel]:
     """Return a panel for each benchmark: the costs that are neither equivalent nor identical to the
     baseline."""
     panels = []
-    for rows in result_kinds.group_by_benchmark(results):
-        known = [r for r in result_kinds.select_judged(rows) if r.delta_ci is not None]
-        drawn = [make_row(r) for r in known if r.verdict not in NOTHING]
+    for rows in result_kinds.group_results_by_benchmark(results):
+        known = [r for r in result_kinds.select_judged_results(rows) if r.delta_ci is not None]
+        drawn = [make_result_row(r) for r in known if r.verdict not in NOTHING]
         if not known:
             continue
         first = rows[0]
         floor = max(first.noise_floor or 0.0, first.margin or 0.0)
         ends = [end for row in drawn for end in (row.value, row.lo, row.hi)]
         ends += [place for row in drawn for place, share in row.density if share > 0.02]
-        axis = signed_scale(ends, floor if math.isfinite(floor) else first.margin or 1.0)
+        axis = make_signed_scale(ends, floor if math.isfinite(floor) else first.margin or 1.0)
         unit = f"added over {known[0].baseline}, {first.unit} per operation"
         margin, noise = first.margin or None, first.noise_floor or None
         drawn, notes = number_caveats(drawn)
@@ -131,12 +131,14 @@ def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
         none = next((c for c in group if c.flavour == "none"), None)
         remark = notes
         if none:
-            remark += f" Without sites, under the same names: {amount(none.cost * scale, True)},"
+            remark += (
+                f" Without sites, under the same names: {format_amount(none.cost * scale, True)},"
+            )
             remark += (
                 f" which is noise ({format_interval(none.ci.lo * scale, none.ci.hi * scale)})."
             )
         ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
-        axis = signed_scale(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
+        axis = make_signed_scale(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
         panels.append(
             Panel(name, f"{unit} for one more dormant site", axis, rows, remark=remark.strip())
         )
@@ -145,17 +147,17 @@ def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
 
 def format_interval(lo: float, hi: float) -> str:
     """Return an interval as text."""
-    return f"{amount(lo, True)} to {amount(hi, True)}"
+    return f"{format_amount(lo, True)} to {format_amount(hi, True)}"
 
 
 def make_site_row(cost: SiteCost, scale: float) -> Row:
     """Return the cost of a site as a row."""
     lo, hi = cost.ci.lo * scale, cost.ci.hi * scale
-    words = f"{amount(cost.cost * scale, True)}"
+    words = f"{format_amount(cost.cost * scale, True)}"
     if cost.verdict == WITHHELD:
         words += f" {WITHHELD}"
     elif math.isfinite(hi - lo):
-        words += f" ± {amount((hi - lo) / 2)}"
+        words += f" ± {format_amount((hi - lo) / 2)}"
     else:
         words += ", unbounded"
     return Row(cost.flavour, cost.cost * scale, lo, hi, cost.verdict, words, caveat=cost.note)
@@ -165,8 +167,8 @@ def make_count_panels(results: Sequence[Result]) -> list[Panel]:
     """Return a panel for each benchmark: the exact number of instructions that each variant adds,
     as bars."""
     panels = []
-    for rows in result_kinds.group_by_benchmark(results):
-        known = [r for r in result_kinds.select_judged(rows) if r.delta is not None]
+    for rows in result_kinds.group_results_by_benchmark(results):
+        known = [r for r in result_kinds.select_judged_results(rows) if r.delta is not None]
         drawn = [
             Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
                 f"{format_value(r, r.delta, True)} ({format_value(r, r.median)} in all)", bar=True)
@@ -190,7 +192,7 @@ def list_without_clone(results: Sequence[Result]) -> list[str]:
 def describe_verdicts(results: Sequence[Result]) -> str:
     """Return the number of results with each verdict, as text."""
     found: dict[str, int] = {}
-    for result in result_kinds.select_judged(results):
+    for result in result_kinds.select_judged_results(results):
         if result.verdict != BASELINE:
             found[result.verdict] = found.get(result.verdict, 0) + 1
     return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))

@@ -34,26 +34,28 @@ class Scale:
     high: float
     linear: float | None = None
 
-    def inside(self, value: float) -> float:
+    def clamp_value(self, value: float) -> float:
         """Return the nearest value that is on the axis."""
         if math.isnan(value):
             raise ValueError("a value that is no number has no place on an axis")
         return min(max(value, self.low), self.high)
 
-    def ticks(self, most: int) -> list[float]:
+    def choose_ticks(self, most: int) -> list[float]:
         """Return the positions of at most about `most` labels."""
         if self.linear is None:
-            return even_ticks(self.low, self.high, most)
+            return choose_even_ticks(self.low, self.high, most)
         if not self.linear:
-            return power_ticks(self.low, self.high, most)
+            return choose_power_ticks(self.low, self.high, most)
         return [
-            *(-tick for tick in reversed(power_ticks(self.linear, -self.low, most // 2))),
+            *(-tick for tick in reversed(choose_power_ticks(self.linear, -self.low, most // 2))),
             0.0,
-            *power_ticks(self.linear, self.high, most if self.low > -self.linear else most // 2),
+            *choose_power_ticks(
+                self.linear, self.high, most if self.low > -self.linear else most // 2
+            ),
         ]
 
 
-def even_ticks(low: float, high: float, most: int) -> list[float]:
+def choose_even_ticks(low: float, high: float, most: int) -> list[float]:
     """Return round numbers at equal distances."""
     if not high > low:
         return [low]
@@ -66,7 +68,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
     return []
 
 
-def power_ticks(low: float, high: float, most: int) -> list[float]:
+def choose_power_ticks(low: float, high: float, most: int) -> list[float]:
     """Return the powers of ten between two values; if there are more than about `most`, an evenly
     spaced part of them."""
     if high <= 0 or high < low:
@@ -78,7 +80,7 @@ def power_ticks(low: float, high: float, most: int) -> list[float]:
     return [10.0**power for power in range(last, first - 1, -step)][::-1]
 
 
-def signed_scale(values: Sequence[float], floor: float) -> Scale:
+def make_signed_scale(values: Sequence[float], floor: float) -> Scale:
     """Return an axis that includes zero and all finite values; values smaller than `floor` are
     insignificant."""
     finite = [value for value in values if math.isfinite(value)]
@@ -91,7 +93,7 @@ def signed_scale(values: Sequence[float], floor: float) -> Scale:
     return Scale(min(1.3 * low, -linear), max(1.3 * high, linear), linear)
 
 
-def positive_scale(values: Sequence[float]) -> Scale:
+def make_log_scale(values: Sequence[float]) -> Scale:
     """Return a logarithmic axis that includes all values above zero."""
     finite = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
     return Scale(min(finite) / 1.3, max(finite) * 1.3, 0.0)

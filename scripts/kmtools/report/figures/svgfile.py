@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kmtools.base.text import replace_forbidden, use_minus_signs
+from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 
 COLOURS = Path(__file__).resolve().parents[1] / "colours.css"
 FAMILY = "DejaVu Sans"
@@ -46,7 +46,7 @@ class Element:
     steps: str = ""
     text: str = ""
 
-    def markup(self) -> str:
+    def render_svg(self) -> str:
         """Return the element as SVG."""
         if self.steps:
             return f'<path d="{self.steps}"{self.attributes}/>'
@@ -61,26 +61,27 @@ class Drawing:
     height: float
     elements: list[Element] = field(default_factory=list)
 
-    def box(self) -> str:
+    def render_size_attributes(self) -> str:
         """Return the width, height and viewBox attributes."""
         width, height = format_coordinate(self.width), format_coordinate(self.height)
         return f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
 
-    def inline(self, words: str, look: str = "") -> str:
+    def render_inline_svg(self, words: str, look: str = "") -> str:
         """Return the <svg> element for a page, with a short description."""
         classes = f' class="{look}"' if look else ""
-        label = f'role="img" aria-label="{html.escape(replace_forbidden(use_minus_signs(words)))}"'
-        body = "".join(element.markup() for element in self.elements)
-        return f"<svg {self.box()}{classes} {label}>{body}</svg>"
+        text = html.escape(replace_forbidden_chars(use_minus_signs(words)))
+        label = f'role="img" aria-label="{text}"'
+        body = "".join(element.render_svg() for element in self.elements)
+        return f"<svg {self.render_size_attributes()}{classes} {label}>{body}</svg>"
 
-    def whole(self, words: str) -> str:
+    def render_svg_file(self, words: str) -> str:
         """Return the text of an SVG file, with the colours of both schemes."""
         style = COLOURS.read_text(encoding="utf-8")
-        body = "\n".join(element.markup() for element in self.elements)
-        label = html.escape(replace_forbidden(use_minus_signs(words)))
+        body = "\n".join(element.render_svg() for element in self.elements)
+        label = html.escape(replace_forbidden_chars(use_minus_signs(words)))
         return (
             '<?xml version="1.0" encoding="utf-8"?>\n'
-            f'<svg xmlns="http://www.w3.org/2000/svg" {self.box()} role="img"'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {self.render_size_attributes()} role="img"'
             f' aria-label="{label}">\n<style>\n{style}</style>\n'
             f'<g style="{html.escape(FONT)}" font-size="{format_coordinate(SIZE)}">\n{body}\n'
             "</g>\n</svg>\n"
@@ -118,7 +119,7 @@ def convert_path(path: str, x: float = 0.0, y: float = 0.0) -> str:
     return "".join(found)
 
 
-def shape_attributes(style: Mapping[str, str]) -> str | None:
+def make_shape_attributes(style: Mapping[str, str]) -> str | None:
     """Return the attributes of a shape: its class, and the properties that no class defines; None
     if it is invisible."""
     fill, stroke = style.get("fill", "#000000"), style.get("stroke", "none")
@@ -169,7 +170,7 @@ def convert_text(element: ElementTree.Element) -> Element:
     return Element(attributes, text="".join(element.itertext()).strip())
 
 
-def list_shapes(
+def list_drawn_shapes(
     parent: ElementTree.Element, kept: dict[str, ElementTree.Element], inside: bool = False
 ) -> Iterator[Element]:
     """Yield the shapes and texts of an element in document order; `kept` collects the
@@ -179,9 +180,9 @@ def list_shapes(
         if tag == "defs" or (inside and tag in ("g", "path")):
             if name := element.get("id"):
                 kept[name] = element
-            yield from list_shapes(element, kept, inside=True)
+            yield from list_drawn_shapes(element, kept, inside=True)
         elif tag == "g":
-            yield from list_shapes(element, kept)
+            yield from list_drawn_shapes(element, kept)
         elif tag == "text":
             yield convert_text(element)
         elif tag in ("path", "use"):
@@ -189,12 +190,12 @@ def list_shapes(
             if tag == "use":
                 source = kept[element.get(LINK, element.get("href", ""))[1:]]
                 x, y = float(element.get("x", "0")), float(element.get("y", "0"))
-            attributes = shape_attributes(parse_style(source) | parse_style(element))
+            attributes = make_shape_attributes(parse_style(source) | parse_style(element))
             if attributes is not None:
                 yield Element(attributes, convert_path(source.get("d", ""), x, y))
 
 
-def join_shapes(elements: Sequence[Element]) -> list[Element]:
+def merge_adjacent_shapes(elements: Sequence[Element]) -> list[Element]:
     """Return the elements, merging shapes with equal attributes if there is only text in
     between."""
     found: list[Element] = []
@@ -212,4 +213,4 @@ def read_drawing(text: str) -> Drawing:
     """Convert an SVG text of matplotlib to a drawing."""
     root = ElementTree.fromstring(text)
     _, _, width, height = (float(part) * PIXELS for part in root.get("viewBox", "").split())
-    return Drawing(width, height, join_shapes(list(list_shapes(root, {}))))
+    return Drawing(width, height, merge_adjacent_shapes(list(list_drawn_shapes(root, {}))))

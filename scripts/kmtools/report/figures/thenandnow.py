@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kmtools.analyse.published import Published, successors
+from kmtools.analyse.published import Published, read_successors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures import rows as drawing_rows
 from kmtools.report.figures.rows import Pair, Panel
-from kmtools.report.figures.scales import signed_scale
-from kmtools.report.table import amount
+from kmtools.report.figures.scales import make_signed_scale
+from kmtools.report.table import format_amount
 
 Machine = tuple[str, str, str]
 # Tiers in order of preference for the figure, the best first; the table has all tiers.
@@ -63,7 +63,7 @@ class Row:
         return f"{self.then.benchmark}: {self.then.variant}"
 
     @property
-    def short(self) -> str:
+    def short_label(self) -> str:
         """The label in a figure."""
         return self.label.removeprefix("marker-")
 
@@ -77,14 +77,16 @@ def find_counterpart(result: Result, over: str) -> Ours | None:
     return Ours(*own, *result.also_over[over], over) if over in result.also_over else None
 
 
-def join_costs(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machine, list[Row]]:
+def pair_published_costs(
+    results: Sequence[Result], numbers: Sequence[Published]
+) -> dict[Machine, list[Row]]:
     """Return, by published machine, the published costs that this run has measured in cycles,
     too."""
     timed = {r.key: r for r in results if r.unit in (UNIT_TSC, UNIT_GUEST)}
-    names = successors()
+    names = read_successors()
     rows: dict[Machine, list[Row]] = defaultdict(list)
     for then in numbers:
-        if then.delta is None or then.over is None or then.whole:
+        if then.delta is None or then.over is None or then.is_whole_program:
             continue
         bases = sorted(set(names.get((then.source, then.over), [])))
         found = [
@@ -100,7 +102,7 @@ def join_costs(results: Sequence[Result], numbers: Sequence[Published]) -> dict[
     return dict(rows)
 
 
-def smallest_visible(values: Sequence[float]) -> float:
+def compute_visibility_limit(values: Sequence[float]) -> float:
     """Return the size below which values are insignificant on an axis: the lower quartile of their
     sizes, but at least 1/300 of the largest."""
     sizes = sorted(abs(value) for value in values if value and math.isfinite(value))
@@ -109,61 +111,64 @@ def smallest_visible(values: Sequence[float]) -> float:
 
 def find_caveat(then: Published) -> str:
     """Return the short caveat of a published cost; the table has the full notes."""
-    if then.differs and then.delta_stated is not None:
+    if then.is_stated_delta_wrong and then.delta_stated is not None:
         return f"stated: {float(then.delta_stated):+g}, against its totals"
     return CAVEATS.get(f"{then.source} {then.benchmark}: {then.variant}", "")
 
 
-def published_row(row: Row) -> drawing_rows.Row:
+def make_published_row(row: Row) -> drawing_rows.Row:
     """Return a published cost with its published spread as a row; a cross marks a different cost
     that the publication stated."""
     then = row.then
     assert then.delta is not None
-    words, odd = amount(then.delta, True), None
+    words, odd = format_amount(then.delta, True), None
     half = then.stddev or 0.0
     if half:
-        words += f" ± {amount(half)}"
-    if then.differs and then.delta_stated is not None:
+        words += f" ± {format_amount(half)}"
+    if then.is_stated_delta_wrong and then.delta_stated is not None:
         odd = float(then.delta_stated)
     caveat = find_caveat(then)
     ends = (then.delta - half, then.delta + half)
-    return drawing_rows.Row(row.short, then.delta, *ends, "then", words, caveat=caveat, odd=odd)
+    return drawing_rows.Row(
+        row.short_label, then.delta, *ends, "then", words, caveat=caveat, odd=odd
+    )
 
 
 def choose_counterpart(row: Row) -> Ours:
-    """Return the cost of this run that is drawn: that of the best tier."""
+    """Of the costs of this run that correspond to a published cost, return the one to draw: that of
+    the best tier in BEST."""
     return min(row.now, key=lambda o: BEST.index(o.tier))
 
 
-def our_row(row: Row) -> drawing_rows.Row:
+def make_our_row(row: Row) -> drawing_rows.Row:
     """Return the cost of this run that corresponds to a published cost, as a row."""
     ours = choose_counterpart(row)
     ends = (ours.interval.lo, ours.interval.hi)
-    words = amount(ours.delta, True)
+    words = format_amount(ours.delta, True)
     if all(map(math.isfinite, ends)):
-        words += f" ± {amount((ends[1] - ends[0]) / 2)}"
+        words += f" ± {format_amount((ends[1] - ends[0]) / 2)}"
     # Reserve the space of the caveat, so that the row is as high as the published row next to it.
     blank = find_caveat(row.then)
-    return drawing_rows.Row(row.short, ours.delta, *ends, "ours", words, blank=blank)
+    return drawing_rows.Row(row.short_label, ours.delta, *ends, "ours", words, blank=blank)
 
 
 def make_pair(machine: Machine, rows: Sequence[Row]) -> Pair:
     """Return the panel of a published machine and the panel of this run."""
-    then, now = [published_row(row) for row in rows], [our_row(row) for row in rows]
+    then, now = [make_published_row(row) for row in rows], [make_our_row(row) for row in rows]
     year, units = rows[0].then.date[:4], sorted({row.then.unit for row in rows})
     ours = sorted({choose_counterpart(row).unit for row in rows})
     least = min(choose_counterpart(row).margin for row in rows)
     here = [end for row in now for end in (row.value, row.lo, row.hi)]
-    floor = max(least, smallest_visible([row.value for row in now]))
+    floor = max(least, compute_visibility_limit([row.value for row in now]))
     published = [end for row in then for end in (row.value, row.lo, row.hi, row.odd or 0.0)]
-    left = signed_scale(published, smallest_visible([row.value for row in then]))
+    left = make_signed_scale(published, compute_visibility_limit([row.value for row in then]))
     return Pair(
         f"{machine[1]}, {machine[2]}, {year}",
         Panel(f"Then, {year}", f"added, {' and '.join(units)}", left, then),
-        Panel("Here, now", f"added, {' and '.join(ours)}", signed_scale(here, floor), now),
+        Panel("Here, now", f"added, {' and '.join(ours)}", make_signed_scale(here, floor), now),
     )
 
 
-def order_machines(rows: Mapping[Machine, Sequence[Row]]) -> list[Machine]:
+def sort_machines(rows: Mapping[Machine, Sequence[Row]]) -> list[Machine]:
     """Return the machines, the one of 2006 first."""
     return sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))

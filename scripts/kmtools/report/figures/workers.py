@@ -22,7 +22,7 @@ MOST = 4
 TOKEN, TOKENS = "\x00{}\x00", re.compile("\x00([0-9]+)\x00")
 
 
-def _begin() -> None:
+def _ignore_interrupt() -> None:
     """Ignore SIGINT in a worker; the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -34,25 +34,25 @@ class Workers:
         self._pool = pool
         self._parts: list[Future[str]] = []
 
-    def begin(self, draw: Callable[..., Any], *args: object) -> Future[Any]:
-        """Start drawing in a worker; returns a future of the result."""
+    def start_drawing(self, draw: Callable[..., Any], *args: object) -> Future[Any]:
+        """Call draw(*args) in a worker process; return a future of its result."""
         if self._pool:
             return self._pool.submit(draw, *args)
         done: Future[Any] = Future()
         done.set_result(draw(*args))
         return done
 
-    def later(self, draw: Callable[..., str]) -> Callable[..., str]:
-        """Return a function that starts `draw` in a worker and returns a placeholder, which
-        filled() replaces by the result."""
+    def defer_drawing(self, draw: Callable[..., str]) -> Callable[..., str]:
+        """Return a function that starts `draw` in a worker process and returns a placeholder text.
+        fill_placeholders() later replaces the placeholder by the drawing."""
 
         def begin(*args: object) -> str:
-            self._parts.append(self.begin(draw, *args))
+            self._parts.append(self.start_drawing(draw, *args))
             return TOKEN.format(len(self._parts) - 1)
 
         return begin
 
-    def filled(self, text: str) -> str:
+    def fill_placeholders(self, text: str) -> str:
         """Return a text with its placeholders replaced by the drawings."""
         return TOKENS.sub(lambda found: self._parts[int(found[1])].result(), text)
 
@@ -64,7 +64,7 @@ def start_workers() -> Iterator[Workers]:
     if count == 1:
         yield Workers(None)
         return
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _begin)
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _ignore_interrupt)
     try:
         yield Workers(pool)
     finally:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes the handbook, and checks its pages. kmarkers check runs it where Sphinx is installed."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
+from kmtools.cli import COMMANDS
+from kmtools.report import handbook
+
+EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);$", re.M)
+DOCUMENTED = re.compile(r"^/\*\*\n \* (?:struct )?(\w+)(?:\(\))? - ", re.M)
+
+
+class Anchors(HTMLParser):
+    """Collects the links and the anchors of a page."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.anchors.add(value)
+            elif name in ("href", "src") and value and tag != "link":
+                self.links.append(value)
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """Make the handbook, and return its folder. Any warning of Sphinx is an error."""
+    handbook.make_handbook()
+    return handbook.OUT
+
+
+def list_names(site: Path) -> set[str]:
+    """Return the names in the index of the site, which Sphinx writes for other sites' links."""
+    packed = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    return {line.split()[0] for line in zlib.decompress(packed).decode().splitlines() if line}
+
+
+def list_documented() -> Iterator[str]:
+    """Yield each exported function, and what the public headers document."""
+    for path in sorted(ROOT.glob("include/kmarkers/*.h")):
+        yield from DOCUMENTED.findall(path.read_text(encoding="utf-8"))
+    for module in handbook.MODULES:
+        for path in sorted((ROOT / module).glob("*.c")):
+            text = path.read_text(encoding="utf-8")
+            yield from (name for name in EXPORT.findall(text) if f" * {name}() - " in text)
+
+
+def test_reference_has_every_function_and_macro(site: Path) -> None:
+    wanted = sorted(set(list_documented()))
+    assert len(wanted) > 150
+    names = list_names(site)
+    assert [name for name in wanted if name not in names] == []
+
+
+def test_reference_has_every_command(site: Path) -> None:
+    text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"usage: kmarkers {name}" not in text] == []
+
+
+def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
+    pages = {path: Anchors(path) for path in sorted(site.rglob("*.html"))}
+    assert len(pages) > 100
+    dead = []
+    for path, page in pages.items():
+        for link in page.links:
+            if re.match(r"\w+:", link):
+                continue
+            name, _, anchor = unquote(link).partition("#")
+            target = (path.parent / name).resolve() if name else path
+            if not target.exists() or (
+                anchor and target in pages and anchor not in pages[target].anchors
+            ):
+                dead.append(f"{path.relative_to(site)}: {link}")
+    assert dead == []
+
+
+def test_first_page_has_every_document(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    pages = [path for path in site.glob("Documentation/*.html") if path.stem != "README"]
+    assert len(pages) >= 18
+    assert [path.name for path in pages if f"Documentation/{path.name}" not in text] == []
+
+
+def test_pages_say_of_which_commit_they_are(site: Path) -> None:
+    commit = handbook.describe_commit()
+    assert len(commit) >= 7
+    assert f"commit {commit}" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_link_to_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    pages = handbook.Handbook(tmp_path)
+    with pytest.raises(FailedError, match=r"patcher/absent\.c, which does not exist"):
+        pages.change_links(Path("Documentation/patcher.md"), "see [it](../patcher/absent.c)")
