@@ -24,6 +24,7 @@
 #include "place.h"
 #include "progress.h"
 #include "registered.h"
+#include "step.h"
 
 #define EXIT_USAGE		2
 #define EXIT_SKIP		4
@@ -33,11 +34,14 @@ static const char usage[] =
 	"usage: kmbench list\n"
 	"       kmbench env [OPTION...]\n"
 	"       kmbench run [OPTION...] [BENCHMARK...]\n"
+	"       kmbench step [--without-int3]\n"
 	"       kmbench --help\n"
 	"  -b, --blocks N   blocks (rounds of all variants) per benchmark (default: 200)\n"
 	"  -s, --seed N     seed of the random order of variants (default: 1)\n"
 	"  -c, --cpu N      number of the CPU to run on (default: the last allowed CPU)\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
+	"step shows the bytes of an instruction while it is replaced, and stops after each\n"
+	"round if stdin is a terminal; --without-int3 shows why int3 is needed.\n"
 	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
 	"codes: 0 done, 1 failed, 2 wrong arguments, 4 nothing can be measured here, 130\n"
 	"interrupted.\n";
@@ -360,6 +364,8 @@ int main(int argc, char **argv)
 			err = (*command == 'r' ? run_benchmarks : print_env)(argv + 1 + optind,
 									     argc - 1 - optind,
 									     &options);
+	} else if (native_step && !strcmp(command, "step")) {
+		err = native_step(argv + 2, argc - 2);
 	} else if (!strcmp(command, "list") && argc == 2) {
 		list_groups();
 	} else if (!strcmp(command, "--help") && argc == 2) {

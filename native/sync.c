@@ -46,6 +46,8 @@ static void serialise_core(void)
 		     : "=&r" (scratch) : : "cc", "memory");
 }
 
+void (*native_after_round)(void);
+
 void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
@@ -57,4 +59,6 @@ void patcher_text_sync(void)
 		abort();
 	}
 	serialise_core();
+	if (native_after_round)
+		native_after_round();
 }

@@ -43,7 +43,8 @@ BUDGETS = {
     # A stub for SDT notes of modules.
     "native/notes.c": 15,
     # Programs.
-    "native/main.c": 372,
+    "native/main.c": 380,
+    "native/step.c": 205,
     "native/own_groups.c": 10,
     "native/registered.c": 125,
     "native/output.c": 80,
@@ -88,8 +89,8 @@ NOT_SHARED = {
     "markers/main.c",
     "markers/control_file.c",
     "markers/controls.c",
-    "events/call.c",
     "markers/rules.c",
+    "events/call.c",
     "events/enable.c",
     "events/main.c",
     "events/names.c",

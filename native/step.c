@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kmbench step: replace an instruction while a thread executes it, and stop after each round of
+ * synchronisation.  With --without-int3, write the bytes one by one instead, and show what a CPU
+ * that executes them between two stores does.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/compiler.h>
+
+#include <kmarkers/patcher.h>
+#include <kmarkers/user.h>
+
+#include "step.h"
+#include "sync.h"
+
+#define INSN		5
+#define SHOW_NS		20000000	/* time that the thread runs at each stop */
+
+extern u8 step_site[], step_target[];
+
+static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const char owner[] = "step";
+static atomic_ulong passes[2];
+static atomic_bool stop;
+static unsigned int round_nr;
+
+/* Pass the site.  Return true if its instruction jumped to step_target. */
+static noinline bool pass_site(void)
+{
+	bool jumped;
+
+	asm volatile("xorl %k0, %k0\n"
+		     "step_site:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "jmp 1f\n"
+		     "step_target:\n\t"
+		     "movl $1, %k0\n"
+		     "1:"
+		     : "=q" (jumped));
+	return jumped;
+}
+
+static void *pass_repeatedly(void *unused)
+{
+	while (!atomic_load_explicit(&stop, memory_order_relaxed))
+		atomic_fetch_add_explicit(&passes[pass_site()], 1, memory_order_relaxed);
+	return NULL;
+}
+
+static void make_jump(u8 *insn, long distance)
+{
+	s32 displacement = distance;
+
+	insn[0] = 0xe9;
+	memcpy(insn + 1, &displacement, sizeof(displacement));
+}
+
+static void wait_for_user(void)
+{
+	if (!isatty(STDIN_FILENO))
+		return;
+	fputs("    press Enter", stdout);
+	fflush(stdout);
+	while (getchar() != '\n' && !feof(stdin))
+		;
+}
+
+/* Show the bytes of the site, let the thread run, and show what it did meanwhile. */
+static void show_stop(const char *title)
+{
+	struct timespec while_shown = { 0, SHOW_NS };
+	unsigned long passed = passes[0], jumped = passes[1];
+
+	nanosleep(&while_shown, NULL);
+	printf("%-32s%02x %02x %02x %02x %02x   passed %lu, jumped %lu\n", title,
+	       step_site[0], step_site[1], step_site[2], step_site[3], step_site[4],
+	       passes[0] - passed, passes[1] - jumped);
+	wait_for_user();
+}
+
+/* Called after each round of a batch, while the thread runs on. */
+static void show_round(void)
+{
+	static const char *const titles[] = {
+		"round 1: first byte is int3", "round 2: the rest is new", "round 3: first byte is new",
+	};
+
+	if (round_nr < ARRAY_SIZE(titles))
+		show_stop(titles[round_nr++]);
+}
+
+static int replace_instruction(void)
+{
+	static struct patcher_site site = { .len = INSN };
+	static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
+	struct patcher_poke poke = { .addr = step_site, .len = INSN };
+	int err;
+
+	site.addr = (long)step_site - (long)&site.addr;
+	err = patcher_register(&table);
+	if (err)
+		return err;
+	memcpy(poke.old, nop, INSN);
+	make_jump(poke.new, step_target - (step_site + INSN));
+	native_after_round = show_round;
+	err = patcher_apply(owner, &poke, 1);
+	native_after_round = NULL;
+	return err;
+}
+
+static int step_with_int3(void)
+{
+	struct patcher_stats stats;
+	pthread_t thread;
+	int err = kmarkers_start();
+
+	if (err)
+		return -ENODEV;
+	err = -pthread_create(&thread, NULL, pass_repeatedly, NULL);
+	if (err)
+		return err;
+	printf("%-32s%-16s what the thread did in %d ms\n", "", "bytes", SHOW_NS / 1000000);
+	show_stop("before");
+	err = replace_instruction();
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	patcher_read_stats(&stats);
+	printf("The thread reached int3 %lu times; the handler of the breakpoint let it go on.\n",
+	       stats.hits);
+	return err;
+}
+
+static sigjmp_buf trapped;
+static unsigned long trap_ip;
+
+static void record_trap(int number, siginfo_t *info, void *context)
+{
+	const ucontext_t *interrupted = context;
+
+	trap_ip = interrupted->uc_mcontext.gregs[REG_RIP];
+	siglongjmp(trapped, 1);
+}
+
+/* Execute the code, and print its instruction and what it did. */
+static void show_torn(const char *title, u8 *code)
+{
+	printf("%-32s%02x %02x %02x %02x %02x   ", title, code[0], code[1], code[2], code[3], code[4]);
+	if (sigsetjmp(trapped, 1))
+		printf("went to the instruction + %ld, where there is no code\n",
+		       (long)(trap_ip - 1 - (unsigned long)code));
+	else
+		puts(((int (*)(void))code)() ? "jumped" : "passed");
+	wait_for_user();
+}
+
+/* Replace the same instruction byte by byte in memory that is filled with int3. */
+static int step_without_int3(void)
+{
+	static const u8 pass[] = { 0x31, 0xc0, 0xc3 }, land[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+	struct sigaction action = { .sa_sigaction = record_trap, .sa_flags = SA_SIGINFO };
+	enum { BYTES = 1 << 16, TARGET = 16 };
+	u8 *code = mmap(NULL, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u8 jump[INSN];
+	char title[32];
+	unsigned int i;
+
+	if (code == MAP_FAILED)
+		return -ENODEV;
+	sigaction(SIGTRAP, &action, NULL);
+	memset(code, 0xcc, BYTES);
+	memcpy(code, nop, INSN);
+	memcpy(code + INSN, pass, sizeof(pass));
+	memcpy(code + TARGET, land, sizeof(land));
+	make_jump(jump, TARGET - INSN);
+	show_torn("before", code);
+	for (i = 0; i < INSN; i++) {
+		code[i] = jump[i];
+		snprintf(title, sizeof(title), "byte %u is new", i + 1);
+		show_torn(title, code);
+	}
+	return 0;
+}
+
+/* Run the command step with its words.  Return 0; -EINVAL for unknown words; -ENODEV; or an error. */
+int native_step(char **words, int nr)
+{
+	if (!nr)
+		return step_with_int3();
+	if (nr == 1 && !strcmp(words[0], "--without-int3"))
+		return step_without_int3();
+	fprintf(stderr, "kmbench: step takes no '%s'\n", words[0]);
+	return -EINVAL;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kmbench step: show the bytes of an instruction while it is replaced. */
+#ifndef NATIVE_STEP_H
+#define NATIVE_STEP_H
+
+/* Weak: programs that hold only benchmarks of their own share main.c and have no steps. */
+int __attribute__((weak)) native_step(char **words, int nr);
+
+#endif /* NATIVE_STEP_H */
