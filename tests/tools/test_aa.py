@@ -58,7 +58,7 @@ def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
         time.sleep(5)
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     assert 0.5 < used < 4.5
-    script = "from kmtools.measure import bursts\nwith bursts.run_neighbour(1): print(1/0)"
+    script = "from kmtools.measure import bursts\nwith bursts.run_neighbour_process(1): print(1/0)"
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script], env={"PYTHONPATH": str(ROOT / "scripts")}, check=False,

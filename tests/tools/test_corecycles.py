@@ -56,7 +56,7 @@ def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
 def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all blocks are converted by the ratio of the run, the test above fails."""
     monkeypatch.setattr(
-        CoreCycles, "cycles_of", lambda core, sample: round(sample.value * core.per_tick)
+        CoreCycles, "count_core_cycles", lambda core, sample: round(sample.value * core.per_tick)
     )
     score = estimators.score_changing_frequency("frequency-often", 100)
     assert "covers less than 93%" in score.list_missed_limits(slack=3) and abs(score.bias) > 0.2
