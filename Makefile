@@ -3,8 +3,9 @@
 
 include scripts/directory.mk
 
-# quoted: a text as one word of the shell. option: OPTION=VALUE if a variable is set. flag: an option
-# without a value, if a variable is set and is not 0. None of them expands the variable's value.
+# $(call quoted,TEXT) is the text as one word of the shell. $(call option,VARIABLE,OPTION) is
+# OPTION=VALUE if the variable is set. $(call flag,VARIABLE,OPTION) is the option without a value,
+# if the variable is set and is not 0. None of these functions expands a $ in the variable's value.
 quoted = '$(subst ','\'',$(1))'
 option = $(if $(value $(1)),$(2)=$(call quoted,$(value $(1))))
 flag = $(if $(filter-out 0,$(value $(1))),$(2))
@@ -28,9 +29,9 @@ modules: ## build the modules for the running kernel, or KDIR=...
 bench: ## set up, build, measure, report (QUICK=1: short; RESUME=RUN)
 	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
-# "kmarkers check --list" lists the names of tests. check --setup installs tools, names those that it
-# cannot install, and skips the tests that need them. Variables on make's command line become options
-# of tests.
+# "kmarkers check --list" lists the names of tests. "kmarkers check --setup" installs the tools that
+# the tests need. It prints the tools that it cannot install, and skips the tests that need them.
+# Variables on make's command line become options of tests.
 given = $(if $(findstring command line,$(origin $(1))),$(call option,$(1),-o $(2)))
 options = $(call given,SECONDS,seconds) $(call given,ROOT,root) $(call given,WHO,who) \
 	$(call given,STEP,step) $(call given,QUICK,quick) $(call given,README,readme) \
@@ -41,7 +42,7 @@ run = @command -v python3 >/dev/null || scripts/setup $(call name); $(kmarkers) 
 check: ## run the short set of tests (K=6.12: in kernel 6.12)
 	$(run) $(kernel)
 
-check-full: ## run the full set, as continuous integration does, half an hour
+check-full: ## run the full set, as continuous integration does (half an hour)
 	$(run) --set=full $(kernel)
 
 check-weekly: ## run the tests that guard releases

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Helper of functions that print a long list to a seq_file while they hold a mutex. */
+/* Function for code that prints a long list to a seq_file while it holds a mutex. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 

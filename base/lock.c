@@ -2,8 +2,8 @@
 /*
  * The patcher's mutex.  It is held while text is changed and while tables of sites are
  * registered or unregistered.  It is also held while the patcher registers kprobes of its
- * own, to resolve a symbol or to check core text.  Otherwise a batch would be refused because
- * of these kprobes, and a second check would take them for kprobes of other code.
+ * own, to resolve a symbol or to check core text.  Otherwise a concurrent batch would be refused
+ * because of these kprobes, and a concurrent check would take them for kprobes of other code.
  */
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

@@ -2,8 +2,8 @@
 /*
  * Decode the operands of x86-64 instructions: registers, memory operands and signed numbers.
  *
- * Breakpoint handlers run these functions in any context, NMI included.  All are inlined, so each
- * is as safe from kprobes as its caller.
+ * Breakpoint handlers run these functions in any context, NMI included.  All are inlined, so that
+ * kprobes cannot probe them if they cannot probe the caller.
  *
  * Encodings: Intel SDM vol. 2, 2.1 and 2.2 for REX, ModR/M and SIB.
  */
@@ -42,7 +42,10 @@ struct kmarkers_memory {
 	s32 displacement;
 };
 
-/* Return where @regs holds a register; @number is that in instructions: 0 is ax, 15 is r15. */
+/*
+ * Return the address at which @regs holds a register.  @number is the register's number in the
+ * encoding of instructions: 0 is ax, 15 is r15.
+ */
 static __always_inline unsigned long *kmarkers_find_saved_register(const struct pt_regs *regs,
 								   u8 number)
 {

@@ -11,8 +11,8 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with a colon between two parts
- * @first: array, indexed by the number of parts that @text has: index of the first of them in a
- *	name.  All parts of a name that @text does not have match anything
+ * @first: for each number of parts that @text may have, the position in a name of the first of
+ *	these parts.  Parts of a name for which @text has no part match anything
  * @most: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @most parts.
@@ -46,7 +46,7 @@ EXPORT_SYMBOL_GPL(patcher_pattern_parse);
  * @part: index of the part
  * @name: the part of the name
  *
- * Return: true if the pattern matches; always true for a part that the pattern does not have.
+ * Return: true if the pattern matches @name; always true if the pattern does not have this part.
  */
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Look up addresses of the kernel's symbols, exported or not.  register_kprobe() stores the address
- * of its symbol in the kprobe, even if it refuses to probe that address.
+ * Look up addresses of the kernel's symbols, exported or not, by registering kprobes:
+ * register_kprobe() stores the address of the probed symbol in the kprobe, even if it refuses to
+ * probe that address.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -14,8 +15,8 @@
 #include "symbols.h"
 
 /*
- * Resolve a symbol by registering a kprobe.  The caller holds patcher_lock(), because a batch
- * that ran meanwhile would be refused because of this kprobe.
+ * Resolve a symbol by registering a kprobe.  The caller must hold patcher_lock(), because a batch
+ * that ran at the same time would be refused because of this kprobe.
  */
 unsigned long kmarkers_resolve_symbol(const char *symbol)
 {

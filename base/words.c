@@ -26,7 +26,7 @@ int kmarkers_strip_newline(char *text, size_t count)
 /**
  * patcher_split_words() - split a line at single spaces
  * @line: the line; modified
- * @words: set to the words
+ * @words: array of at least @most elements; set to pointers to the words in @line
  * @most: maximum number of words
  *
  * Return: the number of words, or -EINVAL if there are too many or one is empty.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Read the sizes of the caches by CPUID.  Intel and AMD use the same format. */
+/* Read the sizes of the caches by CPUID.  Intel and AMD CPUs report them in the same format. */
 #include <linux/types.h>
 
 #include "caches.h"

@@ -2,11 +2,10 @@
 /*
  * Measure the number of core cycles per TSC tick.  The TSC runs at a fixed frequency, but the
  * frequency of the core changes, so the ratio is measured in every block.  The code times a chain
- * of additions; each addition needs the result of the previous one.  If there is a hardware
- * counter of cycles, the code reads it before and after the chain.  Otherwise each addition counts
- * as one cycle.  So far this holds for every x86-64 core, if both operands are registers (Agner
- * Fog, Instruction tables).  Additions of a small constant cannot be used: some cores eliminate
- * them.
+ * of additions; each addition needs the result of the previous one.  If there is a hardware counter
+ * of cycles, the code reads it before and after the chain.  Otherwise each addition counts as one
+ * cycle, because every x86-64 core so far adds two registers in one cycle (Agner Fog, Instruction
+ * tables).  The chain does not add a small constant, because some cores eliminate such additions.
  */
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -59,8 +58,8 @@ static int compare_ratios(const void *a, const void *b)
 /**
  * bench_measure_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
  *
- * The result is the mean of the middle two of four measurements.  In a program, an interrupt may
- * disturb a measurement: then the others determine the result.
+ * The result is the mean of the middle two of four measurements.  So it hardly changes if one
+ * measurement is disturbed by an interrupt, which a program cannot disable.
  *
  * Return: the ratio, or 0 if it cannot be measured on this machine.
  */

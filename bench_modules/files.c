@@ -40,8 +40,8 @@ static const char *const state_names[] = {
 };
 
 /*
- * Return the name of the benchmark that is running or has failed.  If its group was removed, the
- * slot of the group may be empty, or another group may use it.
+ * Return the name of the benchmark that is running or has failed.  If this benchmark was removed,
+ * return "a removed group", because its slot may be empty or hold another benchmark.
  */
 static const char *get_current_group_name(void)
 {

@@ -94,7 +94,10 @@ static int live_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
-/* For each place that counts executions, print a line with the count of each variant. */
+/*
+ * For each place that counts executions, print a line for each variant with its number of
+ * executions.
+ */
 static int hits_show(struct seq_file *m, void *unused)
 {
 	const struct bench_live *live;

@@ -14,7 +14,10 @@
 #include "loops.h"
 
 #define SHORTEST_NS	10000ULL
-/* Maximum loop count.  If its window is too short as well, the clock is taken as stopped. */
+/*
+ * Maximum loop count.  If even a window of this loop count is too short, the clock is not
+ * advancing.
+ */
 #define MOST_PASSES	(1U << 26)
 /* The loop counts are 5/5, 8/5 and 12/5 of the smallest, so the longest window is below 30 us. */
 #define FIFTHS		{ 5, 8, 12 }
@@ -85,8 +88,8 @@ static int check_window_duration(const struct bench_group *group,
  * @loops: filled in with the loop counts, ascending
  *
  * Context: may sleep.
- * Return: 0, -ETIME if the clock does not advance, -ERANGE if the TSC does not, or -E2BIG if fixed
- * loop counts would keep interrupts off too long.
+ * Return: 0, -ETIME if the clock does not advance, -ERANGE if the TSC does not advance, or -E2BIG
+ * if fixed loop counts would keep interrupts off too long.
  */
 int bench_find_loop_counts(const struct bench_group *group, unsigned int variant,
 			   u32 loops[BENCH_LOOP_COUNTS])
@@ -116,7 +119,10 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 	return 0;
 }
 
-/* Run an empty loop, whose turns take about a cycle each.  Called outside of timed windows. */
+/*
+ * Delay by an empty loop of @turns iterations, which take about a cycle each.  Called outside of
+ * timed windows.
+ */
 void bench_dither(u32 turns)
 {
 	while (turns--)

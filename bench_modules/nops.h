@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Nops and jumps that tracers put at disabled sites from 2006 to 2015.  Each form is five bytes
+ * Nops and jumps that tracers put at disabled sites from 2006 to 2015.  Each of them is five bytes
  * long, so that a call or a jump can replace it.
  *
- * NOPS(X) expands X(id, label, instructions, clobber) for each form.  Some forms are nops only on
- * 32-bit x86: on x86-64 they change the upper half of a register.  The clobber is this register, or
- * "memory" for the other forms.
+ * NOPS(X) expands X(id, label, instructions, clobber) for each nop and jump.  Some of them are nops
+ * only on 32-bit x86: on x86-64 they change the upper half of a register.  The clobber is this
+ * register; for all others it is "memory".
  */
 #ifndef BENCH_MODULES_NOPS_H
 #define BENCH_MODULES_NOPS_H

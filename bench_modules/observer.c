@@ -48,11 +48,11 @@ unsigned int bench_observer_get_cpu(void)
 #define CALIBRATION_NS	100000000
 
 /*
- * Return the length of a gap, or 0 if a timer interrupt alone may have caused the gap.  If no timer
- * interrupt occurred in the gap, return the length.  If one occurred, return 0 during the
- * calibration; afterwards, return the length if it exceeds twice @own, the longest gap of the
- * calibration with a timer interrupt.  Gaps with an interrupt cannot simply be ignored: a gap that
- * is longer than the period of the timer always contains one.
+ * Return @gap, or 0 if a timer interrupt alone may have caused the gap.  If @interrupted is false,
+ * no timer interrupt occurred in the gap, so return @gap.  Otherwise return @gap only after the
+ * calibration (@calibrated), and only if it exceeds twice @own, the longest gap with a timer
+ * interrupt during the calibration.  Gaps with a timer interrupt cannot all be ignored, because a
+ * gap that is longer than the period of the timer always contains one.
  */
 static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
 {

@@ -35,8 +35,8 @@ struct bench_watch {
 /*
  * Steps of the thread: bench_watch_init(), then bench_watch_read_clock() and
  * bench_watch_record_gap() alternately.  @irqs is the number of timer interrupts of the CPU.  The
- * thread reads it after the clock, so an interrupt between the reading of the clock and that of
- * @irqs lengthens the next gap.
+ * thread reads @irqs after the clock, so an interrupt between these two readings lengthens the next
+ * gap.
  */
 void bench_watch_init(struct bench_watch *watch, unsigned int irqs);
 void bench_watch_read_clock(struct bench_watch *watch);

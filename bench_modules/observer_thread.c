@@ -36,7 +36,10 @@ int bench_observer_start(bool realtime)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	/* With PREEMPT_RT, this thread would also preempt the threads that run timers and RCU. */
+	/*
+	 * Not with PREEMPT_RT, where a real-time thread would also preempt those that run timers
+	 * and RCU.
+	 */
 	if (realtime && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);
 	wake_up_process(thread);

@@ -8,8 +8,8 @@
 /*
  * Start the observer thread on a CPU other than the caller's.  Return 0, -ENODEV if there is no
  * other CPU, or another error.  If @realtime is true, the thread has a real-time priority, so only
- * threads of a higher priority, such as those of stop_machine(), preempt it.  Use this in short
- * runs only.  @realtime has no effect with PREEMPT_RT or in a program.
+ * threads of a higher priority, such as those of stop_machine(), preempt it.  Set @realtime only
+ * for short runs.  @realtime has no effect with PREEMPT_RT or in a program.
  */
 int bench_observer_start(bool realtime);
 void bench_observer_stop(void);

@@ -34,8 +34,8 @@
 #endif
 
 /*
- * Additional number of sites, for single batches only.  It is the most interesting number in user
- * space, as 10000 is in the kernel.
+ * Number of sites that is measured for single batches only.  In user space it is the number of most
+ * interest; in the kernel, that is 10000.
  */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
@@ -95,7 +95,8 @@ static const struct bench_variant scaling_variants[] = {
  * struct way - a method to switch sites, and the variants that measure it
  * @way: the method
  * @most: maximum number of sites that are measured; some methods would take seconds for more
- * @on: variant that measures the time to switch sites on (with @turns, in odd blocks, off)
+ * @on: variant that measures the time to switch sites on; if @turns is true, the time to switch
+ *	them off in odd blocks
  * @off: variant that measures the time to switch sites off again, or NONE
  * @gap: variant that measures the longest gap during the switch that @on measures, or NONE
  * @turns: true to switch sites only once in a block, because a switch takes long: on in even
@@ -153,8 +154,8 @@ struct window {
 static const struct bench_sites *sites;
 
 /*
- * Set up the sites before the observer thread starts: the setup may wait for an RCU grace period,
- * and the observer thread could delay the end of the grace period.
+ * Set up the sites before the observer thread starts, because the setup may wait for an RCU grace
+ * period, whose end the observer thread could delay.
  */
 static int setup_sites_and_observer(bool realtime)
 {
@@ -222,7 +223,10 @@ static void measure_idle_gap(u64 ticks, struct window *window)
 	window->gap = bench_observer_read_gap();
 }
 
-/* Where a block stores its samples: address of the next sample, its block and its position. */
+/*
+ * State of a block that stores samples: address of the next sample, variants of the group, number
+ * of the block, and position of the next sample in the block.
+ */
 struct sink {
 	struct bench_sample *next;
 	const struct bench_variant *variants;
@@ -301,7 +305,10 @@ static int measure_switch_off(struct sink *sink, const struct way *way, u32 nr)
 	return err;
 }
 
-/* Store the cases of a block, one for each pair of a method and a size.  Return their number. */
+/*
+ * Store in @cases the pairs of a method and a number of sites that are measured, each pair as one
+ * number.  Return how many there are.
+ */
 static unsigned int list_scaling_cases(u8 *cases)
 {
 	unsigned int i, nr = 0;
@@ -323,8 +330,9 @@ static unsigned int count_scaling_samples(void)
 }
 
 /*
- * Measure every case, in random order, because the previous case determines which data are in the
- * caches.  Before the first block, switch all sites on and off once without a measurement.
+ * Measure every case, that is, every pair of a method and a number of sites.  The order is random,
+ * because the previous case determines which data are in the caches.  Before the first block,
+ * switch all sites on and off once without a measurement.
  */
 static int measure_scaling_block(u32 block, struct bench_sample *samples)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * peer-fprobe and peer-bpf-*: the cost of an empty fprobe or BPF program at the entry of a function
- * or at a tracepoint, and the cost of that entry or tracepoint without it.  Not every kernel has
- * these mechanisms.  A function that can be probed begins with a nop of ftrace.  The baseline
- * function has no such nop, since it is notrace.
+ * or at a tracepoint, and the cost of that entry or tracepoint without the fprobe or program.  Not
+ * every kernel has these mechanisms.  A function that can be probed begins with a nop of ftrace.
+ * The baseline function has no such nop, since it is notrace.
  *
  * BPF programs can be loaded only by system calls, so "kmlive attach" attaches them before the
  * benchmarks run.  A benchmark whose program is not attached is skipped.  The kernel detaches the
@@ -23,7 +23,7 @@
 
 /*
  * Define an empty function, like those of ops_peers.c.  __noclone: a kprobe finds the function by
- * its name, and would not be hit by calls of a clone that the compiler made.
+ * its name, so calls of a clone that the compiler made would not hit the kprobe.
  */
 #define CALLED_BACK(name, ...)						\
 static noinline __noclone __maybe_unused __VA_ARGS__ void name(int number, void *pointer) \
@@ -91,9 +91,9 @@ static void teardown_fprobe(void)
 
 CALLER(fprobe, "fprobe", "call", alone, entry_off,
 	.teardown = teardown_fprobe,
-	.lacks = "this kernel has no fprobe, or one of an older form");
+	.lacks = "this kernel has no fprobes, or an older interface of fprobes");
 
-#define LACKS_BPF	"no BPF program is attached to it"
+#define LACKS_BPF	"no BPF program is attached (kmlive attach does that)"
 
 /* Return true if a function has a probe: then it begins with a call, a jump or an int3. */
 static bool has_probe_at_entry(const void *function)
@@ -101,8 +101,8 @@ static bool has_probe_at_entry(const void *function)
 	const u8 *code = function;
 
 	/*
-	 * Hide from the compiler that this is the address of a function.  Otherwise it could
-	 * replace the loads by constants.
+	 * Hide from the compiler that this is the address of a function.  Otherwise the compiler
+	 * could replace the loads by constants.
 	 */
 	OPTIMIZER_HIDE_VAR(code);
 	/* Skip ENDBR64. */
@@ -121,8 +121,8 @@ CALLER(bpf_kprobe, "bpf-kprobe", "call", alone, entry_off, .lacks = LACKS_BPF);
 /*
  * The BPF program is attached to int_sqrt() of the kernel, because a module that is built against
  * kernel headers alone has no BTF.  int_sqrt() is exported and seldom called.  If its argument is
- * 1, it returns 1 at once.  The functions below do the same, so their cost can be compared with
- * that of int_sqrt().
+ * 1, int_sqrt() returns 1 at once.  The functions below do the same, so their cost can be compared
+ * with that of int_sqrt().
  */
 #define ROOT(name, ...)							\
 static noinline __noclone __VA_ARGS__ unsigned long name(unsigned long x) \

@@ -41,7 +41,7 @@ static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
 
-/* Return the address of the cache line that @state selects in a buffer. */
+/* Return the address of the cache line that @state selects in the buffer of these chunks. */
 static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 {
 	u64 at = state >> (64 - cold_order);
@@ -50,7 +50,8 @@ static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 }
 
 /*
- * The body of a variant.  Each variant computes @line, even if the condition does not use it.
+ * The body of a variant.  Each variant computes the address of a random line of the buffer, even if
+ * its condition does not read that line, so that only the conditions differ.
  */
 #define PASS_IN(chunks, fence, condition)				\
 	u8 *line;							\
@@ -96,8 +97,8 @@ static const struct bench_variant pages_variants[] = {
 };
 
 /*
- * Return log2 of the buffer size: the minimum under an emulator, which has no caches and writes a
- * large buffer slowly.
+ * Return log2 of the buffer size.  Under an emulator, return the minimum, because an emulator has
+ * no caches and writes a large buffer slowly.
  */
 static unsigned int choose_buffer_order(void)
 {

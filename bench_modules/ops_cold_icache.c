@@ -5,7 +5,7 @@
  * the cost of a marker is the time to load the cache lines that its instructions occupy.
  *
  * CLFLUSH evicts the code from all caches.  For l2 and l3, the code is then read as data.  For l3,
- * a random walk through a buffer, whose size depends on that of L2, then evicts L2.  This also
+ * a random walk through a buffer, whose size depends on that of L2, then evicts L2.  The walk also
  * evicts the state variables that generic (unpatched) markers load.  Other data and the TLB stay
  * warm.
  */
@@ -23,14 +23,14 @@
 
 #define LINE		64
 /*
- * Number of bytes that are flushed and read, the same for all variants, and more than the code of
- * any variant.  The bytes behind a variant belong to the next variants, or to benchmarks that are
- * linked after this file.
+ * Number of bytes that are flushed and read.  It is the same for all variants, and larger than the
+ * code of any variant.  The bytes behind a variant belong to the next variants, or to benchmarks
+ * that are linked after this file.
  */
 #define CODE_BYTES	(16 << 10)
 /*
  * The buffer is TIMES times as large as L2, rounded up to a power of two.  The walk has TIMES steps
- * for each line of L2.  It leaves about 2 % of the old contents in L2.
+ * for each line of L2, and leaves about 2 % of the old contents in L2.
  */
 #define TIMES		4
 #define LARGEST_ORDER	26
@@ -183,9 +183,9 @@ static int setup_icache_memory(void)
 }
 
 /*
- * The loop counts of l1 are chosen at run time, because its iterations need no preparation.  The
- * others have fixed loop counts.  l3 has the fewest iterations and blocks, because each eviction
- * takes a millisecond.
+ * The loop counts of cold-icache-l1 are chosen at run time, because its iterations need no
+ * preparation.  The other benchmarks have fixed loop counts.  cold-icache-l3 has the fewest
+ * iterations and blocks, because each eviction takes a millisecond.
  */
 const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_icache_l1);
 const struct bench_group bench_cold_icache_l2 =

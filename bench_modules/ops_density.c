@@ -36,7 +36,10 @@
 
 #define EMPTY()		(void)0
 #define NO_MARK()	(void)0
-/* The macros below take the name of a marker macro, such as JUMP, whose expansion has commas. */
+/*
+ * The macros below take the name of a marker macro, such as JUMP, because the marker itself
+ * contains commas, which would separate arguments.
+ */
 #define MARK_OF(flavour)						\
 	trace_mark_flavour(flavour, bench_density, NULL, "%d %p", 1, NULL)
 #define GENERIC()	MARK_OF(generic)
@@ -52,8 +55,9 @@ BENCH_OPS(id##_4, REPEAT_4(m()); body())				\
 BENCH_OPS(id##_16, REPEAT_16(m()); body())
 
 /*
- * Three variants with markers m() of one flavour among the 54 instructions: 1 marker in the middle;
- * 4 markers, after 12, 24, 36 and 48 instructions; 16 markers, after 3, 6, 9, ... 48 instructions.
+ * Three variants with markers m() of one flavour among the 54 instructions of FULL(): 1 marker in
+ * the middle; 4 markers, after 12, 24, 36 and 48 instructions; 16 markers, after 3, 6, 9, ... 48
+ * instructions.
  */
 #define SPREAD(id, body, m)						\
 BENCH_OPS(id##_1, RUN(NINE NINE NINE); m(); RUN(NINE NINE NINE))	\
@@ -122,7 +126,8 @@ static noinline void empty_function(void)
 }
 
 /*
- * The 54 instructions with a call in the middle, and three places where a marker can be inserted.
+ * The 54 instructions of FULL() with a call in the middle, and three places where a marker can be
+ * inserted.
  */
 #define CALLING(first, middle, after)					\
 	first(); RUN(NINE NINE NINE); empty_function(); after();	\

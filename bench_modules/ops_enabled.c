@@ -7,7 +7,7 @@
  *   one probe through a pointer, with two arguments.
  * - kprobe-on-probe is such a marker, whose probe copies its arguments, with a kprobe on the probe.
  * - function-pointer is the call through a pointer alone, without a marker.
- * - marker-*-probe* and typed-direct-call* are the present markers with 1, 2 and 8 empty probes.
+ * - marker-*-probe* and typed-direct-call* are today's markers with 1, 2 and 8 empty probes.
  * - tracepoint* (kernel only) are tracepoints with 1, 2 and 8 empty probes.
  * - marker-event and trace-event (kernel only) are a typed marker and a tracepoint whose trace
  *   events are enabled.
@@ -85,7 +85,9 @@ static void copy_varargs(const char *fmt, ...)
 }
 
 #ifdef WITH_KPROBES
-/* The same as copy_varargs(), for a kprobe.  notrace: the kprobe must not use an ftrace nop. */
+/*
+ * The same as copy_varargs(), with a kprobe on it.  notrace: the kprobe must not use an ftrace nop.
+ */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {
 	COPY_VARARGS(fmt);
@@ -96,7 +98,7 @@ static int empty_copy_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Does nothing.  The kernel does not optimise a kprobe that has a post handler to a jump. */
+/* An empty post handler, because of which the kernel does not optimise the kprobe to a jump. */
 static void empty_copy_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
 				    unsigned long flags)
 {
@@ -271,8 +273,8 @@ static int switch_both_trace_events(bool on)
 }
 
 /*
- * Enable the trace events.  Retry for 2 seconds: the trace events of this module's markers may be
- * created some time after it was loaded.
+ * Enable the trace events.  Retry for 2 seconds, because the trace events of this module's markers
+ * may be created some time after the module was loaded.
  */
 static int enable_trace_events(void)
 {

@@ -37,8 +37,8 @@ static struct form_probe acquire, release;
 	probe(release, lock)
 
 /*
- * BENCH_OPS_OPEN() leaves interrupts on: mutexes may sleep, and with PREEMPT_RT spinlocks may,
- * too.
+ * BENCH_OPS_OPEN() leaves interrupts on, because mutexes may sleep, and with PREEMPT_RT spinlocks
+ * may sleep, too.
  */
 #define LOCK_GROUP(id, label, lock, LOCK)				\
 BENCH_OPS_OPEN(id##_none, PAIR(NO_PROBE, lock, LOCK))			\

@@ -123,7 +123,7 @@ static int empty_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Does nothing.  The kernel does not optimise a kprobe that has a post handler to a jump. */
+/* An empty post handler, because of which the kernel does not optimise the kprobe to a jump. */
 static void empty_post_handler(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
 {
 }

@@ -7,7 +7,7 @@
  * of their address, and are measured only while disabled.  In user space, another program enables
  * them.  In the kernel, a kprobe enables them; peer-kprobe-optimised measures the cost of a kprobe.
  */
-/* In a program, the site of a USDT note is a nop.  Leave it out: in a module there is none. */
+/* In a program, the site of a USDT note is a nop.  Omit this nop, because a module has none. */
 #define SDT_NOTES_WITHOUT_NOP
 
 #include <linux/errno.h>

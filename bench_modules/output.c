@@ -99,10 +99,10 @@ static int compare_slopes(const void *a, const void *b)
 }
 
 /*
- * Return the slope of time over loop count, in thousandths of a TSC tick per pass.  It is the slope
- * of the least-squares line through the windows of a variant in a block, which are
- * BENCH_LOOP_COUNTS successive samples.  If the sums of products are too large for the division,
- * their lowest bits are dropped.  A slope that does not fit into s64 is clamped.
+ * Return the slope of time over loop count, in thousandths of a TSC tick per pass.  @windows are
+ * the BENCH_LOOP_COUNTS successive samples of a variant in a block; the slope is that of the
+ * least-squares line through them.  If the sums of products are too large for the division, their
+ * lowest bits are dropped.  A slope that does not fit into s64 is clamped.
  */
 static s64 compute_slope(const struct bench_sample *windows)
 {
@@ -176,7 +176,7 @@ static int compare_sizes(const void *a, const void *b)
 	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* Collect the samples of a variant, sorted by size and value. */
+/* Fill @sorted with the samples of a variant, ordered by size and value.  Return their number. */
 static unsigned int collect_sorted_samples(const struct bench_result *result, unsigned int nr,
 					   u8 variant, const struct bench_sample **sorted)
 {

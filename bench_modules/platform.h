@@ -18,7 +18,7 @@ enum bench_cycles {
 /* Return the source of core cycles on this machine. */
 enum bench_cycles bench_find_cycles_source(void);
 
-/* Read the hardware counter of cycles; only if the source is BENCH_CYCLES_COUNTED. */
+/* Read the hardware counter of cycles.  Call this only if the source is BENCH_CYCLES_COUNTED. */
 u64 bench_read_cycle_counter(void);
 
 /*

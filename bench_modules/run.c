@@ -248,7 +248,9 @@ static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 	return err;
 }
 
-/* Run the block function of a group, and check that each sample has the number of a variant. */
+/*
+ * Run the block function of a group, and check that the variant numbers of all samples are valid.
+ */
 static int run_block_function(const struct bench_group *group, u32 block, unsigned int step,
 			      struct bench_sample *samples)
 {
@@ -292,8 +294,8 @@ static int measure_blocks(const struct bench_group *group, struct bench_result *
 	sequence = result->config.seed;
 	if (!group->block) {
 		/*
-		 * setup() may have reduced nr_variants, after the samples were allocated for all
-		 * variants.  So count the samples of a block again.
+		 * After the samples were allocated for all variants, setup() may have reduced
+		 * nr_variants.  So recount the samples of a block.
 		 */
 		step = count_block_samples(group);
 		err = find_all_loop_counts(group, &plan) ?: warm_up_variants(group, &plan);

@@ -32,7 +32,7 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 
 static const char owner[] = "bench";
-/* The records hold 32-bit offsets to the sites, so they are in the module, near its text. */
+/* The records hold 32-bit offsets to the sites, so this array must lie near the module's text. */
 static struct patcher_site records[SITES_MOST];
 static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
@@ -152,8 +152,8 @@ static int set_sites_under_stop_machine(u32 nr, bool on)
 }
 
 /*
- * Repeat the stores of a batch, without its checks and synchronisation.  Earlier batches filled
- * pokes[], and the first of them had all sites.
+ * Repeat the stores of a batch, without its checks and synchronisation.  Earlier batches have
+ * filled pokes[]; the first of them contained all sites.
  */
 static int repeat_batch_stores(u32 nr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A large number of patch sites, and methods to switch them.  They are in a module of their own
- * because of their size.
+ * A large number of patch sites, and methods to switch them.  The sites are in a module of their
+ * own, because they take much memory.
  */
 #ifndef BENCH_MODULES_SITES_H
 #define BENCH_MODULES_SITES_H

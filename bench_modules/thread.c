@@ -34,7 +34,10 @@ static bool must_stop_measuring(void)
 	return bench_session.err || kthread_should_stop();
 }
 
-/* Measure a group.  Then check that all markers are disabled, including any that it enabled. */
+/*
+ * Measure group @i.  Then check that all markers are disabled, including those that the group
+ * enabled.
+ */
 static int measure_session_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], must_stop_measuring);
@@ -163,8 +166,8 @@ static void replace_results(struct bench_result *results, u64 groups)
 }
 
 /*
- * Start a run of the groups in a bit mask.  The results of the last run are replaced before the
- * state becomes BENCH_RUNNING; if an error occurs, they are kept.
+ * Start a run of the groups in the bit mask @groups.  Their old results are replaced before the
+ * state becomes BENCH_RUNNING; if an error occurs, the old results are kept.
  */
 static int start_benchmark_run(u64 groups)
 {
@@ -240,7 +243,7 @@ out:
 	return err;
 }
 
-/* Remove a group and its samples; stop a run that includes it. */
+/* Remove group @number and its samples, and stop a run that includes the group. */
 void bench_drop_group(unsigned int number)
 {
 	lockdep_assert_held(&bench_session.lock);

@@ -60,7 +60,7 @@ static const char *find_variant_code_error(const struct bench_group *group,
 					   const struct bench_variant *variant)
 {
 	if ((unsigned int)variant->measured > BENCH_ROUNDS)
-		return "the field measured of a variant is not in enum bench_measured";
+		return "the field .measured of a variant is no value of enum bench_measured";
 	if (group->block)
 		return NULL;
 	if (variant->measured != BENCH_LOOP)
@@ -120,7 +120,7 @@ const char *bench_find_group_error(const struct bench_group *group)
 	if (bench_is_reserved_word(group->name))
 		return "its name is a command of bench/control";
 	if (group->lacks && strchr(group->lacks, '\n'))
-		return "its field lacks has more than one line";
+		return "its field .lacks has more than one line";
 	why = find_variants_error(group) ?: find_block_error(group);
 	if (why || group->block)
 		return why;

@@ -157,7 +157,10 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *t
 	return err;
 }
 
-/* Always return 0: even hits of functions that a kprobe keeps enabled are not recorded in @to. */
+/*
+ * Stop recording an event in the trace event file @to. Always return 0: even if a kprobe keeps a
+ * function enabled, its hits are not recorded in @to any more.
+ */
 static int disconnect_entry_event(const struct kmarkers_event_offer *event, void *to)
 {
 	struct list_head *users = find_event_users(event);

@@ -93,14 +93,16 @@ static __always_inline unsigned long entry_site_addr_at(const void *sites, unsig
 	return patcher_compact_addr((const struct patcher_compact_site *)sites + i);
 }
 
-/* Return the table of the site at an address, or NULL. Store the index of the site in @found. */
-static struct entry_table *find_entry_site(unsigned long addr, unsigned int *found)
+/* Return the table of the site at an address, or NULL. Store the index of the site in @index. */
+static struct entry_table *find_entry_site(unsigned long addr, unsigned int *index)
 {
 	struct entry_table *table;
 	struct list_head *node;
 	unsigned int i;
 
-	/* Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in any context. */
+	/*
+	 * Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in every context.
+	 */
 	for (node = READ_ONCE(entry_registry.tables.next); node != &entry_registry.tables;
 	     node = READ_ONCE(node->next)) {
 		table = list_entry(node, struct entry_table, node);
@@ -108,7 +110,7 @@ static struct entry_table *find_entry_site(unsigned long addr, unsigned int *fou
 					 entry_site_addr_at);
 		if (i == table->sites.nr || entry_site_addr_at(table->sites.compact, i) != addr)
 			continue;
-		*found = i;
+		*index = i;
 		return table;
 	}
 	return NULL;
@@ -121,7 +123,9 @@ static __always_inline void write_event_records(bool is_exit, unsigned long addr
 	const struct list_head *users = &entry_registry.users[is_exit], *node;
 	const unsigned long args[] = { addr, caller };
 
-	/* Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in any context. */
+	/*
+	 * Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in every context.
+	 */
 	for (node = READ_ONCE(users->next); node != users; node = READ_ONCE(node->next))
 		entry_registry.write(list_entry(node, struct entry_user, node)->to, args);
 }

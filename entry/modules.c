@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find modules that were loaded before this one. The kernel does not export its list of modules,
- * but the struct module of this one is a node of that list.
+ * Find modules that were loaded before this module. The kernel does not export its list of modules,
+ * but the struct module of this module is linked into that list.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>

@@ -26,8 +26,8 @@ static bool is_named_function_symbol(const struct mod_kallsyms *symbols, const E
 }
 
 /*
- * Compare by address, then by position in the string table, where local symbols usually precede
- * global ones.
+ * Compare two symbols by address, then by position in the string table, where local symbols usually
+ * precede global ones.
  */
 static int compare_function_names(const void *a, const void *b)
 {
@@ -77,7 +77,7 @@ static void drop_alias_names(struct entry_names *names)
  */
 int entry_read_function_names(struct entry_names *names, const struct module *module)
 {
-	/* Symbols of init text are left out: the kernel may free them while this reads them. */
+	/* Leave out symbols of init text, which the kernel may free while this function runs. */
 	const struct mod_kallsyms *symbols = &module->core_kallsyms;
 
 	names->name = NULL;

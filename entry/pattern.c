@@ -4,7 +4,7 @@
 
 #include "pattern.h"
 
-/* Index of the first part of a pattern, by its number of parts: a single part is the function. */
+/* Index of a pattern's first part, for each number of parts. A single part is the function. */
 static const s8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,
 	[2] = ENTRY_MODULE,

@@ -93,7 +93,7 @@ static int enable_entry_sites(const struct changes *changes)
 	return err;
 }
 
-/* Disable as many sites as possible. Return 0 if all that stay enabled were stuck before. */
+/* Disable as many sites as possible. Return 0 if all sites that stay enabled were stuck before. */
 static int disable_entry_sites(const struct changes *changes)
 {
 	int err = patcher_apply_most(patcher_apply, entry_owner, changes->pokes, changes->nr,
@@ -149,7 +149,7 @@ int entry_enable_sites_with_actions(void)
 	unsigned int i;
 	int err = switch_entry_sites(true);
 
-	/* A stuck site to which an action applies again is in the right state: clear the flag. */
+	/* A stuck site whose hits now have an action is rightly enabled: clear its ENTRY_STUCK. */
 	entry_for_each_site(site, table, i)
 		if (!err && site->data & ENTRY_STUCK && entry_site_has_action(site))
 			entry_update_flags(site, ENTRY_STUCK, 0);

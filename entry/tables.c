@@ -33,7 +33,7 @@ static bool is_insn_in_core_text(struct module *module, unsigned long addr)
 	unsigned long last = addr + ENTRY_INSN_LEN - 1;
 
 	return within_module_core(addr, module) && within_module_core(last, module) &&
-	       compat_module_text(module, addr) && compat_module_text(module, last);
+	       compat_is_in_module_text(module, addr) && compat_is_in_module_text(module, last);
 }
 
 static void write_site_record(struct patcher_compact_site *to, unsigned long addr, u32 data)
@@ -44,8 +44,8 @@ static void write_site_record(struct patcher_compact_site *to, unsigned long add
 
 /*
  * Move the records of core text to the front of the array, and return their number.  Clear the
- * address of each record of init text: that text is freed after init, and its memory may be
- * reused.  The records stay cleared if kmarkers_entry is unloaded and loaded again.
+ * addresses in the rest of the array, so that no record of init text is left: that text is freed
+ * after init, and its memory may be reused before kmarkers_entry is loaded a second time.
  */
 static unsigned int keep_core_text_records(struct module *module,
 					   struct patcher_compact_site *sites,
@@ -133,8 +133,8 @@ static int add_table_of_module(struct module *module)
 
 /*
  * Register the records of a module, unless they are registered already.  The notifier calls this
- * for a module that is COMING and again when it is LIVE.  When kmarkers_entry is loaded, this is
- * called for each module that is live then.
+ * function for a module that is COMING, and a second time when the module is LIVE.  When
+ * kmarkers_entry is loaded, this function is called for each module that is live then.
  */
 static int register_module_records(struct module *module)
 {

@@ -6,8 +6,8 @@
  *
  * A program that has opened the tracefs file "format" of an event may read it after the event was
  * removed, and some kernels then read the struct trace_event_call. So an event that was added to
- * the trace core is not freed when it is removed. It is kept until this module is unloaded, and
- * reused if the same event is offered again.
+ * the trace core is not freed when it is removed: this module keeps the event until the module is
+ * unloaded, and reuses it if the same event is offered a second time.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -246,13 +246,17 @@ int kmarkers_event_add_to_core(struct kmarkers_event *event)
 		return err;
 	event->added = true;
 	event->known = true;
-	/* If events have no reference counts, trace_add_event_call() has set the module to NULL. */
+	/*
+	 * In kernels without reference counts of events, trace_add_event_call() sets the event's
+	 * module to NULL.
+	 */
 	kmarkers_event_set_owner(event, event->owner);
 	return 0;
 }
 
 /*
- * Remove an event from the trace core. Return 0; or -EBUSY if it is enabled in a buffer or by perf.
+ * Remove an event from the trace core. Return 0; or -EBUSY if the event is enabled in a buffer or
+ * by perf.
  */
 int kmarkers_event_remove_from_core(struct kmarkers_event *event)
 {
@@ -272,7 +276,7 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 	event->owner = module;
 	if (!event->added)
 		return;
-	compat_event_count(&event->call, module);
+	compat_event_use_own_count(&event->call, module);
 	event->call.flags &= ~TRACE_EVENT_FL_IGNORE_ENABLE;
 }
 
@@ -283,7 +287,7 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 void kmarkers_event_block_new_refs(struct kmarkers_event *event)
 {
 	event->owner = NULL;
-	compat_event_uncount(&event->call, &departed);
+	compat_event_use_module_count(&event->call, &departed);
 	event->call.flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
 }
 
@@ -293,7 +297,7 @@ void kmarkers_event_block_new_refs(struct kmarkers_event *event)
  */
 void kmarkers_event_let_core_remove(struct kmarkers_event *event)
 {
-	compat_event_uncount(&event->call, event->owner);
+	compat_event_use_module_count(&event->call, event->owner);
 }
 
 /* Return true if the event is referenced, for instance by an event probe: see orphans.c. */

@@ -33,7 +33,7 @@ struct record_layout;
  *	kmarkers_event_block_new_refs()
  * @added: true while the event is registered with the trace core
  * @known: true once the event has been registered with the trace core
- * @used: true once the event has been enabled; a buffer may then hold records of it
+ * @used: true once the event has been enabled; from then on, buffers may hold its records
  * @leaves: true if no module offers the event and the event is to be removed; it cannot be enabled
  * @orphan: true if no module offers the event but the event is still referenced: see orphans.c
  * @offered_by: the owner if it still offers the event, else another module that does, or NULL.

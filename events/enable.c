@@ -134,7 +134,9 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
-	/* Disable the events that are selected now: a buffer or perf could not be connected. */
+	/*
+	 * Disable the events that are selected now: those with a user that could not be connected.
+	 */
 	trace_set_clr_event(SELECTED, NULL, 0);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);

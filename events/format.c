@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parse the formats of markers, and print the arguments of hits, which are not trusted. */
+/*
+ * Parse the formats of markers, and print the arguments of hits.  Neither formats nor arguments are
+ * trusted.
+ */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -153,7 +156,9 @@ static void put_spaces(struct output *out, int nr)
 		put_char(out, ' ');
 }
 
-/* Add the return value of snprintf(), which has written to the end of the text, to the length. */
+/*
+ * Add @printed to the length of the text, to whose end snprintf() has written that many characters.
+ */
 static void add_printed_length(struct output *out, int printed)
 {
 	unsigned int left = out->size - out->at - 1;
@@ -182,7 +187,10 @@ static unsigned int count_readable_chars(const struct output *out, const char *s
 	return nr;
 }
 
-/* Print a string, padded to its width.  Copy it by bytes: unreadable memory may follow its end. */
+/*
+ * Print a string, padded to the width of its conversion.  Copy the string byte by byte, because
+ * unreadable memory may follow it.
+ */
 static void put_padded_string(struct output *out, const struct format_conversion *conv,
 			      const char *string)
 {
@@ -205,7 +213,7 @@ static void put_padded_string(struct output *out, const struct format_conversion
 		put_spaces(out, width);
 }
 
-/* Print a %c, padded to its width.  A NUL is not printed, because it would end the text. */
+/* Print a %c, padded to its width.  Do not print a NUL, because it would end the text. */
 static void put_padded_char(struct output *out, const struct format_conversion *conv, char c)
 {
 	char string[] = { c, '\0' };

@@ -49,7 +49,10 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
 	return NULL;
 }
 
-/* Make an orphan that is offered again an ordinary event, and put its reference to this module. */
+/*
+ * Turn an orphan that @module now offers into an ordinary event, and put the orphan's reference to
+ * this module.
+ */
 static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_source *source,
 			 struct module *module)
 {

@@ -16,7 +16,7 @@ static const char null[] = "(null)", fault[] = "(fault)";
 
 /*
  * Return the string at the address @slot; or "(null)" if @slot is 0; or "(fault)" if the string
- * cannot be read.
+ * cannot be read.  If @most, the maximum length, is 0, do not try to read the string.
  */
 static const char *get_readable_string(unsigned long slot, unsigned int most)
 {

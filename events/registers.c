@@ -5,8 +5,8 @@
  * records the marker, and no other probe is connected to the marker.
  *
  * A register writer stores eight bytes for each field, in the order of the fields' offsets. Each
- * store overwrites the excess bytes that the store before has written. The record has room for the
- * excess bytes of the last store.
+ * store overwrites the excess bytes that the previous store has written. The record has room for
+ * the excess bytes of the last store.
  *
  * Every hit runs this code, so it is compiled without the stack protector, like markers/call.c.
  */

@@ -9,8 +9,8 @@
  * removed, or becomes an orphan: see orphans.c.
  *
  * Adding an event creates up to nine files in tracefs, which takes time.  So insmod waits only
- * until the first events of a module are added, and rmmod only until as many are removed.  A work
- * item adds or removes the others.
+ * until the first AT_ONCE events of a module are added, and rmmod only until the first AT_ONCE are
+ * removed.  A work item adds or removes the others.
  *
  * If an event was ever enabled, buffers may hold its records, and it may have triggers.  Only the
  * trace core can empty the buffers.  So when the owner of an event that was ever enabled is
@@ -201,8 +201,8 @@ static int register_event_source(struct kmarkers_event_source *source)
 }
 
 /*
- * Set @offered_by of an event to the module that offers the event; if several modules do, to the
- * owner of the event.
+ * Set @offered_by of an event to the module that offers the event.  If several modules offer it,
+ * prefer the owner of the event.
  */
 static int store_offering_module(void *data, const struct kmarkers_event_offer *offer)
 {
@@ -249,7 +249,7 @@ static bool has_unoffered_event_in_use(const struct kmarkers_event_source *sourc
 
 /*
  * Remove the events that a source does not offer any more.  Events that were added to the trace
- * core are only added to the list @removed.
+ * core are only put into the list @removed: the caller removes them.
  */
 static void remove_unoffered_events(const struct kmarkers_event_source *source,
 				    struct list_head *removed)
@@ -273,7 +273,8 @@ static void remove_unoffered_events(const struct kmarkers_event_source *source,
 }
 
 /*
- * Hand over each event of a source that its owner does not offer any more to a module that does.
+ * If the owner of an event of the source does not offer the event any more, hand the event over to
+ * a module that does.
  */
 static void update_event_owners(const struct kmarkers_event_source *source)
 {

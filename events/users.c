@@ -19,10 +19,13 @@
 #include "registers.h"
 #include "users.h"
 
-/* A soft-disabled event file, so that a user that could not be disconnected records nothing. */
+/* A soft-disabled event file: a user that could not be disconnected gets it, to record nothing. */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
-/* A batch of users to connect or disconnect; @task collects them, or is NULL without a batch. */
+/*
+ * The batch: users that @task collects, to connect or disconnect them at once. Without a batch,
+ * @task is NULL.
+ */
 static struct {
 	struct task_struct *task;
 	struct list_head users;
@@ -240,7 +243,9 @@ static void remove_user_of_file(struct kmarkers_event *event, const struct trace
 	}
 }
 
-/* The trace core calls this when an event is enabled or disabled, in a buffer or by perf. */
+/*
+ * The trace core calls this function when an event is enabled or disabled, in a buffer or by perf.
+ */
 int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
 {
 	struct kmarkers_event *event = container_of(call, struct kmarkers_event, call);

@@ -3,7 +3,8 @@
  * Write a record for each hit of an event, for trace buffers, perf and BPF programs that perf runs.
  *
  * As in the kernel's tracepoints, nothing here guards against recursion: if a hit writes a record
- * while another record is being written in the same context, the ring buffer rejects it.
+ * while another record is being written in the same context, the ring buffer rejects the second
+ * record.
  */
 #include <linux/kernel.h>
 #include <linux/perf_event.h>

@@ -42,12 +42,12 @@ static int compare_changes(const void *a, const void *b)
 
 /*
  * Fill in a poke for each site of a table that reads the changed variable.  If @pokes is
- * NULL, only count these sites.  Set @ours to false if a site does not hold an instruction that
- * reads an immediate value.  Return the number of sites, or -EINVAL if a site reads the variable
- * with another size.
+ * NULL, the sites are only counted.  Set @intact to false if a site does not hold an instruction
+ * that reads an immediate value.  Return the number of sites, or -EINVAL if a site reads the
+ * variable with another size.
  */
 static int collect_sites_in_table(const struct imv_table *table, const struct imv_change *change,
-				  struct patcher_poke *pokes, bool *ours)
+				  struct patcher_poke *pokes, bool *intact)
 {
 	unsigned long var = (unsigned long)change->var;
 	unsigned int i, first = imv_find_first_site(table, var);
@@ -60,14 +60,14 @@ static int collect_sites_in_table(const struct imv_table *table, const struct im
 		if (change->size != site->size)
 			return -EINVAL;
 		if (pokes && !imv_fill_read_poke(&pokes[i - first], site, change->value))
-			*ours = false;
+			*intact = false;
 	}
 	return i - first;
 }
 
 /* Collect the sites of all tables for all changes, as collect_sites_in_table() does. */
 static int collect_sites_in_all_tables(const struct imv_change *changes, unsigned int nr,
-				       struct patcher_poke *pokes, bool *ours)
+				       struct patcher_poke *pokes, bool *intact)
 {
 	struct imv_table *table;
 	unsigned int i;
@@ -76,7 +76,7 @@ static int collect_sites_in_all_tables(const struct imv_change *changes, unsigne
 	list_for_each_entry(table, &imv_tables.list, node) {
 		for (i = 0; i < nr; i++) {
 			found = collect_sites_in_table(table, &changes[i],
-						       pokes ? pokes + count : NULL, ours);
+						       pokes ? pokes + count : NULL, intact);
 			if (found < 0)
 				return found;
 			count += found;
@@ -88,7 +88,7 @@ static int collect_sites_in_all_tables(const struct imv_change *changes, unsigne
 static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 {
 	struct patcher_poke *pokes;
-	bool ours = true;
+	bool intact = true;
 	unsigned int i;
 	int count, err;
 
@@ -103,10 +103,10 @@ static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
-	collect_sites_in_all_tables(changes, nr, pokes, &ours);
+	collect_sites_in_all_tables(changes, nr, pokes, &intact);
 	err = patcher_apply(imv_owner, pokes, count);
-	/* If -EINVAL may be due to unexpected bytes in a site, return -EILSEQ instead. */
-	if (err == -EINVAL && !ours)
+	/* If the cause of -EINVAL may be unexpected bytes in a site, return -EILSEQ instead. */
+	if (err == -EINVAL && !intact)
 		err = -EILSEQ;
 	if (!err)
 		imv_count_updates(changes, nr);

@@ -20,8 +20,8 @@
 #include "updates.h"
 
 /*
- * Write the current values of the variables into the sites of a new table.  As compiled, each mov
- * has the operand 0, and each branch is a conditional jump.
+ * Write the current values of the variables into the sites of a new table.  The compiled code does
+ * not contain these values: each mov has the operand 0, and each branch is a conditional jump.
  */
 static int patch_table_sites(const struct patcher_table *table)
 {
@@ -135,9 +135,9 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
  * imv_unregister_module_sites() - unregister the sites of a module
  * @module: the module being unloaded
  *
- * The set functions of the module's parameters may still run; they read the values that the
- * sites hold now.  Breakpoint handlers may still use the sites until an RCU grace period has
- * passed.  The kernel waits for one before it frees the module's memory, in free_module() and
+ * The set functions of the module's parameters may still run, and continue to read the values that
+ * the sites hold now.  Breakpoint handlers may use the sites until an RCU grace period has passed.
+ * The kernel waits for a grace period before it frees the module's memory, in free_module() and
  * after a failed load.
  *
  * Context: may sleep.

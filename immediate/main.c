@@ -92,10 +92,11 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
 }
 
 /*
- * With priority 3, this notifier runs after the notifier of kmarkers_markers (priority 4).  That
- * one sets values of the module being loaded, and this one then patches all sites of the module
- * in one batch.  It runs before the notifier of kprobe events that wait for the module (priority
- * 1; in newer and in stable kernels 2), because a site with a kprobe's int3 would be refused.
+ * With priority 3, this notifier runs after the notifier of kmarkers_markers (priority 4), which
+ * sets immediate values of the module being loaded; this notifier then patches all sites of the
+ * module in one batch.  This notifier also runs before the kernel's notifier that registers kprobe
+ * events waiting for the module (priority 1; in newer and in stable kernels 2), because a site with
+ * a kprobe's int3 would be refused.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_imv_module_event,

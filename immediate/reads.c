@@ -31,7 +31,7 @@ u64 imv_load_value(const void *var, unsigned int size)
 	return value;
 }
 
-/* Turn a conditional jump into je if @value is not 0, else into jne: one opcode bit differs. */
+/* Turn a conditional jump into a je if @value is not 0, else into a jne, by changing one bit. */
 static void set_jump_condition(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
@@ -71,23 +71,23 @@ static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
  * Fill in the poke that makes a site read @value.
  *
  * The function reads the bytes of the site only once, because kprobes may be armed or disarmed
- * meanwhile.  If the bytes are not an instruction that reads a value, it changes @poke->old to
- * other bytes than those of the site, and returns false.  The patcher then refuses the batch;
- * if a kprobe is at the site, the patcher logs it.
+ * meanwhile.  If the bytes are not an instruction that reads a value, the function returns false,
+ * and makes @poke->old differ from the bytes of the site, so that the patcher refuses the batch.
+ * If a kprobe at the site is the cause, the patcher logs the kprobe.
  */
 bool imv_fill_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
 	unsigned int size = get_immediate_size(site);
-	bool ours;
+	bool intact;
 
-	/* Reduce the value to the variable's size. */
+	/* Truncate the value to the size of the variable. */
 	value = imv_load_value(&value, site->size);
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
 	memcpy(poke->new, poke->old, site->len);
-	ours = is_reading_insn(site, poke->new);
-	if (!ours)
+	intact = is_reading_insn(site, poke->new);
+	if (!intact)
 		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)
 		kmarkers_switch_branch(poke->new, value);
@@ -95,7 +95,7 @@ bool imv_fill_read_poke(struct patcher_poke *poke, const struct patcher_site *si
 		set_jump_condition(poke->new, value);
 	else
 		memcpy(poke->new + site->len - size, &value, size);
-	return ours;
+	return intact;
 }
 
 /* Return true if the fields of a record are valid.  The patcher checks its address later. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The instructions that read immediate values. */
+/* Check and change the instructions that read immediate values. */
 #ifndef IMMEDIATE_READS_H
 #define IMMEDIATE_READS_H
 

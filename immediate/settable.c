@@ -70,7 +70,7 @@ static int set_settable_value(const struct imv_settable *settable, s64 value)
 	return imv_set_many(&change, 1);
 }
 
-/* Log the allowed range if a write is refused with -EINVAL.  Return @err. */
+/* If @err is -EINVAL, which refuses a write, log the range of allowed values.  Return @err. */
 static int report_allowed_range(const struct imv_settable *settable, int err)
 {
 	if (err == -EINVAL)
@@ -118,8 +118,8 @@ static const struct imv_settable *find_settable(const char *wanted)
 }
 
 /*
- * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set, so the value's
- * module is not freed meanwhile.
+ * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set, so that the module
+ * which contains the value is not freed meanwhile.
  */
 static int run_set_command(char *line)
 {

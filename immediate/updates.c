@@ -87,7 +87,7 @@ int imv_add_update_counters(const struct patcher_site *const *sites, unsigned in
 	if (err)
 		return err;
 
-	/* Merge two sorted sequences into one, starting at the end. */
+	/* Merge the variables of the sites into the sorted counters, beginning at the end. */
 	updates.nr += missing;
 	for (to = updates.nr; to > old; ) {
 		unsigned long var = patcher_site_key(sites[nr - 1]);

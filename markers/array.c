@@ -11,7 +11,7 @@
 #include "array.h"
 
 #define FIRST_ROOM	2	/* number of probes of the smallest array; a power of two */
-/* Maximum number of live probes with which an array is always copied to remove a probe. */
+/* Up to this number of live probes, a probe is always removed by copying the array. */
 #define COPY_MOST	16
 
 static unsigned int hash_probe(const struct probe_array *array, marker_probe_func *func,
@@ -109,8 +109,8 @@ static unsigned int compute_array_room(const struct probe_array *array)
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  *
- * The room doubles when it is used up. So the time to add many probes is proportional to their
- * number.
+ * A full array is replaced by a copy with twice the room, so the time to add many probes is
+ * proportional to their number.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -134,10 +134,10 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 }
 
 /*
- * Remove a probe from an array that has other probes, too.  If the array has few probes, or half of
- * its elements are removed probes, copy the array without the probe.  Otherwise, or if there is no
- * memory for the copy, remove the probe in place: replace its func by @empty.  Return the array to
- * publish.
+ * Remove a probe from an array that has other probes, too.  If the array has few probes, or at
+ * least half of its elements are removed probes, copy the array without the probe.  Otherwise, or
+ * if there is no memory for the copy, remove the probe in place: replace its func by @empty.
+ * Return the array that the caller must publish.
  */
 static struct probe_array *remove_one_of_many_probes(struct probe_array *now, unsigned int index,
 						     marker_probe_func *empty)

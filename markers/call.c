@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Call the probes of a marker.  Every hit of an enabled marker runs this code, so this file is
- * compiled without the stack protector.  The compiler would add the stack protector because of the
- * va_list, which is an array.
+ * compiled without the stack protector.  Otherwise the compiler would add the stack protector,
+ * because a va_list is an array.
  */
 #include <linux/compiler.h>
 #include <linux/export.h>

@@ -3,7 +3,7 @@
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
-/* Bits: a command enables or disables the trace event of markers, or their probe "count". */
+/* Bits for what a command enables or disables: the trace event of a name, and its probe "count". */
 #define CONTROL_TRACE	1
 #define CONTROL_COUNT	2
 
@@ -13,8 +13,8 @@
 /**
  * struct control_command - a command for the markers of a name
  * @word: the command as written, such as "trace" or "-count"
- * @add: CONTROL_TRACE or CONTROL_COUNT if the command enables one of them, else 0
- * @del: mask of CONTROL_TRACE and CONTROL_COUNT that the command disables, or 0
+ * @add: CONTROL_TRACE or CONTROL_COUNT, which the command enables; 0 if it enables nothing
+ * @del: mask of CONTROL_TRACE and CONTROL_COUNT that the command disables; 0 if it disables nothing
  */
 struct control_command {
 	const char *word;

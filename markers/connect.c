@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Connect probes to names of markers, and disconnect them.  A call can connect or disconnect probes
- * of any number of names.  The sites (patched instructions) of all these names are then switched in
- * one batch.
+ * of any number of names.  The sites (patched instructions) of all these names are switched in one
+ * batch.
  *
  * All markers of a name read one RCU array of (probe, private data) pairs, so a probe is never
  * called with the private data of another probe.  To switch on the markers of a name, their sites
@@ -159,8 +159,8 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 
 /*
  * Remove a probe from its name.  Return 0; -ENOENT if the probe is not connected; or an error of
- * patcher_apply(), in which case the probe stays connected.  patcher_apply() is called only if a
- * stub calls the register probe (see stubs.h) of the probe.
+ * patcher_apply(), in which case the probe stays connected.  patcher_apply() is called only if the
+ * stub of a typed marker calls the probe's register probe (see stubs.h) directly.
  */
 static int remove_linked_probe(struct marker_link *link)
 {
@@ -226,7 +226,7 @@ static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/* Hits of a site that cannot be switched off call no probe; the next change tries again. */
+	/* Ignore an error: a site that stays on calls no probe, and the next change retries. */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)

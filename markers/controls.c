@@ -75,8 +75,8 @@ static void fill_count_link(struct marker_link *link, struct marker_control *con
 }
 
 /*
- * Connect the probe "count" to all given names to which it is not connected.  After an error it is
- * connected to none of these.
+ * Connect the probe "count" to those names in the array @names to which it is not connected yet.
+ * After an error it is connected to none of them.
  */
 static int connect_count_probes(struct marker_control **names, unsigned int nr,
 				struct marker_link *links)
@@ -97,7 +97,7 @@ static int connect_count_probes(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* Disconnect the probe "count" from all given names.  It no longer runs for them on return. */
+/* Disconnect the probe "count" from all names in @names.  On return it no longer runs for them. */
 static void disconnect_count_probes(struct marker_control **names, unsigned int nr,
 				    struct marker_link *links)
 {
@@ -129,7 +129,7 @@ static int switch_trace_events(struct marker_control **names, unsigned int nr, b
 	return err;
 }
 
-/* Run a command for all given names.  After an error, nothing is changed for any of them. */
+/* Run a command for all names in the array @names.  After an error, nothing is changed for any. */
 static int apply_command_to_controls(struct marker_control **names, unsigned int nr,
 				     const struct control_command *command)
 {
@@ -202,8 +202,8 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *	modules that are loaded later
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed.  -ENOENT means that the command only
- * disables, and that @pattern matches neither a name nor a rule that enables what the command
+ * Return: 0; or an error, in which case nothing is changed.  -ENOENT is returned for a command that
+ * only disables, if @pattern matches no name, and matches no rule that enables what the command
  * disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
@@ -225,8 +225,8 @@ int marker_controls_apply(const char *pattern, const struct control_command *com
 }
 
 /*
- * For the new names of a module, run @command ("trace" or "count") if a rule with this command
- * matches.  If that fails for a name, @command is still run for the others.
+ * Run @command, which is "trace" or "count", for those new names of a module that match a rule with
+ * this command.  If @command fails for one name, it is still run for the other names.
  */
 static void apply_rules_to_new_names(const struct module *module,
 				     const struct control_command *command)
@@ -316,8 +316,8 @@ void marker_controls_enable_new_events(const struct module *module)
 }
 
 /*
- * Show each rule: a line for "trace" and a line for "count", if the rule enables it, with the
- * pattern and the number of matching names.
+ * Print each rule: a line for "trace" if the rule enables trace events, and a line for "count" if
+ * it enables the probe.  A line has the pattern, the command, and the number of matching names.
  */
 int marker_controls_show(struct seq_file *m)
 {

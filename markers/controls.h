@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Controls: for each marker name, the data of the files in the debugfs directory of the name. */
+/*
+ * Controls.  A control is an object for one marker name, which the files in the debugfs directory
+ * of the name use.
+ */
 #ifndef MARKERS_CONTROLS_H
 #define MARKERS_CONTROLS_H
 

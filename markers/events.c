@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Event source for markers: each name is one trace event, which kmarkers_events creates.
+ * Event source for markers: each marker name is one trace event, which kmarkers_events creates.
  */
 #include <linux/errno.h>
 #include <linux/init.h>
@@ -19,7 +19,7 @@
 #define SYSTEM		"kmarkers"
 #define PLACE_BYTES	160
 
-/* True if the event source below is registered. It is set before any command can run. */
+/* True if the event source below is registered; set before any command can run. */
 static bool joined;
 
 struct marker_walk {
@@ -116,8 +116,8 @@ static struct kmarkers_event_source source = {
 };
 
 /*
- * If @probe records a trace event, return a function that records the event with the arguments in
- * CPU registers, or NULL if there is none.
+ * If @probe records a trace event, return a function that records the event and takes its arguments
+ * in CPU registers; NULL if there is no such function, or for any other probe.
  */
 static marker_typed_func *find_register_writer(const struct marker_probe *probe)
 {
@@ -133,11 +133,14 @@ static marker_typed_func *find_register_writer(const struct marker_probe *probe)
  */
 void __init marker_events_init(void)
 {
-	marker_stub_register_probe = find_register_writer;
+	marker_stub_find_register_probe = find_register_writer;
 	joined = !kmarkers_event_calls.join(&source);
 }
 
-/* Unregister the event source. No module with markers is loaded, and no command can run. */
+/*
+ * Unregister the event source.  When this is called, no module with markers is loaded, and no
+ * command can run.
+ */
 void marker_events_exit(void)
 {
 	if (joined)

@@ -2,9 +2,9 @@
 /*
  * The directories in debugfs, one for each name of markers, and the files in them.
  *
- * Directories are created and removed when modules are loaded and unloaded. Removing a directory
- * waits for operations on its files, so two locks are needed. The lock of this source file is held
- * while directories are created and removed; no operation on a debugfs file takes this lock. The
+ * Directories are created and removed when modules are loaded and unloaded.  Removing a directory
+ * waits for operations on its files, so two locks are needed.  The lock of this source file is held
+ * while directories are created and removed; no operation on a debugfs file takes this lock.  The
  * lock of controls.c protects the data that operations on debugfs files use.
  */
 #include <linux/debugfs.h>

@@ -3,8 +3,8 @@
  * Markers at the entries of functions.  While such a marker is on, the ftrace_ops of the marker are
  * registered, and ftrace calls call_function_marker() at each entry of the function.
  *
- * ftrace does not call call_function_marker() recursively in the same context, so probes may call
- * functions that have a marker.
+ * Probes may call functions that have a marker, because ftrace does not call call_function_marker()
+ * recursively in the same context.
  */
 #include <linux/errno.h>
 #include <linux/ftrace.h>
@@ -67,8 +67,8 @@ static void set_symbol_names(struct function_marker *function, unsigned long add
 
 /*
  * Find the module that contains an address, by walking the kernel's list of modules, beginning at
- * this module: __module_address() is not exported.  The head of the list is not a struct module; it
- * is skipped, because it is in the kernel's data, below MODULES_VADDR.
+ * this module, because __module_address() is not exported.  The head of the list is not a struct
+ * module; the comparison with MODULES_VADDR skips the head, which is in the kernel's data.
  */
 static struct module *find_module_at(unsigned long addr)
 {
@@ -161,7 +161,7 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	fill_function_marker(function);
 	if (!strcmp(function->function, symbol))
 		return 0;
-	/* @symbol is an alias, or @addr is in another module now: look @symbol up again. */
+	/* @symbol is an alias, or @addr is in another module now: look up @symbol once more. */
 	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;
 }

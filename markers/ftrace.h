@@ -19,7 +19,7 @@
  * struct function_marker - a marker at the entry of a function
  * @node: link in the list of all function markers
  * @marker: the marker, as registered under its name
- * @record: offset from its own address to @marker: the only record of the table of markers for it
+ * @record: offset from the address of this field to @marker; the only record of a table of markers
  * @ops: ftrace operations, registered while the marker is on
  * @name: the marker's name
  * @function: the function's name in kallsyms

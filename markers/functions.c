@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attach markers to functions that have none in their code, and detach them. */
+/* Attach markers to functions that have no markers in their code, and detach these markers. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -68,8 +68,8 @@ static int make_function_marker(const char *symbol, const char *name, struct fun
 
 /*
  * Attach a marker to a function, and create the debugfs files and the trace event of the marker.
- * The marker holds a reference to this module, because a reference to the trace event does not keep
- * this module loaded.
+ * While the marker exists, it holds a reference to this module, because references to the trace
+ * event do not keep this module loaded.
  */
 static int attach_function_marker(const char *symbol, const char *name)
 {
@@ -125,8 +125,8 @@ int marker_function_attach(const char *symbol, const char *name)
  * @name: the marker's name
  *
  * Context: may sleep; waits for functions that are being traced.
- * Return: 0; -ENOENT if no function has that marker; -EBUSY if its trace event is enabled or
- * referenced, for instance by an event probe; or an error of ftrace.
+ * Return: 0; -ENOENT if no function has that marker; -EBUSY if the marker's trace event is enabled
+ * or referenced, for instance by an event probe; or an error of ftrace.
  */
 int marker_function_detach(const char *name)
 {
@@ -148,8 +148,8 @@ int marker_function_detach(const char *name)
  * marker_functions_detach_from_module() - detach markers from the functions of an unloading module
  * @module: the module
  *
- * This is called before ftrace removes its data about the module's functions.  The trace events are
- * removed afterwards, by kmarkers_events_handle_module_going().
+ * The function is called before ftrace removes its data about the module's functions.  The trace
+ * events of the markers are removed afterwards, by kmarkers_events_handle_module_going().
  *
  * Context: may sleep.
  */

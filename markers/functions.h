@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Attaching markers to functions that have none in their code. */
+/* Attaching markers to functions that have no markers in their code. */
 #ifndef MARKERS_FUNCTIONS_H
 #define MARKERS_FUNCTIONS_H
 

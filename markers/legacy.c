@@ -39,7 +39,7 @@ static int connect_2006_probe(struct marker_entry *entry, const char *format, vo
 		return 0;
 	}
 	err = marker_connect_probe(entry, format, marker_forward_2006, probe);
-	/* After -EBUSY, the probe was connected before, and markers may have been added since. */
+	/* -EBUSY is no failure: an earlier call has connected the probe. */
 	if (err && err != -EBUSY) {
 		pr_warn("%s: probe not set: error %d\n", entry->name, err);
 		return 0;
@@ -49,8 +49,8 @@ static int connect_2006_probe(struct marker_entry *entry, const char *format, vo
 
 /**
  * marker_set_probe() - connect a probe to the markers of a name (2006 API)
- * @name: the markers' name; a marker with that name and a fitting format must exist
- * @format: the format the probe expects, or NULL for any
+ * @name: the markers' name; a marker with that name, and with @format if it is not NULL, must exist
+ * @format: the format that the probe expects, or NULL for any
  * @probe: the probe
  *
  * Markers of that name in modules that are loaded later are connected as well.  If a probe that is
@@ -108,7 +108,7 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
-/* Return true if marker_list_probe() logs @marker: @marker calls @probe, or @probe is NULL. */
+/* Return true if marker_list_probe() must log @marker: it calls @probe, or @probe is NULL. */
 static bool is_marker_listed(const struct marker_entry *entry, const struct marker *marker,
 			     void *probe)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* List registered markers, and walk over them. */
+/* Print the list of registered markers, and call a function for each marker. */
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -126,8 +126,8 @@ static int stop_at_first_marker(void *data, const struct marker *marker)
 }
 
 /*
- * Return true if a marker exists whose name is @name; or, if @name is NULL, that is in @module (in
- * any module if @module is NULL, too).
+ * Return true if a marker with the name @name exists.  If @name is NULL, return true if @module
+ * contains a marker; if @module is NULL, too, return true if any module contains one.
  */
 bool marker_exists(const char *name, const struct module *module)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Listing registered markers and walking over them. */
+/* Printing the list of registered markers, and calling a function for each marker. */
 #ifndef MARKERS_LOOK_H
 #define MARKERS_LOOK_H
 

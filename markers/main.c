@@ -33,7 +33,7 @@ static int list_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(list);
 
-/* Return true, and log the probe, if the code of a probe is in the unloading module @data. */
+/* If the code of a probe is in the unloading module @data, log the probe and return true. */
 static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 {
 	struct module *module = data;
@@ -62,8 +62,8 @@ static const struct marker *find_marker_by_state_addr(const struct kmarkers_span
 
 /*
  * Refuse a module with a marker in its init text, which is freed after init.  Compilers also inline
- * functions with markers into init text.  The module kmarkers_immediate would refuse the module,
- * too, but could not log the marker's name and source line.
+ * functions with markers into init text.  kmarkers_immediate would refuse the module later, but
+ * could not log the marker's name and source line.
  */
 static int refuse_markers_in_init_text(struct module *module, const struct kmarkers_span *markers)
 {
@@ -152,7 +152,7 @@ static int handle_module_state(struct notifier_block *nb, unsigned long event, v
 
 /*
  * This notifier runs before the notifier of immediate values, which writes the states of markers
- * into their sites. It also runs before the notifier of kmarkers_events, as <kmarkers/event.h>
+ * into their sites.  It also runs before the notifier of kmarkers_events, as <kmarkers/event.h>
  * requires.
  */
 static struct notifier_block module_notifier = {
@@ -168,8 +168,8 @@ static struct notifier_block module_notifier = {
  * the module does not patch the jumps of the key, and disabling the key later would crash the
  * kernel.
  *
- * In MODULE_STATE_LIVE it enables trace events, so it runs after the notifier of kmarkers_events,
- * which has priority -1 and adds these events.
+ * In MODULE_STATE_LIVE this notifier enables trace events, so it runs after the notifier of
+ * kmarkers_events, which has priority -1 and adds these events.
  */
 static int handle_module_state_late(struct notifier_block *nb, unsigned long event, void *data)
 {

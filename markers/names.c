@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The names of the marker registry.  A name connects the markers with this name, found in the
- * tables of modules, with probes.  Markers or probes may be registered first.
+ * The names of the marker registry.  The registry entry of a name connects the probes of this name
+ * with its markers, which are found in the tables of modules.  Probes may be registered before or
+ * after the markers.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -46,7 +47,7 @@ static void replace_name_buckets(struct hlist_head *names, unsigned int order)
 
 /*
  * If there are as many names as hash buckets, double the number of buckets.  If there is no memory,
- * keep the buckets; this is tried again for the next new name.
+ * keep the buckets; the function is called once more for the next new name.
  */
 static void grow_name_buckets(void)
 {

@@ -17,8 +17,8 @@ struct probe_array;
  * @node: link in the hash table of names
  * @markers: list of struct marker
  * @probes: array of the connected probes, NULL if there are none
- * @format: format that markers and probes of this name must have; NULL if the name has no probes,
- *	or if none of its probes and markers has given a format yet
+ * @format: format that markers and probes of this name must have.  NULL if the name has no probes,
+ *	or if it has no markers and its probes were registered without a format
  * @name: the name
  */
 struct marker_entry {

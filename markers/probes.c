@@ -18,9 +18,9 @@
 /**
  * marker_probe_register() - connect a probe to every marker of a name
  * @name: the markers' name; no marker of that name need exist yet
- * @format: the format the probe expects, or NULL for any
+ * @format: the format that the probe expects, or NULL for any
  * @probe: the probe
- * @probe_private: passed to @probe
+ * @probe_private: private data that is passed to @probe
  *
  * Context: may sleep.
  * Return: 0; -EINVAL without a name or probe; -EBUSY if this probe is registered
@@ -70,7 +70,8 @@ static int disconnect_probe_pair(struct marker_entry *entry, marker_probe_func *
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such registration; or an error of patcher_apply(), in which
- * case the probe is still connected.  The latter can occur only for the probe of a trace event.
+ * case the probe is still connected.  An error of patcher_apply() can occur only for the probe of a
+ * trace event.
  */
 int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private)
 {
@@ -157,7 +158,7 @@ EXPORT_SYMBOL_GPL(marker_get_private_data);
 /**
  * marker_synchronize_unregister() - wait until unregistered probes no longer run
  *
- * This must be called between unregistering probes and freeing their code or data.
+ * The function must be called after probes were unregistered, before their code or data is freed.
  *
  * Context: may sleep.
  */
@@ -186,7 +187,7 @@ static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gon
 			return count;
 		}
 		count++;
-		/* The probes may have other positions in a new array now: start again. */
+		/* The array may have been replaced, with other positions: begin at its start. */
 		i = 0;
 	}
 	return count;

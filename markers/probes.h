@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* Return true if the probe function at the address @code, of marker @name, is being unloaded. */
+/* Return true if the function at the address @code, a probe of marker @name, is being unloaded. */
 typedef bool probe_gone(void *data, const char *name, unsigned long code);
 
 unsigned int marker_probes_disconnect_gone(probe_gone *gone, void *data);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Raw tracepoints of typed markers. While BPF programs are attached to the raw tracepoint of a
+ * Raw tracepoints of typed markers.  While BPF programs are attached to the raw tracepoint of a
  * marker, a probe that calls these programs is connected to the marker.
  *
- * The kernel calls marker_raw_switch() with its tracepoint lock held. tracepoint.c takes the
- * tracepoint lock while the registry's lock is held. So marker_raw_switch() must not wait for the
- * registry's lock: if that lock is held, a work item connects or disconnects the probe later.
+ * The kernel calls marker_raw_switch() with its tracepoint lock held.  tracepoint.c takes the
+ * tracepoint lock while the registry's lock is held.  So marker_raw_switch() must not wait for the
+ * registry's lock: if another task holds that lock, a work item connects or disconnects the probe
+ * later.
  */
 #include <linux/export.h>
 #include <linux/list.h>
@@ -67,7 +68,7 @@ static DECLARE_WORK(update_work, update_all_raw_probes);
  * @on: true when the first program is attached, false when the last one was detached
  *
  * The tracepoint core calls marker_raw_switch() through a function that DEFINE_MARKER() defines.
- * If the registry's lock is held, a work item connects or disconnects the probe later.
+ * If another task holds the registry's lock, a work item connects or disconnects the probe later.
  *
  * Context: may sleep; the kernel's lock of tracepoints is held.
  * Return: 0, or an error of marker_typed_register().
@@ -89,7 +90,7 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 }
 EXPORT_SYMBOL_GPL(marker_raw_switch);
 
-/* Wait until the work item, if it was queued, has connected and disconnected all probes. */
+/* Wait until the work item, if queued, has connected or disconnected the probes of all markers. */
 void marker_raw_flush(void)
 {
 	flush_work(&update_work);

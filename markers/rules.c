@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: patterns of marker names with the commands that were run for them.  The commands also hold
- * for matching names of modules that are loaded later.  The lock of controls.c protects the rules.
+ * Rules: patterns of marker names, each with the commands that were run for it.  The commands also
+ * hold for matching names of modules that are loaded later.  The lock of controls.c protects the
+ * rules.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -10,7 +11,7 @@
 
 #include "rules.h"
 
-/* For patcher_pattern_parse(): a marker name has only one part, unlike PROVIDER:NAME. */
+/* Argument of patcher_pattern_parse(): unlike PROVIDER:NAME, a marker name has only one part. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);
@@ -64,9 +65,9 @@ unsigned int marker_rules_get_enabled(const char *name)
 }
 
 /*
- * Clear the bits @mask in the @enabled of @rule, and of each rule whose pattern, read as a name,
- * matches the pattern of @rule.  Free other rules that then have no effect, but not @rule.  Return
- * true if a bit was set in one of these rules.
+ * Clear the bits @mask in the member enabled of @rule, and of each other rule whose pattern, taken
+ * as a name, matches the pattern of @rule.  Free the other rules that then enable nothing, but not
+ * @rule.  Return true if at least one bit was set before in one of these rules.
  */
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {

@@ -6,17 +6,17 @@
  *
  * A stub has three instructions: see <kmarkers/typed.h>.  The first is the *entry*: a jump to the
  * iterator, or a nop.  The other two are the *slot*: a mov that loads the private data of the only
- * probe, and a jump to the probe.  The slot is written only after the entry has jumped to the
+ * probe, and a jump to the probe.  The slot is written only after the entry has been a jump to the
  * iterator for a grace period.  Sites call stubs with preemption disabled, so by then no CPU is
- * between the two instructions of the slot, where it would call the new probe with the private data
- * of the old probe.
+ * between the two instructions of the slot.  A CPU at that place would call the new probe with the
+ * private data of the old probe.
  *
  * The slot calls a typed probe, or the register probe of a probe that is registered by name: see
  * stubs.h.
  *
  * The iterator is correct for any number of probes; the slot is a shortcut.  A change to the probes
- * of a marker therefore first patches the entry to jump to the iterator.  At its end, the change
- * patches the entry to a nop again if there is exactly one probe.
+ * of a marker therefore first patches the entry to jump to the iterator.  If the marker has exactly
+ * one probe after the change, the slot is written and the entry is patched to a nop.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -51,7 +51,7 @@ struct stub_table {
 
 static LIST_HEAD(stub_tables);
 
-marker_register_probe_func *marker_stub_register_probe;
+marker_register_probe_func *marker_stub_find_register_probe;
 
 /**
  * marker_typed_nothing() - do nothing: a stub jumps here until its marker is registered
@@ -129,7 +129,7 @@ static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe
 		return err;
 	fill_mov_poke(&pokes[0], typed->stub + SLOT_MOV, probe->private);
 	cond_synchronize_rcu(typed->idle);
-	/* In user space, the wait for a grace period can time out; the slot then stays unused. */
+	/* In user space, the wait for a grace period can time out: then leave the slot unused. */
 	if (!rcu_wait_succeeded(typed->idle))
 		return -EBUSY;
 	return patcher_apply(owner, pokes, 2);
@@ -158,17 +158,17 @@ static bool find_register_probe(const struct probe_array *named, struct marker_p
 {
 	const struct marker_probe *probe = get_first_live_probe(named, marker_array_do_nothing);
 
-	if (!marker_stub_register_probe)
+	if (!marker_stub_find_register_probe)
 		return false;
-	slot->func = (marker_probe_func *)(void *)marker_stub_register_probe(probe);
+	slot->func = (marker_probe_func *)(void *)marker_stub_find_register_probe(probe);
 	slot->private = probe->private;
 	return slot->func;
 }
 
 /*
- * Set @slot to the only probe of a marker, which the stub can call directly: to a typed probe, or
- * to the register probe of a probe registered by name.  Return false if the marker has no probe or
- * several, or if the probe registered by name has no register probe.
+ * Set @slot to the function that the stub of a marker with only one probe can call directly: the
+ * probe if it is a typed probe, or the register probe of a probe that is registered by name.
+ * Return false if the marker has no probe or several, or if the probe has no register probe.
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
@@ -204,7 +204,7 @@ void marker_stub_update(struct marker *marker)
 	typed->direct = !patcher_apply(owner, &poke, 1);
 }
 
-/* Return true if three sites are the three instructions of a stub of __DEFINE_MARKER_STUB(). */
+/* Return true if site[0] to site[2] are the instructions of one stub of __DEFINE_MARKER_STUB(). */
 static bool is_valid_stub(const struct patcher_site *site)
 {
 	static const u8 at[SITES] = { ENTRY, SLOT_MOV, SLOT_JMP };
@@ -252,7 +252,7 @@ static int patch_new_stubs(const struct patcher_table *table)
 		struct marker_typed *typed = get_site_marker(&site[i * SITES]);
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
-		/* Not 0, which could be a future grace period: RCU's counter starts below 0. */
+		/* 0 could stand for a future grace period, since RCU's counter starts below 0. */
 		typed->idle = idle;
 	}
 	kvfree(pokes);
@@ -281,7 +281,7 @@ static int add_stub_table(struct stub_table *table)
  * @module: the module being loaded; NULL in user space
  * @span: the sites of the module's stubs
  *
- * This must be called before the module's markers are registered.
+ * The function must be called before the module's markers are registered.
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of patcher_register()
@@ -313,7 +313,7 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 }
 
 /*
- * Unregister the stubs of a module that is being unloaded. The module's markers have been
+ * Unregister the stubs of a module that is being unloaded.  The module's markers have been
  * unregistered, so no site calls a stub any more.
  */
 void marker_stubs_drop(struct module *module)

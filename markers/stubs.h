@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Typed markers, and their stubs: code that a site calls, and that jumps to a probe or iterator. */
+/*
+ * Stubs of typed markers.  The sites of a marker call its stub, which jumps to the only probe of
+ * the marker or to the iterator, a function that calls all probes.
+ */
 #ifndef MARKERS_STUBS_H
 #define MARKERS_STUBS_H
 
@@ -33,11 +36,11 @@ static inline marker_probe_func *get_typed_noop(const struct marker_typed *typed
 /*
  * A probe that is registered by name may have a *register probe*: a function that does the same as
  * the probe, but takes the arguments of a typed marker in CPU registers instead of a va_list.
- * marker_stub_register_probe() returns the register probe of a probe, or NULL.  In user space no
- * probe has a register probe, and this pointer is NULL.
+ * marker_stub_find_register_probe() returns the register probe of @probe, or NULL if @probe has
+ * none.  In user space no probe has a register probe, and this function pointer is NULL.
  */
 typedef marker_typed_func *marker_register_probe_func(const struct marker_probe *probe);
-extern marker_register_probe_func *marker_stub_register_probe;
+extern marker_register_probe_func *marker_stub_find_register_probe;
 
 int marker_stub_use_iterator(struct marker *marker);
 void marker_stub_update(struct marker *marker);

@@ -41,7 +41,7 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
  * @batch: the batch, begun with marker_switch_begin()
  * @err: 0; or an error of the caller, in which case the batch is freed and no marker is switched
  *
- * Return: @err if it is not 0, else the result of imv_set_many(). If the result is an error, no
+ * Return: @err if it is not 0, else the result of imv_set_many().  If the result is an error, no
  * marker is switched.
  */
 int marker_switch_end(struct marker_switch *batch, int err)
@@ -90,10 +90,11 @@ static int prepare_marker_for_switch(struct marker *marker)
 }
 
 /**
- * marker_switch_register_hooks() - register hooks of the markers of a name, to switch them on later
+ * marker_switch_register_hooks() - register the hooks of the markers of a name
  * @entry: the name of the markers
  *
- * The stubs of typed markers are patched to jump to their iterators, too.
+ * This prepares switching the markers on.  The stubs of typed markers are patched to jump to their
+ * iterators, too.
  *
  * Return: 0, or an error, after which marker_switch_unregister_hooks() must be called.
  */

@@ -16,7 +16,7 @@
 #include "tracepoint.h"
 #include "typed.h"
 
-/* Unpublish the probes of a marker. A hit then calls no probe, even if the site is still on. */
+/* Unpublish the probes of a marker, so that a hit calls no probe even if the site is still on. */
 static void unpublish_probes(struct marker *marker)
 {
 	rcu_assign_pointer(marker->probes, NULL);
@@ -35,10 +35,10 @@ static void remove_marker_from_name(struct marker *marker)
 }
 
 /*
- * Unregister the markers of a table. Their code may still run: MODULE_STATE_GOING is sent before
- * the kernel removes the files of the module's parameters, and a function that sets a parameter may
- * hit markers. So unpublish the probes, switch the sites off, and free the data that hits may still
- * read after a grace period.
+ * Unregister the markers of a table.  Their code may still run: MODULE_STATE_GOING is sent before
+ * the kernel removes the files of the module's parameters, and a function that sets a parameter
+ * may hit markers.  So unpublish the probes, switch the sites off, wait for a grace period, and
+ * only then free the data that hits read.
  */
 static void drop_table_markers(struct marker_table *table)
 {
@@ -66,8 +66,8 @@ static void drop_table_markers(struct marker_table *table)
 }
 
 /*
- * Add a marker to its name, if that was not done before.  If the compiler has duplicated the
- * marker's code, the table has several records of the same marker.
+ * Add a marker to the list of its name, unless it is in this list already: if the compiler has
+ * duplicated the marker's code, the table has several records of the same marker.
  */
 static int add_marker_to_name(struct marker *marker)
 {
@@ -97,7 +97,7 @@ static int connect_marker_to_probes(struct marker *marker, struct marker_switch 
 		marker_name_log_format_mismatch(entry, marker);
 		return 0;
 	}
-	/* The marker's code does not run yet, so the array may be published before the switch. */
+	/* The marker's code does not run yet: the array may be published before the site is on. */
 	rcu_assign_pointer(marker->probes, entry->probes->probe);
 	marker_switch_add(batch, marker, true);
 	return marker_switch_hook(marker, true);
@@ -139,9 +139,9 @@ static int add_table_markers(struct marker_table *table)
  * @module: the module being loaded; NULL in user space
  * @span: the records of its markers
  *
- * On return the markers are connected to the probes registered under their names.  This must be
- * called before the module's immediate values are registered, because that registration patches the
- * sites of the markers.
+ * On return the markers are connected to the probes registered under their names.  The function
+ * must be called before the module's immediate values are registered, because that registration
+ * patches the sites of the markers.
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of imv_set_many().
@@ -239,7 +239,7 @@ bool marker_tables_set_ready(struct module *module)
 }
 
 /*
- * Return the module that is to own the trace event of a marker, or NULL if the marker may not have
+ * Return the module that will own the trace event of a marker, or NULL if the marker may not have
  * a trace event yet.
  */
 static struct module *get_event_owner(const struct marker_table *table, const struct marker *marker)
@@ -252,8 +252,8 @@ static struct module *get_event_owner(const struct marker_table *table, const st
 /**
  * marker_tables_visit_ready() - call a function for the markers that may become trace events
  * @module: the module of the markers; NULL for all markers, also those attached to functions
- * @visit: called for each marker, with the module that is to be the owner of its event; a return
- *	value other than 0 ends the walk
+ * @visit: called for each marker, with the module that will own the marker's event; a return value
+ *	other than 0 ends the walk
  * @data: passed to @visit
  *
  * Context: may sleep; @visit must not call the registry.
@@ -318,7 +318,7 @@ static const struct marker *find_ready_marker(const char *name, const char *form
  * marker_tables_find_ready() - find a marker that may become a trace event
  * @name: the marker's name
  * @format: the marker's format, NULL for any
- * @module: set to the module that is to own the trace event
+ * @module: set to the module that will own the trace event
  *
  * Context: may sleep; event_mutex is held.
  * Return: the first marker with this name and format that may become a trace event, or NULL.

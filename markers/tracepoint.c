@@ -21,8 +21,8 @@ static struct marker_tp *get_marker_tp(struct marker *marker)
 }
 
 /*
- * Return true if the callback that contains a marker is connected because it contains another
- * marker, too, which is on.  A callback is connected only once for all markers in it.
+ * Return true if the callback that contains a marker is already connected, because another marker
+ * in the same callback is on.  A callback is connected only once for all markers in it.
  */
 static bool has_other_connected_marker(const struct marker_tp *tp)
 {
@@ -63,8 +63,8 @@ static void disconnect_callback(struct marker_tp *tp)
  * @marker: a marker in the callback
  * @on: true to connect the callback, false to disconnect it
  *
- * A callback stays connected while another marker in the callback is on.  While the module is still
- * being loaded nothing is done: marker_tracepoints_connect() connects the callback later.
+ * A callback stays connected while another marker in the callback is on.  While the marker's module
+ * is still being loaded nothing is done: marker_tracepoints_connect() connects the callback later.
  *
  * Context: may sleep.
  * Return: 0; -EEXIST if other code has connected the callback; or an error of the tracepoint core.
@@ -114,7 +114,7 @@ int marker_tracepoints_connect(struct module *module)
 	return err;
 }
 
-/* Disconnect the callback of a marker.  Return true if the callback may have been called before. */
+/* Disconnect the callback of a marker.  Return true if the callback may have been called. */
 static bool disconnect_module_callback(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT || !get_marker_tp(marker)->ready)
@@ -127,8 +127,8 @@ static bool disconnect_module_callback(struct marker *marker)
  * marker_tracepoints_drop() - disconnect the callbacks of a module that is being unloaded
  * @table: the module's markers
  *
- * This also waits for callbacks that were disconnected earlier: in newer kernels a task can be
- * preempted in a callback, and no other code waits until that task has left the callback.
+ * The function also waits for callbacks that were disconnected earlier: in newer kernels a task can
+ * be preempted in a callback, and no other code waits until that task has left the callback.
  *
  * Context: may sleep; on return no callback still runs.
  */

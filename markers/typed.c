@@ -56,8 +56,8 @@ static int add_typed_probe(struct marker_typed *typed, marker_probe_func *func, 
 }
 
 /*
- * Connect a probe, which must not be NULL, to a typed marker.  Same as marker_typed_register(), for
- * callers that hold the registry's lock.
+ * Connect a probe, which must not be NULL, to a typed marker.  This does the same as
+ * marker_typed_register(), for callers that hold the registry's lock.
  */
 int marker_typed_connect_probe(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
@@ -81,7 +81,7 @@ int marker_typed_connect_probe(struct marker_typed *typed, marker_typed_func *pr
  * marker_typed_register() - connect a probe to a typed marker
  * @typed: the marker
  * @probe: the probe, cast from the type of the marker's probes
- * @private: passed to @probe
+ * @private: private data that is passed to @probe
  *
  * marker_register_NAME() calls this function, after the compiler has checked the type of the probe.
  *
@@ -114,7 +114,7 @@ static int remove_typed_probe(struct marker_typed *typed, unsigned int index)
 		return err;
 	marker_array_remove_probe(&array, index, get_typed_noop(typed), &old);
 	publish_typed_probes(typed, array);
-	/* An error is ignored: hits of a site that cannot be switched off call no probe. */
+	/* Ignore an error, because hits of a site that cannot be switched off call no probe. */
 	if (!array && !marker->probes)
 		switch_typed_marker(marker, false);
 	if (old)
@@ -124,8 +124,8 @@ static int remove_typed_probe(struct marker_typed *typed, unsigned int index)
 }
 
 /*
- * Disconnect a probe from a typed marker.  Same as marker_typed_unregister(), for callers that hold
- * the registry's lock.
+ * Disconnect a probe from a typed marker.  This does the same as marker_typed_unregister(), for
+ * callers that hold the registry's lock.
  */
 int marker_typed_disconnect_probe(struct marker_typed *typed, marker_typed_func *probe,
 				  void *private)
@@ -146,8 +146,8 @@ int marker_typed_disconnect_probe(struct marker_typed *typed, marker_typed_func 
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or an error of patcher_apply(), in which
- * case the probe is still connected.
+ * Return: 0; -ENOENT if @probe is not registered with @private; or an error of patcher_apply(), in
+ * which case the probe is still connected.
  */
 int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
@@ -212,9 +212,9 @@ unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 }
 
 /*
- * Unpublish the typed probes of a marker whose module is being unloaded. If the marker's stub
- * cannot be patched for lack of memory, hits call the marker's only probe until the site is
- * switched off.
+ * Unpublish the typed probes of a marker whose module is being unloaded.  If the marker's stub
+ * cannot be patched to jump to the iterator, for instance for lack of memory, hits call the
+ * marker's only probe until the sites are switched off.
  */
 void marker_typed_unpublish_probes(struct marker *marker)
 {
@@ -230,7 +230,7 @@ void marker_typed_unpublish_probes(struct marker *marker)
 	rcu_assign_pointer(typed->probes, NULL);
 }
 
-/* Free the typed probes of a marker that were withdrawn at least a grace period ago. */
+/* Free the typed probes of a marker, which were unpublished at least a grace period ago. */
 void marker_typed_free_probes(struct marker *marker)
 {
 	struct marker_typed *typed = get_typed_marker(marker);

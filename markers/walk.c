@@ -8,8 +8,8 @@
 #include "names.h"
 
 /*
- * Set an iterator to the first marker of the first table, from the list element @node on, that has
- * markers; if there is none, to the end.
+ * Search the list of tables, beginning at the element @node, for a table that has markers, and set
+ * the iterator to the first marker of that table; if no table has markers, to the end.
  */
 static void move_to_nonempty_table(struct marker_iter *iter, struct list_head *node)
 {
@@ -52,8 +52,9 @@ EXPORT_SYMBOL_GPL(marker_iter_reset);
  * marker_iter_start() - lock the registry, and begin to iterate over all markers
  * @iter: the iterator, after marker_iter_reset() or marker_iter_stop()
  *
- * Until marker_iter_stop() no marker is added or removed and no probe can be registered.  If this
- * is called after marker_iter_stop(), the iteration is resumed at the position that it had reached.
+ * Until marker_iter_stop() no marker is added or removed and no probe can be registered.  If
+ * marker_iter_start() is called after marker_iter_stop(), the iteration continues at the position
+ * that it had reached.
  *
  * Context: may sleep.
  */

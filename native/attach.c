@@ -50,7 +50,10 @@ static int load_empty_program(int type, int attach_type, unsigned int function)
 	return call_bpf_syscall(BPF_PROG_LOAD, &attr);
 }
 
-/* Attach a program to a raw tracepoint or, if @tracepoint is NULL, to its attach_btf_id. */
+/*
+ * Attach a program to a raw tracepoint or, if @tracepoint is NULL, to the function with its
+ * attach_btf_id.
+ */
 static int attach_program(int program, const char *tracepoint)
 {
 	union bpf_attr attr = { .raw_tracepoint.name = (unsigned long)tracepoint };
@@ -201,7 +204,10 @@ static void keep_programs_attached(int process)
 {
 	struct pollfd end = { .fd = process, .events = POLLIN };
 
-	/* Close the output: a shell that reads the printed process id waits for its end. */
+	/*
+	 * Close the output, because a shell that reads the printed process id waits for the end of
+	 * the output.
+	 */
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)

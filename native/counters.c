@@ -101,7 +101,7 @@ static double count_events(int fd, bench_op *op, u32 loops, double *share)
 	struct native_count before, count;
 	double part;
 
-	/* The times of a counter cannot be reset: use differences. */
+	/* The times of a counter cannot be reset, so use differences. */
 	if (read(fd, &before, sizeof(before)) != sizeof(before) ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return NAN;
@@ -150,7 +150,7 @@ static void count_variant_events(const struct bench_group *group, unsigned int n
 			continue;
 		events = native_count_loop_events(fds[i], &group->variants[number], loops, &share);
 		if (isnan(events))
-			fprintf(stderr, "kmbench: SKIP counter %s of %s: it did not run\n",
+			fprintf(stderr, "kmbench: SKIP counter %s of %s: the counter did not run\n",
 				counters[i].name, group->variants[number].name);
 		else
 			fprintf(file, "%s,%s,%s,%.4f,%.3f\n", group->name,

@@ -22,12 +22,16 @@ int native_open_perf_counter(const struct native_counter *counter);
 
 /*
  * Return the events per loop iteration (the slope between two loop counts, averaged over all
- * layouts), or NAN.  Set @share to the smallest share of a window's time that the counter ran.
+ * layouts), or NAN.  Set @share to the share of a window's time in which the counter ran, the
+ * smallest of all windows.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
 				double *share);
 
-/* Return a count, scaled up to the whole time that the counter was enabled; NAN if it never ran. */
+/*
+ * Return a count, scaled up to the whole time for which the counter was enabled; NAN if it never
+ * ran.
+ */
 double native_scale_count(const struct native_count *count);
 
 /* Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL. */

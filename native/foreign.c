@@ -36,8 +36,9 @@ static bool has_text_relocations(const struct dl_phdr_info *info)
 }
 
 /*
- * Return true if the instruction is a call that the kernel stored for a uprobe.  Since Linux 6.18,
- * the kernel replaces a probed long nop by a call to a page that it maps into the program.
+ * Return true if the instruction at @addr, whose bytes are @bytes, is a call that the kernel stored
+ * for a uprobe.  Since Linux 6.18, the kernel replaces a probed long nop by a call to a page that
+ * it maps into the program.
  */
 static bool is_call_to_trampoline(const u8 *bytes, unsigned long addr)
 {
@@ -52,9 +53,11 @@ static bool is_call_to_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * Return the number of bytes that a tracer has written at @now, where the text differs from the
- * file; 0 if the difference has another cause.  While the kernel replaces a nop by a call, the nop
- * begins with an int3, and its other bytes may be those of the nop or of the call.
+ * Return the number of bytes that a tracer has written at @now, where the text differs from @was,
+ * the bytes of the file; 0 if the difference has another cause.  @left is the number of bytes up to
+ * the end of the text, @addr the address of @now in the program.  While the kernel replaces a nop
+ * by a call, the nop begins with an int3, and its other bytes may be those of the nop or of the
+ * call.
  */
 static size_t count_tracer_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
 {

@@ -16,7 +16,10 @@
 #include "rcu.h"
 #include "text.h"
 
-/* Signal mask of the thread that forks, saved meanwhile.  Only one thread forks at a time. */
+/*
+ * Signal mask of the thread that forks, saved until the end of fork().  Only one thread forks at a
+ * time.
+ */
 static sigset_t mask;
 
 /*
@@ -55,9 +58,9 @@ static int watch_error;
 
 /*
  * Register these handlers before the program registers handlers of its own.  In the child, the
- * program's handlers then run after these: the child has its own text by then, and signals are no
- * longer blocked.  Before the fork, the program's handlers run first: they may still set immediate
- * values and connect probes.
+ * program's handlers then run after these, when the child has its own text and signals are no
+ * longer blocked.  Before the fork, the program's handlers run first, so that they can still set
+ * immediate values and connect probes.
  */
 static __attribute__((constructor(101))) void register_fork_handlers(void)
 {

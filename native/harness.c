@@ -43,13 +43,16 @@ static int open_cycle_counter(void)
 
 	if (fd < 0)
 		return fd;
-	/* If a standard stream is closed, its descriptor must stay free: use a higher one. */
+	/*
+	 * If a standard stream is closed, its descriptor must stay free, so use a higher
+	 * descriptor.
+	 */
 	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);
 	return above;
 }
 
-static const char *explain_error(int err)
+static const char *explain_counter_error(int err)
 {
 	switch (err) {
 	case ENOENT:
@@ -78,7 +81,8 @@ enum bench_cycles bench_find_cycles_source(void)
 	counter = open_cycle_counter();
 	source = counter < 0 ? BENCH_CYCLES_ESTIMATED : BENCH_CYCLES_COUNTED;
 	if (counter < 0)
-		fprintf(stderr, "kmarkers: core cycles are estimated: %s\n", explain_error(errno));
+		fprintf(stderr, "kmarkers: core cycles are estimated: %s\n",
+			explain_counter_error(errno));
 	return source;
 }
 

@@ -25,7 +25,7 @@
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
 /* With these loop counts, all windows of a variant end before the coarse clock ticks again. */
 #define LOOPS		{ 2, 4, 8 }
-#define PROOF		64
+#define PROOF		64	/* number of operations in which hook executions are counted */
 #define SECOND_NS	1000000000ULL
 /* From <linux/icmp.h>, which conflicts with the headers of libc. */
 #define ICMP_FILTER	1
@@ -74,7 +74,7 @@ static const struct bench_variant hackbench_variants[] = {
 	BENCH_ROW("original", hackbench),
 };
 
-static u64 read_ns(clockid_t clock)
+static u64 read_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
@@ -90,28 +90,28 @@ static u64 read_ns(clockid_t clock)
 static int select_hook_variant(const struct bench_group *group, unsigned int variant)
 {
 	int err = native_select_live_variant(PLACE, group->variants[variant].name);
-	u64 tick = read_ns(CLOCK_MONOTONIC_COARSE);
+	u64 tick = read_clock_ns(CLOCK_MONOTONIC_COARSE);
 
 	if (err)
 		return err;
-	while (read_ns(CLOCK_MONOTONIC_COARSE) == tick)
+	while (read_clock_ns(CLOCK_MONOTONIC_COARSE) == tick)
 		;
 	group->variants[variant].op[0](1);
 	return 0;
 }
 
-static int select_ping(unsigned int variant)
+static int select_ping_variant(unsigned int variant)
 {
 	return select_hook_variant(&native_macro_ping, variant);
 }
 
-static int select_hackbench(unsigned int variant)
+static int select_hackbench_variant(unsigned int variant)
 {
 	return select_hook_variant(&native_macro_hackbench, variant);
 }
 
 /* Return the number of executions of the hook of a variant. */
-static u64 read_hits(const char *name)
+static u64 read_hook_hits(const char *name)
 {
 	unsigned long long now, hits = 0;
 	FILE *file = fopen(HITS, "r");
@@ -126,8 +126,9 @@ static u64 read_hits(const char *name)
 }
 
 /*
- * Write the number of hook executions per operation of each variant to the file env.  Fail if it
- * is below one, or above zero for "original".  Packets of other programs are counted, too.
+ * Write the number of hook executions per operation of each variant to the file env.  Fail if a
+ * variant's number is below one or, for "original", which has no hook, above zero.  Packets of
+ * other programs are counted, too.
  */
 static int check_hook_hits(const struct bench_group *group)
 {
@@ -137,13 +138,14 @@ static int check_hook_hits(const struct bench_group *group)
 		const struct bench_variant *variant = &group->variants[i];
 		bool original = !strcmp(variant->name, "original");
 		int err = group->select(i);
-		u64 before = read_hits(variant->name), start = read_ns(CLOCK_MONOTONIC), hits, ns;
+		u64 before = read_hook_hits(variant->name), start = read_clock_ns(CLOCK_MONOTONIC);
+		u64 hits, ns;
 
 		if (err)
 			return err;
 		variant->op[0](PROOF);
-		ns = read_ns(CLOCK_MONOTONIC) - start;
-		hits = read_hits(variant->name) - before;
+		ns = read_clock_ns(CLOCK_MONOTONIC) - start;
+		hits = read_hook_hits(variant->name) - before;
 		if (original ? hits : hits < PROOF) {
 			fprintf(stderr, "kmlive: %s/%s: hook ran %llu times in %u operations\n",
 				group->name, variant->name, (unsigned long long)hits, PROOF);
@@ -208,6 +210,7 @@ static void close_macro_sockets(void)
 	native_select_live_variant(PLACE, "original");
 }
 
+/* Check the hook if all sockets are @open; else, or if the check fails, close the sockets. */
 static int finish_macro_setup(const struct bench_group *group, bool open)
 {
 	int err = open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
@@ -245,7 +248,7 @@ const struct bench_group native_macro_ping = {
 	.lacks = "the kernel has no IPv4 or no netfilter",
 	.setup = open_ping_socket,
 	.teardown = close_macro_sockets,
-	.select = select_ping,
+	.select = select_ping_variant,
 };
 
 const struct bench_group native_macro_hackbench = {
@@ -256,5 +259,5 @@ const struct bench_group native_macro_hackbench = {
 	.lacks = "the kernel has no IPv4 or no netfilter",
 	.setup = open_hackbench_sockets,
 	.teardown = close_macro_sockets,
-	.select = select_hackbench,
+	.select = select_hackbench_variant,
 };

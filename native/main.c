@@ -66,7 +66,7 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
 	native_show_offsets(file, config->seed);
-	native_show_peer_rows(file);
+	native_show_peer_env(file);
 }
 
 static int find_last_allowed_cpu(void)
@@ -97,7 +97,7 @@ static int pin_process_to_cpu(struct bench_config *config, bool chosen)
 			strerror(errno));
 		return -EINVAL;
 	}
-	fprintf(stderr, "kmbench: SKIP pinning to a CPU: %s; windows that migrate are flagged\n",
+	fprintf(stderr, "kmbench: SKIP pinning to a CPU: %s; windows in which the thread migrates are flagged\n",
 		strerror(errno));
 	return 0;
 }
@@ -191,7 +191,10 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	unsigned int i;
 	int err = 0;
 
-	/* Write env now, to fail early; rewrite it at the end, with reasons for missing rows. */
+	/*
+	 * Write env now, so that an error ends the run early.  Rewrite env at the end, with the
+	 * reasons why variants are missing.
+	 */
 	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_open(dir);
@@ -311,7 +314,7 @@ static int run_benchmarks(char **names, int nr, struct options *options)
 		return -ENODEV;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* A closed terminal ends the run, unless nohup(1) ignores the signal. */
+	/* A closed terminal ends the run, unless nohup(1) has made this process ignore SIGHUP. */
 	sigaction(SIGHUP, NULL, &hangup);
 	if (hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
@@ -325,7 +328,7 @@ static int print_env(char **words, int nr, struct options *options)
 	int err;
 
 	if (nr) {
-		fprintf(stderr, "kmbench: env takes no '%s'\n", words[0]);
+		fprintf(stderr, "kmbench: env takes no argument '%s'\n", words[0]);
 		return -EINVAL;
 	}
 	err = pin_process_to_cpu(&options->config, options->cpu_chosen);
@@ -354,7 +357,7 @@ int main(int argc, char **argv)
 {
 	struct options options = { .config = { .blocks = 200, .seed = 1 } };
 	const char *command = argc > 1 ? argv[1] : "";
-	int err = native_registered_check();
+	int err = native_check_registered_groups();
 
 	if (err)
 		return get_exit_code(err);

@@ -3,7 +3,7 @@
 #include "../bench_modules/groups.h"
 #include "registered.h"
 
-int native_registered_check(void)
+int native_check_registered_groups(void)
 {
 	bench_groups_init();
 	return 0;

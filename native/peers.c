@@ -95,7 +95,8 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	slash = strrchr(path, '/');
 	snprintf(slash + 1, 32, "%s.so", name);
 	if (access(path, R_OK)) {
-		fprintf(stderr, "kmbench: SKIP %s: not built in (%s: scripts/setup, make native)\n",
+		fprintf(stderr,
+			"kmbench: SKIP %s: not built: install %s with scripts/setup, then run make native\n",
 			name, package);
 		*why = "its package is missing";
 		return NULL;
@@ -106,10 +107,10 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 		fprintf(stderr, "kmbench: SKIP %s: %s\n", name, dlerror());
 		return NULL;
 	}
-	*why = "it was built for another version";
+	*why = "it was built for another version of kmbench";
 	peer = dlsym(object, "bench_peer");
 	if (!peer || peer->off.nr_layouts != BENCH_LAYOUTS || peer->on.nr_layouts != BENCH_LAYOUTS) {
-		fprintf(stderr, "kmbench: SKIP %s: %s (make native)\n", name, *why);
+		fprintf(stderr, "kmbench: SKIP %s: %s: run make native\n", name, *why);
 		return NULL;
 	}
 	*why = NULL;
@@ -143,7 +144,7 @@ static unsigned int count_distinct_layouts(const struct bench_variant *variant)
 	return nr;
 }
 
-void native_show_peer_rows(FILE *file)
+void native_show_peer_env(FILE *file)
 {
 	unsigned int i, nr;
 
@@ -164,8 +165,11 @@ void native_show_peer_rows(FILE *file)
 	}
 }
 
-/* Enable each peer's probe.  Fill rows[] with its variants, the enabled one only on success. */
-static int setup_peer_rows(void)
+/*
+ * Enable the probe of each loaded peer.  Add the peer's variants to rows[]; add the variant with
+ * the enabled probe only if enabling succeeded.
+ */
+static int setup_peer_variants(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
 	const char *why;
@@ -174,7 +178,7 @@ static int setup_peer_rows(void)
 		if (!peers[i].peer)
 			continue;
 		rows[nr++] = peers[i].peer->off;
-		why = "it could not be switched off again";
+		why = "its probe could not be disabled again";
 		if (peers[i].peer->switch_off)
 			why = peers[i].peer->switch_on();
 		peers[i].on = !why;
@@ -188,7 +192,7 @@ static int setup_peer_rows(void)
 	return marker_probe_register("bench_peers_on", "%d %p", read_probe_arguments, NULL);
 }
 
-static void teardown_peer_rows(void)
+static void teardown_peer_variants(void)
 {
 	unsigned int i;
 
@@ -205,6 +209,6 @@ struct bench_group bench_empty_loop_peers = {
 	.name = "empty-loop-peers",
 	.variants = rows,
 	.nr_variants = MAX_ROWS,
-	.setup = setup_peer_rows,
-	.teardown = teardown_peer_rows,
+	.setup = setup_peer_variants,
+	.teardown = teardown_peer_variants,
 };

@@ -30,5 +30,5 @@ void native_move_heap(unsigned long long seed)
 void native_show_offsets(FILE *file, unsigned long long seed)
 {
 	fprintf(file, "stack_offset=%u\n", native_compute_stack_offset(seed));
-	fprintf(file, "compute_heap_offset=%u\n", compute_heap_offset(seed));
+	fprintf(file, "heap_offset=%u\n", compute_heap_offset(seed));
 }

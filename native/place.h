@@ -15,7 +15,8 @@
 unsigned int native_compute_stack_offset(unsigned long long seed);
 
 /*
- * Move the heap.  If there is no memory the heap is not moved, and the benchmarks fail later, too.
+ * Move the heap.  If there is no memory, the heap is not moved; this is not reported, because the
+ * benchmarks will fail and report an error.
  */
 void native_move_heap(unsigned long long seed);
 

@@ -89,7 +89,7 @@ static struct reader *take_new_reader(void)
 {
 	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	static const char no_memory[] = "kmarkers: no memory for the readers of a new thread\n";
+	static const char no_memory[] = "kmarkers: no memory for the RCU state of a new thread\n";
 
 	if (chunk == MAP_FAILED) {
 		if (write(STDERR_FILENO, no_memory, sizeof(no_memory) - 1) >= 0)
@@ -134,7 +134,10 @@ unsigned long *kmarkers_rcu_join(void)
 	return kmarkers_rcu_reader;
 }
 
-/* Release the reader of an ending thread.  If it enters a section later, it gets a new reader. */
+/*
+ * Release the reader of an ending thread.  If the thread enters a section later, it gets a new
+ * reader.
+ */
 static void release_thread_reader(void *reader)
 {
 	kmarkers_rcu_reader = NULL;
@@ -201,7 +204,8 @@ static void sleep_ms(unsigned int ms)
 	syscall(SYS_nanosleep, &time, NULL);
 }
 
-static bool spin_until_period(unsigned long state)
+/* Spin for a limited time.  Return true if all readers of periods before @state have ended. */
+static bool spin_for_older_readers(unsigned long state)
 {
 	unsigned int spins;
 
@@ -213,10 +217,13 @@ static bool spin_until_period(unsigned long state)
 	return false;
 }
 
-/* Spin for a limited time.  Return true if all readers of periods before @state have ended. */
+/*
+ * Make every running thread execute a barrier, then spin for a limited time.  Return true if all
+ * readers of periods before @state have ended; false if not, or if membarrier(2) is not available.
+ */
 bool native_rcu_wait_briefly(unsigned long state)
 {
-	return run_reader_barriers() && spin_until_period(state);
+	return run_reader_barriers() && spin_for_older_readers(state);
 }
 
 /*
@@ -229,7 +236,7 @@ void native_rcu_synchronize(void)
 
 	if (!run_reader_barriers())
 		sleep_ms(20);
-	while (!spin_until_period(state))
+	while (!spin_for_older_readers(state))
 		sleep_ms(1);
 }
 

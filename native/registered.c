@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Groups that a user's program registers.  Replaces bench_modules/groups.c and peers.c, which are
- * for kmbench.
+ * Groups that a user's program registers.  This file replaces bench_modules/groups.c and
+ * native/peers.c, which are linked into kmbench.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include "registered.h"
 
 /*
- * bench_nr_groups also counts groups beyond the maximum, which native_registered_check() rejects.
+ * bench_nr_groups also counts groups beyond the maximum; native_check_registered_groups() rejects
+ * them.
  */
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;
@@ -28,11 +29,11 @@ void native_load_peers(void)
 {
 }
 
-void native_show_peer_rows(FILE *file)
+void native_show_peer_env(FILE *file)
 {
 }
 
-int native_registered_check(void)
+int native_check_registered_groups(void)
 {
 	unsigned int i, j;
 

@@ -4,6 +4,6 @@
 #define NATIVE_REGISTERED_H
 
 /* Report a benchmark that is not valid.  Return 0 or -EINVAL. */
-int native_registered_check(void);
+int native_check_registered_groups(void);
 
 #endif /* NATIVE_REGISTERED_H */

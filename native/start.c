@@ -35,7 +35,10 @@ DECLARE_SECTION(imv);
 
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
-/* Tables in the order of registration: markers get their states before IMV patches sites. */
+/*
+ * Tables in the order of registration.  MARKERS come before IMV, so that markers have their states
+ * when sites are patched.
+ */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 
 static const struct {
@@ -131,7 +134,7 @@ void imv_show_variable_name(struct seq_file *m, unsigned long addr)
 
 /*
  * List the markers.  The list is first written to memory, because fputs() takes the lock of the
- * stream, and the locks of the list must be released before.
+ * stream, and a thread must not wait for that lock while it holds the locks of the list.
  */
 void kmarkers_list(FILE *file)
 {

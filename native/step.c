@@ -25,7 +25,8 @@
 #include "sync.h"
 
 #define INSN		5
-#define SHOW_NS		20000000	/* time that the thread runs at each stop */
+#define WAIT_NS		20000000	/* time that the thread runs at each stop */
+#define MAX_WAITS	100
 
 extern u8 step_site[], step_target[];
 
@@ -35,8 +36,8 @@ static atomic_ulong passes[2];
 static atomic_bool stop;
 static unsigned int round_nr;
 
-/* Pass the site.  Return true if its instruction jumped to step_target. */
-static noinline bool pass_site(void)
+/* Execute the instruction at step_site.  Return true if it jumped to step_target. */
+static noinline bool execute_step_site(void)
 {
 	bool jumped;
 
@@ -51,10 +52,10 @@ static noinline bool pass_site(void)
 	return jumped;
 }
 
-static void *pass_repeatedly(void *unused)
+static void *execute_step_site_repeatedly(void *unused)
 {
 	while (!atomic_load_explicit(&stop, memory_order_relaxed))
-		atomic_fetch_add_explicit(&passes[pass_site()], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&passes[execute_step_site()], 1, memory_order_relaxed);
 	return NULL;
 }
 
@@ -76,28 +77,34 @@ static void wait_for_user(void)
 		;
 }
 
-/* Show the bytes of the site, let the thread run, and show what it did meanwhile. */
-static void show_stop(const char *title)
+/*
+ * Let the thread run for WAIT_NS, and print the bytes of the site and what the thread did.  On a
+ * busy machine, wait up to MAX_WAITS times as long, until the thread has run.
+ */
+static void show_site_and_passes(const char *title)
 {
-	struct timespec while_shown = { 0, SHOW_NS };
+	struct timespec wait = { 0, WAIT_NS };
 	unsigned long passed = passes[0], jumped = passes[1];
+	int waits = 0;
 
-	nanosleep(&while_shown, NULL);
+	do
+		nanosleep(&wait, NULL);
+	while (passes[0] == passed && passes[1] == jumped && ++waits < MAX_WAITS);
 	printf("%-32s%02x %02x %02x %02x %02x   passed %lu, jumped %lu\n", title,
 	       step_site[0], step_site[1], step_site[2], step_site[3], step_site[4],
 	       passes[0] - passed, passes[1] - jumped);
 	wait_for_user();
 }
 
-/* Called after each round of a batch, while the thread runs on. */
-static void show_round(void)
+/* Called after each round of a batch, while the thread continues to execute the site. */
+static void show_site_after_round(void)
 {
 	static const char *const titles[] = {
 		"round 1: first byte is int3", "round 2: the rest is new", "round 3: first byte is new",
 	};
 
 	if (round_nr < ARRAY_SIZE(titles))
-		show_stop(titles[round_nr++]);
+		show_site_and_passes(titles[round_nr++]);
 }
 
 static int replace_instruction(void)
@@ -113,7 +120,7 @@ static int replace_instruction(void)
 		return err;
 	memcpy(poke.old, nop, INSN);
 	make_jump(poke.new, step_target - (step_site + INSN));
-	native_after_round = show_round;
+	native_after_round = show_site_after_round;
 	err = patcher_apply(owner, &poke, 1);
 	native_after_round = NULL;
 	return err;
@@ -127,11 +134,11 @@ static int step_with_int3(void)
 
 	if (err)
 		return -ENODEV;
-	err = -pthread_create(&thread, NULL, pass_repeatedly, NULL);
+	err = -pthread_create(&thread, NULL, execute_step_site_repeatedly, NULL);
 	if (err)
 		return err;
-	printf("%-32s%-16s what the thread did in %d ms\n", "", "bytes", SHOW_NS / 1000000);
-	show_stop("before");
+	printf("%-32s%-16s what the thread did in %d ms\n", "", "bytes", WAIT_NS / 1000000);
+	show_site_and_passes("before");
 	err = replace_instruction();
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
@@ -152,8 +159,8 @@ static void record_trap(int number, siginfo_t *info, void *context)
 	siglongjmp(trapped, 1);
 }
 
-/* Execute the code, and print its instruction and what it did. */
-static void show_torn(const char *title, u8 *code)
+/* Print the five bytes at @code, execute them as an instruction, and print what it did. */
+static void show_torn_instruction(const char *title, u8 *code)
 {
 	printf("%-32s%02x %02x %02x %02x %02x   ", title, code[0], code[1], code[2], code[3], code[4]);
 	if (sigsetjmp(trapped, 1))
@@ -184,22 +191,25 @@ static int step_without_int3(void)
 	memcpy(code + INSN, pass, sizeof(pass));
 	memcpy(code + TARGET, land, sizeof(land));
 	make_jump(jump, TARGET - INSN);
-	show_torn("before", code);
+	show_torn_instruction("before", code);
 	for (i = 0; i < INSN; i++) {
 		code[i] = jump[i];
 		snprintf(title, sizeof(title), "byte %u is new", i + 1);
-		show_torn(title, code);
+		show_torn_instruction(title, code);
 	}
 	return 0;
 }
 
-/* Run the command step with its words.  Return 0; -EINVAL for unknown words; -ENODEV; or an error. */
+/*
+ * Run the command step with the arguments @words.  Return 0; -EINVAL for unknown arguments; -ENODEV
+ * if live patching does not work here; or another error.
+ */
 int native_step(char **words, int nr)
 {
 	if (!nr)
 		return step_with_int3();
 	if (nr == 1 && !strcmp(words[0], "--without-int3"))
 		return step_without_int3();
-	fprintf(stderr, "kmbench: step takes no '%s'\n", words[0]);
+	fprintf(stderr, "kmbench: step takes no argument '%s'\n", words[0]);
 	return -EINVAL;
 }

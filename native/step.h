@@ -3,7 +3,7 @@
 #ifndef NATIVE_STEP_H
 #define NATIVE_STEP_H
 
-/* Weak: programs that hold only benchmarks of their own share main.c and have no steps. */
+/* Weak, because users' programs with benchmarks are linked with main.c but without step.c. */
 int __attribute__((weak)) native_step(char **words, int nr);
 
 #endif /* NATIVE_STEP_H */

@@ -44,7 +44,7 @@ int sdt_require_symbols(void)
 	const struct native_program *program = native_get_program();
 
 	if (!program->file)
-		return native_report_failure("cannot find sites by function: file not readable",
+		return native_report_failure("cannot find sites by function: the program's file cannot be read",
 					     -EOPNOTSUPP);
 	return find_symbol_table(program) ? 0 :
 	       native_report_failure("cannot find sites by function: the program has no symbols",

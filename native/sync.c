@@ -52,8 +52,8 @@ void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
 		/*
-		 * membarrier(2) was allowed in patcher_text_map() and is denied now: the batch can
-		 * be neither completed nor undone.
+		 * membarrier(2) was allowed in patcher_text_map() and is denied now.  So the batch
+		 * can be neither completed nor undone, and the program must end.
 		 */
 		perror("kmarkers: membarrier");
 		abort();

@@ -63,9 +63,9 @@ static void *map_writable_alias(void *pages, size_t size)
 }
 
 /*
- * Before the first store, check that all that kmarkers_start() set up still works.  clone(2)
- * and vfork(2) do not run the handlers of pthread_atfork(): their child executes its
- * parent's text and must not write it.
+ * Before the first store, check that all that kmarkers_start() set up still works.  clone(2) and
+ * vfork(2) do not run the handlers of pthread_atfork(), so their child executes its parent's text,
+ * which it must not write.
  */
 static int check_patching_prerequisites(void)
 {
@@ -92,7 +92,10 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	alias->base = map_writable_alias((void *)first, alias->nr_pages * PAGE_BYTES);
 	if (!alias->base)
 		return -ENOMEM;
-	/* With at least as many pokes as pages, populate all pages by one call, not by faults. */
+	/*
+	 * If there are at least as many pokes as pages, populate all pages by one call instead of
+	 * page faults.
+	 */
 	if (alias->nr_pages <= nr)
 		madvise(alias->base, alias->nr_pages * PAGE_BYTES, MADV_POPULATE_READ);
 	for (i = 0; i < nr; i++)
@@ -105,7 +108,7 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	munmap(alias->base, alias->nr_pages * PAGE_BYTES);
 }
 
-/* Takes no lock: a thread that starts during a batch is serialised by the kernel. */
+/* Takes no lock, because the kernel serialises a thread that starts during a batch. */
 void patcher_text_lock(bool core)
 {
 }
@@ -243,7 +246,10 @@ int native_move_text(void)
 	return native_report_failure("cannot map shared memory over the text", err);
 }
 
-/* Copy the text for the child now: no batch runs, but after the fork the parent may begin one. */
+/*
+ * Copy the text for the child before the fork, because no batch runs now.  After the fork the
+ * parent may begin one.
+ */
 void native_text_copy_for_fork(void)
 {
 	text.copy = text.owner ? copy_text_to_shared_memory(NULL) : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The SIGTRAP handler: the counterpart in a program of the breakpoint notifier in the kernel. */
+/* The SIGTRAP handler, which does in a program what the breakpoint notifier does in the kernel. */
 #include <errno.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -55,7 +55,10 @@ static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 	} else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
-		/* As the kernel does without a handler: SIG_IGN ignores only a signal from kill(2). */
+		/*
+		 * End the program, as the kernel does without a handler.  SIG_IGN ignores only
+		 * signals of kill(2).
+		 */
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -72,8 +75,8 @@ bool native_is_trap_handler_installed(void)
 /*
  * Install the handler.  While it runs, all signals but SIGTRAP are blocked, as interrupts are in
  * the kernel, because a batch waits for running handlers.  SIGTRAP is not blocked, because the
- * previous handler, which is called from this one, may contain patch sites.  SA_ONSTACK: a thread
- * with a small stack should set up an alternate signal stack.
+ * previous handler, which is called from this one, may contain patch sites.  SA_ONSTACK lets a
+ * thread with a small stack use an alternate signal stack.
  */
 int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 {
@@ -88,7 +91,7 @@ int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
 		return native_report_failure("SIGTRAP is blocked", -EPERM);
-	/* On a second call, do not store this handler as the previous one. */
+	/* If this handler is installed already, do not store it as the previous handler. */
 	if (native_is_trap_handler_installed())
 		return 0;
 	handle_int3 = handle;

@@ -34,9 +34,9 @@ static bool are_pokes_sorted(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Sort pokes by address.  Return true if they were not sorted before.  Callers that walk a table
- * pass sorted pokes; these are left as they are, because the heap sort of sort() takes as long
- * for sorted input as for any other.
+ * Sort pokes by address.  Return true if they were not sorted before.  Most callers walk a table
+ * and pass sorted pokes.  sort() is not called for sorted pokes, because its heap sort takes as
+ * long for sorted input as for any other.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -80,10 +80,10 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 }
 
 /*
- * Count the pokes at the start of @pokes that need no further check, and move @cursor behind
- * their sites.  Nearly all pokes are of this kind: each replaces the next site of the table, the
- * site has no flags, and patcher_is_common_insn() accepts the new instruction.  The caller
- * has checked the owner of cursor->table.
+ * Count the pokes at the start of @pokes that need no check_poke(), and move @cursor behind their
+ * sites.  Nearly all pokes need none: each replaces the next site of the table, the site has no
+ * flags, and patcher_is_common_insn() accepts the new instruction.  The caller has checked the
+ * owner of cursor->table.
  */
 static unsigned int count_common_pokes(struct patcher_cursor *cursor,
 				       const struct patcher_poke *pokes, unsigned int nr)
@@ -107,8 +107,8 @@ static unsigned int count_common_pokes(struct patcher_cursor *cursor,
 }
 
 /*
- * Run all checks of a batch that do not read live text.  The function is inlined into each
- * caller, where @check is a constant.
+ * Run all checks of a batch that do not read live text.  The function is inlined into each caller,
+ * where @check is a constant, so that @check is not called through a pointer.
  */
 static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
 				       unsigned int nr, bool *core, check_function *check)
@@ -136,7 +136,7 @@ static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, un
 	return check_pokes(owner, pokes, nr, core, check_new_insn);
 }
 
-/* Check a batch.  If the check fails and the pokes are not sorted, sort them and check again. */
+/* Check a batch.  If it fails and the pokes are not sorted, sort them and check once more. */
 static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				bool *core, check_batch_function *check)
 {
@@ -208,7 +208,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	err = nr ? sort_and_check_pokes(owner, pokes, nr, &core, check) : -EINVAL;
 	if (!chunk)
 		err = -EINVAL;
-	/* If a kprobe's int3 in the old bytes caused -EINVAL, log the kprobe and return -EBUSY. */
+	/* If the cause of -EINVAL is the int3 of a kprobe, log the kprobe and return -EBUSY. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_check_kprobes(pokes, nr, false) ?: err;
 	if (!err && core)
@@ -422,13 +422,14 @@ static int apply_poke_range(const struct partial *partial, unsigned int first, u
  * @stuck: array of @nr elements, all false; set to true for each replacement that was not made, by
  *	its index in @pokes before they were sorted
  *
- * The replacements are first tried as one batch.  If the batch fails, each half of it is applied by
- * itself, and so on.  So a single bad site costs few further batches, and all other sites are
+ * The replacements are first tried as one batch.  If a batch fails, each half of it is tried as a
+ * batch of its own.  So a single bad site costs few further batches, and all other sites are
  * changed.
  *
  * Context: may sleep.
- * Return: 0 if all replacements were made; -ENOMEM with nothing changed and nothing marked; else
- * the error of the first replacement that was not made, or -EBUSY if memory ran out for it.
+ * Return: 0 if all replacements were made; -ENOMEM if there was no memory to begin, with nothing
+ * changed and @stuck not written; else the error of the first replacement that was not made, or
+ * -EBUSY if there was no memory for this replacement.
  */
 int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
 		       unsigned int nr, bool *stuck)

@@ -2,11 +2,11 @@
 /*
  * Check that no other code uses bytes of core text, by registering kprobes there.
  *
- * A kprobe that is registered disabled changes no byte, but register_kprobe() makes the
- * kernel's own checks.  It returns -EILSEQ if no instruction begins at the address, and
- * -EINVAL if the address must not be probed (noinstr, a jump label, a static call, freed text,
- * no text).  It sets KPROBE_FLAG_FTRACE if the address belongs to ftrace, and links the kprobe
- * with other kprobes at the address.
+ * Registering a disabled kprobe changes no byte, but register_kprobe() makes all checks of the
+ * kernel.  The function returns -EILSEQ if no instruction begins at the address, and -EINVAL if
+ * the address must not be probed (noinstr, a jump label, a static call, freed text, no text).  It
+ * sets KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at
+ * the address.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -21,8 +21,8 @@
 #include "claim_check.h"
 
 /*
- * Number of addresses before a site at which a kprobe would overlap it: an optimised kprobe is a
- * jump of 5 bytes.
+ * Number of addresses before a site at which a kprobe could overlap the site: a kprobe may be
+ * optimised, and is then a jump of 5 bytes.
  */
 #define REACH		(KMARKERS_JMP_LEN - 1)
 #define MAX_PROBES	(REACH + PATCHER_INSN_MAX + 1)
@@ -78,9 +78,9 @@ static void unregister_disabled_kprobes(struct claim_check *check)
 
 /*
  * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address
- * are in a circular list together with an aggregate kprobe.  The kernel makes an aggregate also
- * for a single probe that it may optimise.  So a list of two nodes is this probe and its
- * aggregate, and a third node is a kprobe of other code.
+ * are in a circular list together with an aggregate kprobe.  The kernel also makes an aggregate
+ * for a single probe if it may optimise the probe.  So a list of two nodes contains only this
+ * probe and its aggregate, and a third node is a kprobe of other code.
  */
 static bool has_other_kprobe(const struct claim_check *check, unsigned int i)
 {
@@ -91,7 +91,8 @@ static bool has_other_kprobe(const struct claim_check *check, unsigned int i)
 
 /*
  * Evaluate the results of register_kprobe() for the REACH addresses before a site, the site's @len
- * bytes and the address behind them.  Return 0, or an error with @reason set for the log.
+ * bytes and the address behind the site.  Return 0; or an error, with @reason set to a text for the
+ * log.
  */
 static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int len,
 				  const char **reason)
@@ -119,7 +120,7 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 		return -EPERM;
 	}
 	if (check->probes[REACH].flags & KPROBE_FLAG_FTRACE) {
-		*reason = "ftrace uses it";
+		*reason = "ftrace uses this instruction";
 		return -EPERM;
 	}
 	for (i = 1; i < len; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Check by disabled kprobes that core text (text of the kernel itself) may be written now. */
+/*
+ * Check that core text (text of the kernel itself) may be written now, by registering disabled
+ * kprobes.
+ */
 #ifndef PATCHER_CLAIM_CHECK_H
 #define PATCHER_CLAIM_CHECK_H
 

@@ -43,7 +43,10 @@ static int register_core_site(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
-	/* A kprobe may have been armed since the check above, or may be armed after this copy. */
+	/*
+	 * A kprobe that was armed since the check above has put an int3 into this copy.  A kprobe
+	 * that is armed after this copy makes patcher_register_core_table() return -EINVAL.
+	 */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)
 		return -EBUSY;
@@ -57,9 +60,9 @@ static int register_core_site(struct patcher_core_site *core)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is
- * no single instruction of that length at the offset; -EPERM if it may not be
- * changed; -EBUSY if a kprobe or another site overlaps it, or if @core is registered
- * already; -ENOMEM.
+ * no single instruction of that length at the offset; -EPERM if the instruction may not be
+ * changed; -EBUSY if a kprobe or another site overlaps the instruction, or if @core is
+ * registered already; -ENOMEM.
  */
 int patcher_core_register(struct patcher_core_site *core)
 {
@@ -75,8 +78,8 @@ int patcher_core_register(struct patcher_core_site *core)
 EXPORT_SYMBOL_GPL(patcher_core_register);
 
 /*
- * Return 0 if a site holds its original bytes, -EBUSY if other code has set a breakpoint there,
- * -EILSEQ if it holds other bytes, and -EINVAL if it is not registered.
+ * Return 0 if a site holds its original bytes, -EBUSY if other code has set a breakpoint at the
+ * site, -EILSEQ if the site holds other bytes, and -EINVAL if the site is not registered.
  */
 static int check_original_bytes(const struct patcher_core_site *core)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Core text, the kernel's own text: its bounds, and text_mutex, which all its writers take. */
+/* Core text, the kernel's own text: its bounds, and text_mutex, which all writers of it take. */
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/mutex.h>

@@ -22,10 +22,10 @@
 #endif
 
 /*
- * Name prefixes of functions that ftrace can trace, but that may run between a breakpoint and
- * patcher_handle_int3(): the notifier chain, the checks of its pointers, notifiers of the same
- * priority as the patcher's, the kernel's debuggers, RCU, and the instrumentation of all of
- * these in debug kernels.
+ * Name prefixes of functions that must not be changed, although ftrace can trace them, because they
+ * may run between a breakpoint and patcher_handle_int3().  They belong to the notifier chain, the
+ * checks of its pointers, notifiers of the same priority as the patcher's, the kernel's
+ * debuggers, RCU, and the instrumentation of all of these in debug kernels.
  * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks
  * that a site in each of them is refused.
  */
@@ -63,7 +63,7 @@ static int resolve_core_function(const char *name, struct kmarkers_extent *exten
  * @ops: the operations
  * @addr: the function's first byte, or the address that kmarkers_resolve_symbol() returns
  *
- * Return: 0, -EPERM if ftrace has no function there, or -ENOMEM.
+ * Return: 0, -EPERM if ftrace cannot trace a function at @addr, or -ENOMEM.
  */
 int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 {
@@ -122,8 +122,8 @@ static unsigned long read_call_target(unsigned long addr)
 }
 
 /*
- * Find the start of a function.  Inlined into patcher_find_call(), the second extent would make
- * its stack frame too large.
+ * Find the start of a function.  This function is not inlined, because a second struct
+ * kmarkers_extent would make the stack frame of patcher_find_call() too large.
  */
 static noinline int find_function_start(const char *name, unsigned long *start)
 {

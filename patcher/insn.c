@@ -29,7 +29,10 @@ static int fill_insn(struct patcher_insn *insn, enum patcher_insn_kind kind, con
 }
 NOKPROBE_SYMBOL(fill_insn);
 
-/* Decode a two-byte opcode whose byte 0f is at offset @at: jcc rel32 or a long nop. */
+/*
+ * Decode an instruction with a two-byte opcode, jcc rel32 or a long nop.  The first byte of the
+ * opcode, 0f, is at offset @at; @opsize is true if a prefix 66 precedes.
+ */
 static int decode_two_byte_opcode(const u8 *bytes, unsigned int max, unsigned int at,
 				  bool opsize, struct patcher_insn *insn)
 {
@@ -141,8 +144,8 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 NOKPROBE_SYMBOL(patcher_insn_decode);
 
 /*
- * Return true if the condition with this code holds.  An odd code is the negation of the code
- * before it.  Source: Intel SDM vol. 1, app. B.
+ * Return true if the condition with the code @cond holds for @flags.  The condition of an odd code
+ * is the opposite of that of the even code before it.  Source: Intel SDM vol. 1, app. B.
  */
 static bool is_condition_true(u8 cond, unsigned long flags)
 {

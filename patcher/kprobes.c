@@ -11,8 +11,8 @@
  *
  * An optimised kprobe is a jump of 5 bytes, which is safe only if no other jump leads behind
  * its first byte.  The kernel searches for such jumps once, when the first kprobe is
- * registered at an address.  At that time it may find a nop where the patcher later writes a
- * jump.  So while a jump of the patcher leads behind the first byte of a kprobe that has
+ * registered at an address.  At that time there may be a nop where the patcher writes a jump
+ * later.  So while a jump of the patcher leads behind the first byte of a kprobe that has
  * passed this check, the kprobe must not be optimised, even if it is disarmed now.  The
  * kernel never optimises a kprobe if another kprobe with a post_handler is at the same
  * address.  The patcher registers such a kprobe, called a guard, before it writes the jump,
@@ -51,7 +51,7 @@ static struct {
  * struct guard_kprobe - keeps kprobes at one address from being optimised
  * @kp: the guard's own kprobe, disabled
  * @node: link in kprobes.guards
- * @needed: true if a jump leads behind the first byte of the instruction at the address
+ * @needed: true if the jump of a site leads behind the first byte of the instruction at the address
  */
 struct guard_kprobe {
 	struct kprobe kp;
@@ -147,10 +147,10 @@ find_jump_into_kprobe(unsigned long probe, const struct patcher_poke *pokes, uns
 }
 
 /*
- * Return true if the kernel may optimise a kprobe, now or later, without checking the text
- * again.  Such a kprobe is an aggregate (struct optimized_kprobe) with a buffer for the
+ * Return true if the kernel may optimise a kprobe, now or later, without another check of the
+ * text.  Such a kprobe is an aggregate (struct optimized_kprobe) with a buffer for the
  * instructions that its jump replaces.  An aggregate has other kprobes in its list, unless
- * these were unregistered while its jump is still in memory.
+ * these were unregistered while the jump of the aggregate is still in memory.
  */
 static bool can_kprobe_be_optimised(const struct kprobe *kp)
 {
@@ -218,7 +218,7 @@ static bool find_blocking_kprobe(const struct patcher_poke *pokes, unsigned int 
 }
 
 /**
- * patcher_check_for_kprobes() - check that no poke overlaps a kprobe or writes a jump into one
+ * patcher_check_for_kprobes() - refuse a batch that overlaps a kprobe or would jump into one
  * @pokes: the batch, checked and sorted by address
  * @nr: number of pokes
  *
@@ -340,8 +340,9 @@ static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes
  * @nr: number of pokes
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
- * Return: 0, -EBUSY or -ENOMEM.  The result may change until patcher_kprobes_lock() is taken,
- * so the caller then checks the batch again with patcher_check_for_kprobes().
+ * Return: 0, -EBUSY or -ENOMEM.  Kprobes may be registered before the caller takes
+ * patcher_kprobes_lock(), so the caller must check the batch once more when it holds that lock,
+ * with patcher_check_for_kprobes().
  */
 int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -373,8 +374,8 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 /*
  * Mark guards as not needed if no other kprobe is at their address, or if the module that
  * contains the address was unloaded.  Kprobes at one address are in a circular list with their
- * aggregate, so a list of at most two nodes is the guard alone.  After the guard is removed, the
- * kernel searches for jumps again when the next kprobe is registered there.
+ * aggregate, so a list of at most two nodes is the guard alone.  Such a guard can be removed,
+ * because the kernel searches for jumps when the next kprobe is registered at the address.
  */
 static void unmark_guards_without_kprobes(void)
 {
@@ -390,7 +391,8 @@ static void unmark_guards_without_kprobes(void)
 /**
  * patcher_kprobes_drop_guards() - unregister the guards that are no longer needed
  *
- * A guard is needed while its address has other kprobes and a site jumps behind its first byte.
+ * A guard is needed while other kprobes are at its address and a site holds a jump to one of the
+ * 4 bytes after this address.
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */

@@ -26,8 +26,8 @@
  * @nr: number of replacements
  * @refs: reference count: 1 while the batch is published, plus 1 per handler that reads it.
  *	Set with release after @pokes and @nr; handlers use atomic_inc_not_zero().
- * @number: sequence number.  It is incremented after a batch is published, before the first
- *	int3 of the batch is written; and before permanent breakpoints are set or removed
+ * @number: sequence number.  It is incremented after each batch is published, before the first
+ *	int3 of the batch is written, and also before permanent breakpoints are set or removed
  */
 struct current_batch {
 	struct patcher_poke *pokes;
@@ -36,7 +36,7 @@ struct current_batch {
 	unsigned int number;
 };
 
-/* The breakpoint handler reads current_batch without patcher_lock(). */
+/* The breakpoint handler reads this object without holding patcher_lock(). */
 static struct current_batch current_batch;
 
 static bool holds_only_nops(const u8 *bytes, unsigned int len)
@@ -94,7 +94,7 @@ static void sync_all_cpus(void)
 	patcher_get_stats_locked()->rounds++;
 }
 
-/* Write all bytes but the first.  With a constant length, the compiler inlines memcpy(). */
+/* Write all bytes of a site but the first.  For a constant length the compiler inlines memcpy(). */
 static void write_tail_bytes(struct patcher_poke *poke)
 {
 	if (poke->len == PATCHER_COMMON_LEN)
@@ -112,8 +112,8 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Increment @number of a batch.  Called before its int3s are written; otherwise is_foreign_int3()
- * would return true for them.
+ * Increment the sequence number.  This must be done before the int3s of a batch are written;
+ * otherwise is_foreign_int3() would return true for them.
  */
 static void increment_batch_number(struct current_batch *batch)
 {
@@ -123,7 +123,7 @@ static void increment_batch_number(struct current_batch *batch)
 	smp_wmb();
 }
 
-/* Return true if old bytes are several instructions, between which a task may be preempted. */
+/* Return true if the old bytes of a site are several instructions: a task may be between them. */
 static bool replaces_several_insns(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -148,12 +148,12 @@ static bool replaces_several_insns(const struct patcher_poke *pokes, unsigned in
  *	withdraw the batch, wait for handlers that read it
  *
  * If a handler finds no published batch, the int3 for which it was entered has been replaced
- * since.  The handler returns to the site, which holds an instruction again.  If the site
- * still holds an int3, other code set it: see is_foreign_int3().
+ * since.  The handler returns to the site, which then holds a complete instruction.  If the site
+ * still holds an int3, other code has set it: see is_foreign_int3().
  *
  * An emulator that translates code, such as QEMU, may still execute an int3 that is no
- * longer in memory.  Storing the same byte once more makes it translate again; the store
- * has no effect on a real CPU.
+ * longer in memory.  Storing the same byte once more makes the emulator translate the new code;
+ * the store has no effect on a real CPU.
  */
 static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -187,7 +187,7 @@ static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 	patcher_record_longest_ns(&patcher_get_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
-	/* Pairs with the release in put_current_batch().  Then no handler uses the batch. */
+	/* Pairs with the release in put_current_batch(): after the loop no handler uses it. */
 	while (atomic_read_acquire(&batch->refs))
 		cpu_relax();
 }
@@ -220,8 +220,8 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 /*
  * Set or remove permanent breakpoints, each with one store.  A handler of an earlier breakpoint
  * may read an int3 that is set here; because the batch number has changed, is_foreign_int3()
- * returns false for it.  The bytes are stored twice for emulators, which may miss the removal of an
- * int3.
+ * returns false for this int3.  The bytes are stored twice, because an emulator may miss the
+ * removal of an int3.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
@@ -282,29 +282,30 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * kprobe.  An int3 of a batch is in memory only while the batch is published.  The
  * breakpoint handler reads, in this order:
  *
- *	1. @number of the last batch published
+ *	1. @number, the sequence number
  *	2. the published batch, which has no poke at the site
  *	3. the byte in memory
- *	4. the number once more
+ *	4. the sequence number once more
  *
- * A permanent breakpoint has no batch.  If its trap function returned false before step 3,
- * it was not armed then.  If it is armed later, the number is incremented between that call
- * and the store of the int3.
+ * A permanent breakpoint has no batch.  If its trap function, called before step 3, returned
+ * false, the breakpoint was not armed at that time.  If the breakpoint is armed later, the number
+ * is incremented between the call of the trap function and the store of the int3.
  *
  * If the byte is not int3, it was replaced since the CPU fetched it, by a batch or by other
  * code that removed its breakpoint.  Suppose the byte is the int3 of a
  * batch.  Then the batch had not ended at step 3 and was not published at step 2, so it was
  * published between 2 and 3.  The number is incremented after the batch is published and
  * before its int3 is written, thus between 1 and 4, so the two numbers differ.  If they
- * differ, the int3 may belong to a batch, and the instruction is retried.  If they are equal,
- * the int3 was set by other code.  This holds wherever and however long the handler is
- * interrupted, as a signal handler may be.  Retries end, because each one needs another
- * batch to begin.
+ * differ, the int3 may belong to a batch, and the handler returns to the site, so that the CPU
+ * executes the site once more.  If they are equal, the int3 was set by other code.  This holds
+ * wherever and however long the handler is interrupted, as a signal handler may be.  The CPU
+ * does not return to the site endlessly, because each return needs another batch to begin.
  *
  * No step can be omitted.  If only the byte were read, the result would be wrong for the
- * int3 of a batch that begins between 2 and a later read, or that ends between an earlier
- * read and 2 without waiting for the handler.  If the number were incremented before the
- * batch is published, the result would be wrong for a batch published between 2 and 3.
+ * int3 of a batch that begins between step 2 and a later read of the byte, or that ends between
+ * an earlier read of the byte and step 2 without waiting for the handler.  If the number were
+ * incremented before the batch is published, the result would be wrong for a batch published
+ * between steps 2 and 3.
  */
 static bool is_foreign_int3(unsigned long addr, unsigned int number)
 {
@@ -324,8 +325,8 @@ NOKPROBE_SYMBOL(is_foreign_int3);
  * @regs: the interrupted context; ip is one past the breakpoint
  *
  * Context: any, NMI included, with preemption off.
- * Return: true if the breakpoint was handled and @regs->ip is where execution continues;
- * false if other code must handle it, such as a debugger that set it at a site.
+ * Return: true if the breakpoint was handled and execution continues at @regs->ip; false if
+ * other code must handle the breakpoint, such as a debugger that has set it at a site.
  */
 bool patcher_handle_int3(struct pt_regs *regs)
 {

@@ -11,7 +11,7 @@ int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher
 
 /*
  * A function that writes a batch; patcher_lock() is held.  @chunk is the maximum number of
- * sites that hold an int3 at the same time; a function without temporary int3 ignores it.
+ * sites that hold an int3 at the same time; functions that store no temporary int3 ignore @chunk.
  */
 typedef void patcher_write_function(struct patcher_poke *pokes, unsigned int nr,
 				    unsigned int chunk);

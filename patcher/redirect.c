@@ -87,8 +87,8 @@ static int redirect_found_call(struct patcher_redirect *redirect)
 
 /*
  * Return true if @redirect is in use, or if another redirect has the same function and callee.
- * In that case patcher_find_call() would skip the redirected call, and find the next call to the
- * same callee.
+ * For the same function and callee, patcher_find_call() would skip the redirected call and find
+ * the next call to the callee.
  */
 static bool is_call_redirected(const struct patcher_redirect *redirect)
 {
@@ -172,7 +172,8 @@ static int restore_original_call(struct patcher_redirect *redirect)
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
  * Return: 0; -EINVAL if @redirect is not in use; or an error of patcher_apply() or of
- * patcher_check_core_insn(), such as -EBUSY: the replacement may still be called, so try again.
+ * patcher_check_core_insn(), such as -EBUSY.  After an error the replacement may still be called,
+ * and the caller should call this function again later.
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
@@ -180,7 +181,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	int err = -EINVAL;
 
 	mutex_lock(&lock);
-	/* Read this before the lock is released: afterwards @redirect may be reused. */
+	/* Read the module before the lock is released: afterwards @redirect may be reused. */
 	module = redirect->module;
 	if (patcher_is_table_registered(&redirect->core.table))
 		err = restore_original_call(redirect);
@@ -305,7 +306,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	int err;
 
 	mutex_lock(&lock);
-	/* Read this before the lock is released: afterwards @detour may be reused. */
+	/* Read the module before the lock is released: afterwards @detour may be reused. */
 	module = detour->module;
 	err = unregister_detour(detour);
 	mutex_unlock(&lock);
@@ -348,7 +349,8 @@ EXPORT_SYMBOL_GPL(patcher_trace_function);
  * @symbol: the symbol's name, of data or of a function
  *
  * Context: may sleep.
- * Return: its address, on IBT builds 4 bytes past the start of a function; or 0.
+ * Return: the symbol's address, which on IBT builds is 4 bytes past the start of a function; 0 if
+ * there is no such symbol.
  */
 unsigned long patcher_find_symbol(const char *symbol)
 {

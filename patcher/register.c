@@ -74,8 +74,9 @@ int patcher_register(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
- * Register a table of core text; not exported.  The caller must hold patcher_lock(), and must
- * have checked the site with patcher_check_core_insn() since it took the lock.
+ * Register a table of core text.  This function is not exported.  The caller must hold
+ * patcher_lock(), and must have checked the site with patcher_check_core_insn() since it took the
+ * lock.
  */
 int patcher_register_core_table(struct patcher_table *table)
 {
@@ -83,7 +84,7 @@ int patcher_register_core_table(struct patcher_table *table)
 	return check_and_register_table(table, true);
 }
 
-/* Return true if a table is registered.  Not exported. */
+/* Return true if a table is registered.  This function is not exported. */
 bool patcher_is_table_registered(const struct patcher_table *table)
 {
 	bool is;
@@ -95,14 +96,14 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 }
 
 /*
- * Unregister a registered table; not exported.  The caller holds patcher_lock().  After it has
- * released the lock, it must wait for an RCU grace period: from then on, no breakpoint handler uses
- * @table.
+ * Unregister a registered table.  This function is not exported.  The caller holds patcher_lock().
+ * After releasing the lock, the caller must wait for an RCU grace period; only then does no
+ * breakpoint handler use @table any more.
  */
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* Core text is still executed: wait until no breakpoint handler needs the site any more. */
+	/* Core text is still executed: a breakpoint handler that runs now may need the site. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del_table(table);

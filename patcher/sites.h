@@ -41,12 +41,12 @@ void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table 
 				 const struct patcher_site *site, u8 *addr), void *data);
 
 /**
- * patcher_sites_find_next() - find the site at an address, for many ascending addresses
+ * patcher_sites_find_next() - find the site at an address; fast if the addresses ascend
  * @cursor: all zero before the first call; @cursor->table is the table of the last site found
  * @addr: address of the site's first byte
  *
- * Most batches change neighbouring sites of one table.  So the record after the last site
- * found is compared first, and all tables are searched only if its address differs.
+ * Most batches change neighbouring sites of one table.  So the function first compares @addr with
+ * the record after the last site found, and searches all tables only if the addresses differ.
  *
  * Context: patcher_lock() is held.
  * Return: the site or NULL.

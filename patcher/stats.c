@@ -7,7 +7,7 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* under patcher_lock(); its hits and stale are unused */
+static struct patcher_stats counters;	/* under patcher_lock(); .hits and .stale are unused */
 static atomic_long_t hits;
 static atomic_long_t stale;
 
@@ -18,17 +18,14 @@ struct patcher_stats *patcher_get_stats_locked(void)
 	return &counters;
 }
 
-/* Count a breakpoint that was emulated.  Callable from the breakpoint handler. */
+/* Called by the breakpoint handler: count a breakpoint for which it has emulated an instruction. */
 void patcher_count_emulated_int3(void)
 {
 	atomic_long_inc(&hits);
 }
 NOKPROBE_SYMBOL(patcher_count_emulated_int3);
 
-/*
- * Count a breakpoint whose int3 was replaced before the handler read it.  Callable from the
- * breakpoint handler.
- */
+/* Called by the breakpoint handler: count a breakpoint whose int3 was replaced meanwhile. */
 void patcher_count_stale_int3(void)
 {
 	atomic_long_inc(&stale);

@@ -84,8 +84,9 @@ int patcher_find_records(struct module *module, const char *kind, const void *ne
 EXPORT_SYMBOL_GPL(patcher_find_records);
 
 /*
- * Return true if a module refers to a symbol of another module.  Relocations need the undefined
- * symbol, so strip(1) keeps it, and it is still in memory in MODULE_STATE_COMING.
+ * Return true if a module refers to a symbol of another module.  The symbol is then an undefined
+ * symbol in the module's symbol table.  strip(1) keeps it because relocations need it, and in
+ * MODULE_STATE_COMING the symbol table is still in memory.
  */
 static bool refers_to_symbol(struct module *module, const void *symbol)
 {
@@ -122,7 +123,8 @@ EXPORT_SYMBOL_GPL(patcher_check_tables);
  * @module: the module that is being loaded
  * @version: KMARKERS_VERSION that it was compiled with
  *
- * The symbol CRCs of CONFIG_MODVERSIONS detect only changes of shared declarations.
+ * The symbol CRCs of CONFIG_MODVERSIONS are not sufficient, because they detect only changes of
+ * shared declarations.
  *
  * Context: process context.
  * Return: 0; -ENOEXEC if the versions differ; the log shows both versions.

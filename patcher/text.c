@@ -26,7 +26,7 @@ bool patcher_is_module_text(struct module *module, unsigned long addr, unsigned 
 	unsigned long last = addr + len - 1;
 
 	return module && within_module_core(addr, module) && within_module_core(last, module) &&
-	       compat_module_text(module, addr) && compat_module_text(module, last);
+	       compat_is_in_module_text(module, addr) && compat_is_in_module_text(module, last);
 }
 
 bool patcher_is_text_unexecuted(const struct module *module)
@@ -35,16 +35,16 @@ bool patcher_is_text_unexecuted(const struct module *module)
 }
 
 /*
- * Find the page of an address.  Core text is mapped linearly from phys_base; module
- * text page by page.
+ * Find the page of an address.  Core text is mapped linearly from phys_base.  Module text is
+ * mapped page by page, so its page is found by a walk of the page tables.
  *
  * Newer kernels merge small pages of module text into large ones and free the page table
  * that mapped the small ones.  A page table walk should therefore hold a lock of init_mm,
- * which is not exported.  The table is freed after a TLB flush on every CPU.  If the flush
- * uses IPIs, it waits for a walk with interrupts off.  If it does not (AMD's INVLPGB), the
- * walk may read a table that has been reused, and return a wrong page.  So pfn_valid() checks
- * the result of the walk, and check_old_bytes() compares the bytes in the page before they are
- * written.
+ * but that is not exported.  The kernel frees the page table after a TLB flush on every CPU.  If
+ * the flush uses IPIs, it waits for a walk that is made with interrupts off, as this one is.  If
+ * the flush uses no IPIs (AMD's INVLPGB), the walk may read a table that has been reused, and
+ * return a wrong page.  So pfn_valid() checks the result of the walk, and check_old_bytes()
+ * compares the bytes in the page before they are written.
  */
 static struct page *find_text_page(unsigned long addr)
 {
@@ -61,8 +61,9 @@ static struct page *find_text_page(unsigned long addr)
 }
 
 /*
- * Collect the distinct pages that the pokes change, in order, and set each poke's alias to its
- * offset in these pages.  If @pages is NULL, only count the pages.  Return the number of pages.
+ * Collect the distinct pages that the pokes change, in the order of their addresses, and set the
+ * alias of each poke to its offset in these pages.  If @pages is NULL, the pages are only counted.
+ * Return the number of pages.
  */
 static unsigned int collect_text_pages(struct page **pages, struct patcher_poke *pokes,
 				       unsigned int nr)
@@ -114,7 +115,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	vunmap(alias->base);
-	/* vunmap() flushes TLBs later: until then, a CPU could write through the alias. */
+	/* Flush the TLBs now: vunmap() flushes them later, and a CPU could write until then. */
 	vm_unmap_aliases();
 }
 
@@ -186,12 +187,13 @@ static bool are_on_same_page(const u8 *a, const u8 *b)
 }
 
 /*
- * Store the first bytes again if this machine is emulated by QEMU.  With a thread for each
- * CPU, QEMU misses a store to a page between the moment when a thread fetches the page's
- * bytes and the moment when it registers their translation.  A thread that finds no
+ * Store the first byte of each poke a second time if QEMU emulates this machine.  With a thread
+ * for each CPU, QEMU misses a store to a page between the moment when a thread fetches the page's
+ * bytes and the moment when that thread registers their translation.  A thread that finds no
  * translation in the page (notdirty_write()) may also mark the page as free of code after
  * another thread has registered a translation there.  QEMU then misses all stores of the first
- * thread to the page, until this thread looks up the mapping again.  INVLPG forces that.
+ * thread to the page, until the first thread looks up the mapping of the page once more.  INVLPG
+ * forces this look-up.
  */
 void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr)
 {

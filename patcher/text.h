@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Platform functions of the patcher: map a writable alias of read-only text, and synchronise
- * all CPUs, after which they fetch changed instructions.  patcher/text.c implements them in
- * the kernel, native/text.c in user space.
+ * all CPUs, so that they fetch the changed instructions.  patcher/text.c implements these
+ * functions in the kernel, native/text.c in user space.
  */
 #ifndef PATCHER_TEXT_H
 #define PATCHER_TEXT_H
@@ -39,8 +39,8 @@ bool patcher_is_text_unexecuted(const struct module *module);
 int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr);
 
 /*
- * Map the text that @nr pokes change once more, writable, and set the alias of each poke to its
- * address in that mapping.  The pokes are sorted by address.  May sleep.
+ * Create a second mapping, which is writable, of the text that @nr pokes change, and set the alias
+ * of each poke to its address in that mapping.  The pokes are sorted by address.  May sleep.
  * Return 0, -ENOMEM, or in user space one of the errors that <kmarkers/user.h> lists for
  * functions that change text.
  */
@@ -49,7 +49,8 @@ void patcher_text_unmap(struct patcher_text_alias *alias);
 
 /*
  * Take kprobe_mutex and cpus_read_lock(), so that neither kprobes nor the set of online CPUs
- * change; with @core also text_mutex, so that no other code writes core text.  User space: no-op.
+ * change; if @core is true, also text_mutex, so that no other code writes core text.  In user space
+ * these functions do nothing.
  */
 void patcher_text_lock(bool core);
 void patcher_text_unlock(bool core);
@@ -57,19 +58,21 @@ void patcher_text_unlock(bool core);
 /*
  * Check that no kprobe is registered on the text that the pokes change, and that no new jump leads
  * into a kprobe.  The pokes are sorted by address.  Return 0, -EBUSY or -ENOMEM.
- * @locked: true if the caller holds patcher_text_lock(): the result is then valid until it is
- *	released.  If false, the function registers guard kprobes for new jumps into kprobes
+ * @locked: true if the caller holds patcher_text_lock(): the result is then valid until the caller
+ *	releases that lock.  If false, the function registers a guard kprobe for each kprobe into
+ *	which a new jump leads, see kprobes.c
  */
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
- * Unregister guards (kprobes that keep other kprobes from being optimised) of jumps that no longer
- * exist.  Called after a batch and after a table was unregistered.
+ * Unregister guards, which are kprobes that keep other kprobes from being optimised, if the jumps
+ * for which they were registered no longer exist.  Called after a batch was applied and after a
+ * table was unregistered.
  */
 void patcher_text_drop_guards(void);
 
 /*
- * Make every CPU execute a serialising instruction.  On return, all of them have done so and
+ * Make every CPU execute a serialising instruction.  On return, all CPUs have executed one, and
  * see every store made before the call.
  */
 void patcher_text_sync(void);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Stops make with an error if the path of this directory contains a blank or another character that
-# makefiles (Kbuild's, too) cannot handle in a file name.
+# makefiles, also those of Kbuild, cannot handle in a file name.
 hash := \#
 odd := $(strip $(foreach each,: % ; ' & " $(hash) $$ ( ) * ? [ ] < > | ` \,$(findstring $(each),$(CURDIR))) \
 	$(if $(filter-out 1,$(words $(CURDIR))),blank))

@@ -87,7 +87,7 @@ static void revert_added_handlers(void)
 		sdt_revert_handler_set(state);
 }
 
-/* Detach from each disabled site a handler set whose handlers have all been removed. */
+/* Take away the handler set of each disabled site if all handlers of the set were removed. */
 static void drop_empty_handler_sets(void)
 {
 	struct sdt_table *table;
@@ -101,7 +101,7 @@ static void drop_empty_handler_sets(void)
 	sdt_commit_handler_sets();
 }
 
-/* Maximum number of notes, for each pattern, that are logged because they cannot be armed. */
+/* Maximum number of unarmable notes that are logged for a pattern. */
 #define MAX_REPORTED	8
 
 /**
@@ -144,7 +144,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
-/* Return the number of sites that a pattern matches, at most @most. */
+/* Return the number of sites that a pattern matches. Do not count further than @most. */
 unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;
@@ -234,7 +234,7 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
 		mutex_unlock(&sdt_registry.lock);
 	}
 	if (err) {
-		/* Some sites may have been enabled briefly: wait for their hits. */
+		/* Some sites may have been enabled briefly: wait until the handler returns. */
 		synchronize_rcu();
 		kfree(attachment);
 	}
@@ -242,7 +242,7 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
 }
 
 /**
- * sdt_attach() - call a handler for every hit of sites
+ * sdt_attach() - call a handler for every hit of the sites that match a pattern
  * @pattern: pattern of the sites: see PATTERNS in <kmarkers/sdt.h>
  * @handler: the handler
  * @private: passed to the handler
@@ -253,7 +253,7 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
  * Return: 0; -EINVAL if @pattern is not valid, or matches only notes that cannot be armed, with the
  * reason in the log; -EBUSY if @handler and @private are attached to @pattern already; -EOPNOTSUPP
  * for a pattern with a function that matches nothing, in a program whose file has no symbols;
- * -ENOMEM, or an error of patcher_apply(), patcher_store_traps() or, for notes, register_kprobe().
+ * -ENOMEM; or an error of patcher_apply(), patcher_store_traps() or, for notes, register_kprobe().
  * After an error, all sites have their previous state, and @handler is not called any more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)

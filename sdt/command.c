@@ -10,7 +10,10 @@
 #include "count.h"
 #include "events.h"
 
-/* Undo the commands event and count of a pattern, event first: removal of events may fail. */
+/*
+ * Undo the commands "event" and "count" of a pattern. Remove the events first: if that fails,
+ * nothing is changed.
+ */
 static int remove_sdt_pattern(const char *pattern, bool on)
 {
 	int err, other;

@@ -70,7 +70,7 @@ static unsigned long find_jump_target(const struct patcher_site *site)
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* Without a branch, the record is malformed: sdt_write_initial_nops() refuses it later. */
+	/* Without a branch, the record is malformed; sdt_write_initial_nops() will refuse it. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);
@@ -126,7 +126,7 @@ static u32 hash_function_name(const struct jump_end *end)
 	return jhash(name, strlen(name), 0);
 }
 
-/* True if a function has a target but no site: then symbols of the module are missing. */
+/* True if a function has a target but no site, because symbols of the module are missing. */
 static bool has_target_without_site(const struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
@@ -167,7 +167,7 @@ static void group_jump_ends(struct jump_end *ends, unsigned int nr)
 	}
 }
 
-/* Link all copies of a site in a ring, and make all targets of the copies refer to the first. */
+/* Link all copies of a site in a ring, and make all their targets refer to the first copy. */
 static void link_copies_of_site(const struct jump_end *ends, unsigned int nr)
 {
 	struct sdt_state *first = ends->state, *last = first;

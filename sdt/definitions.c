@@ -192,7 +192,8 @@ static void show_definition_by_name(struct seq_file *m, const struct definition 
 
 /*
  * Print a definition that gives the address of the note, because several functions have the name of
- * its function. perf and bpftrace would probe the first of these, so print no command for them.
+ * its function. Print no command of perf or bpftrace, which would probe the first of these
+ * functions.
  */
 static void show_definition_by_address(struct seq_file *m, const struct definition *definition)
 {
@@ -290,7 +291,7 @@ static struct cursor *move_note_cursor(struct cursor *cursor, loff_t skip)
 	return NULL;
 }
 
-/* Walk from the first note to note *@pos: the tables may have changed since the last read. */
+/* Walk from the first note to note *@pos, because tables may have changed since the last read. */
 static void *start_note_walk(struct seq_file *m, loff_t *pos)
 {
 	struct cursor *cursor = m->private;

@@ -47,8 +47,9 @@ struct request {
 static LIST_HEAD(requests);
 
 /*
- * The request of the current command. @matched: it matches at least one site. @made: a trace event
- * exists now for the probe of at least one matching site. Guarded by the registry's lock.
+ * The request of the current command. @matched is true if the request matches at least one site.
+ * @made is true if a trace event exists for the probe of at least one matching site. Guarded by the
+ * registry's lock.
  */
 static struct {
 	const struct request *request;
@@ -58,7 +59,7 @@ static struct {
 /* The functions of kmarkers_events; set once, by the first command that requests an event. */
 static const struct kmarkers_event_calls *calls;
 
-/* True if any request matches the site. */
+/* True if any request matches site @i of a table. */
 static bool is_site_requested(const struct sdt_table *table, unsigned int i)
 {
 	struct request *request;
@@ -94,7 +95,7 @@ static bool mark_sdt_module_ready(struct module *module)
 	return found;
 }
 
-/* True if the current command requests this site's probe. */
+/* True if the current command requests the probe of site @i. */
 static bool is_site_newly_requested(const struct sdt_table *table, unsigned int i)
 {
 	const struct request *request = current_request.request;
@@ -152,7 +153,7 @@ static int visit_table_probes(const struct sdt_table *table,
 		bool is_new = !current_request.made && is_site_newly_requested(table, i);
 
 		current_request.matched |= is_new;
-		/* Many consecutive sites have the same probe: do not offer it for each of them. */
+		/* Many consecutive sites have the same probe: offer the probe only once. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
 		if ((!only || is_site_of_event(site, only)) && is_site_requested(table, i)) {
@@ -211,7 +212,7 @@ static void make_provider_pattern(char *text, const struct kmarkers_event_offer 
 	snprintf(text, PATCHER_PATTERN_BYTES, "%s:::", event->system + strlen(SYSTEM));
 }
 
-/* Attach the handler to all sites whose probe has this event. */
+/* Attach write_event_record() to all sites whose probe has this event. */
 static int connect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[PATCHER_PATTERN_BYTES];
@@ -220,7 +221,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 	return sdt_attach_event_handler(text, event->name, event->format, write_event_record, user);
 }
 
-/* Detach the handler. Ignore an error: a site that stays enabled does not call the handler. */
+/* Detach write_event_record(). Ignore an error: even a site that stays enabled does not call it. */
 static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[PATCHER_PATTERN_BYTES];
@@ -238,7 +239,8 @@ static struct kmarkers_event_source source = {
 	.disconnect = disconnect_sdt_event,
 };
 
-static int load_events_module(void)
+/* Get the functions of kmarkers_events, which must be loaded, and register the event source. */
+static int register_sdt_event_source(void)
 {
 	const struct kmarkers_event_calls *found;
 	int err;
@@ -317,7 +319,7 @@ static int add_request(const char *pattern)
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
 	if (!request)
 		return -ENOMEM;
-	err = sdt_pattern_parse(&request->pattern, pattern) ?: load_events_module();
+	err = sdt_pattern_parse(&request->pattern, pattern) ?: register_sdt_event_source();
 	if (err) {
 		kfree(request);
 		return err;

@@ -86,7 +86,10 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 	struct sdt_state *first = sdt_get_first_copy(state);
 	unsigned int nr = sdt_count_args(site);
 	const struct sdt_set *set;
-	/* Set without a loop: the compiler could make that memcpy(), which may have a kprobe. */
+	/*
+	 * Set .args without a loop: the compiler could turn a loop into memcpy(), which may have a
+	 * kprobe.
+	 */
 	struct sdt_hit hit = {
 		.probe = sdt_probe_of(site),
 		.ip = patcher_site_addr(first->site),

@@ -25,7 +25,7 @@ static const char *const modes[] = {
 	[SDT_PROBED] = "probed",
 };
 
-/* Print the function that contains a site, and the offsets there of the site and its copies. */
+/* Print the function that contains a site, and the offsets of all copies in that function. */
 static void show_site_place(struct seq_file *m, const struct sdt_table *table,
 			    const struct sdt_state *state, const struct sdt_place *first)
 {
@@ -57,7 +57,7 @@ static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, uns
 	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
 }
 
-/* Show a line for each site, with its copies, in the order of addresses within each module. */
+/* Show one line for each site and its copies, in the order of addresses within each table. */
 int sdt_list_show(struct seq_file *m, void *unused)
 {
 	struct sdt_table *table;

@@ -21,8 +21,9 @@
 /* Guards promotion_may_run, and serialises writes of the parameter promote_after. */
 static DEFINE_MUTEX(promotion_lock);
 /*
- * True between init and exit. A write to the file of promote_after, which exists before and after
- * that time, too, must not queue the work then.
+ * True from the end of sdt_init() until sdt_exit(). While it is false, a write of promote_after
+ * must not queue promotion_work: the parameter's file in sysfs exists before sdt_init() ends, and
+ * still exists while sdt_exit() runs.
  */
 static bool promotion_may_run;
 static unsigned int promote_after;
@@ -31,16 +32,16 @@ static void promote_hot_sites(struct work_struct *work);
 static DECLARE_DELAYED_WORK(promotion_work, promote_hot_sites);
 
 /*
- * Once a second, promote the sites that were hit more than promote_after times since the last run,
- * and demote the others.
+ * Run once a second: promote the sites that were hit more than promote_after times since the last
+ * run, and demote the others.
  */
 static void promote_hot_sites(struct work_struct *work)
 {
-	unsigned int most = READ_ONCE(promote_after);
+	unsigned int limit = READ_ONCE(promote_after);
 
-	if (!most)
+	if (!limit)
 		return;
-	sdt_promote_hot_sites(most);
+	sdt_promote_hot_sites(limit);
 	schedule_delayed_work(&promotion_work, HZ);
 }
 
@@ -65,7 +66,7 @@ static void start_promotion_work(void)
 	mutex_unlock(&promotion_lock);
 }
 
-/* Stop the work. On return it is not running, and cannot be queued. */
+/* Stop promotion_work. On return the work is not running, and cannot be queued. */
 static void stop_promotion_work(void)
 {
 	mutex_lock(&promotion_lock);
@@ -80,9 +81,12 @@ static const struct kernel_param_ops promote_after_ops = {
 };
 module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
 MODULE_PARM_DESC(promote_after,
-		 "rate in hits/s above which sites are promoted from breakpoint to jump; others are demoted; 0: only by command");
+		 "rate in hits/s above which sites are promoted from breakpoint to jump; others are demoted; 0: sites are promoted only by command");
 
-/* True if a handler is in the module being unloaded. Log that the module has not detached it. */
+/*
+ * True if @handler is code of the module @unloaded, which is being unloaded. If so, log that the
+ * module has not detached the handler.
+ */
 static bool is_handler_of_unloaded_module(void *unloaded, const char *pattern,
 					  unsigned long handler)
 {
@@ -112,8 +116,8 @@ static void report_probes_in_init_text(const struct module *module,
 }
 
 /*
- * Register the sites and the notes of a module. Either table may be missing: a module with
- * SDT_NOTES_ONLY in all its files has notes only.
+ * Register the sites and the notes of a module. A module may have only one of these two tables: a
+ * module with SDT_NOTES_ONLY in all its files has notes, but no sites.
  */
 static int register_sdt_module(struct module *module)
 {
@@ -140,7 +144,7 @@ static int register_sdt_module(struct module *module)
 }
 
 /*
- * The module notifier is called in two states.  COMING: before the module's init function.
+ * The module notifier handles two states.  COMING: before the module's init function runs.
  * GOING: after its exit function, or after its init function failed; the functions that set its
  * parameters may still run.
  */
@@ -160,15 +164,15 @@ static int handle_sdt_module_state(struct notifier_block *nb, unsigned long even
 /*
  * With priority 3, this notifier runs before that of kmarkers_events, which must not find trace
  * events that a module offers while it is being unloaded.  It also runs before the notifier of
- * kprobe events for modules loaded later (priority 1 or 2), because a site with the int3 of a
- * kprobe would be refused.
+ * kprobe events for modules loaded later (priority 1 or 2), because the patcher refuses a site that
+ * holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_sdt_module_state,
 	.priority = 3,
 };
 
-/* Return true. At exit only handlers of this module are left, which commands have attached. */
+/* Return true: when this module is unloaded, only its own handlers, set by commands, are left. */
 static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
 	return true;

@@ -77,7 +77,7 @@ static const char refused[] = "the kernel accepts no kprobe at its instruction";
 
 /*
  * True if the kernel refused a kprobe while the module is being loaded. This is no error: loading
- * must not fail because a note cannot have a kprobe. It may fail because memory is short.
+ * must not fail because a note cannot have a kprobe. Loading may fail only if memory is short.
  */
 static bool is_error_of_coming_module(const struct sdt_table *table, int err)
 {
@@ -153,7 +153,7 @@ static bool is_idle_note(const struct sdt_table *table, const struct sdt_state *
 	       !sdt_count_live_handlers(sdt_get_handler_set(state));
 }
 
-/* Store the kprobes of idle notes in @idle, unless it is NULL, and return their number. */
+/* Return the number of idle notes; if @idle is not NULL, store their kprobes in @idle. */
 static unsigned int collect_idle_kprobes(struct kprobe **idle)
 {
 	struct sdt_table *table;

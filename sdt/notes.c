@@ -35,7 +35,7 @@ static int check_note_record(struct module *module, const struct sdt_note_record
 	    site->flags & ((1 << SDT_ARGS_SHIFT) - 1) ||
 	    !within_module_core((unsigned long)sdt_get_note_codes(record), module))
 		return -EINVAL;
-	return compat_module_text(module, addr) ? 0 : -EPERM;
+	return compat_is_in_module_text(module, addr) ? 0 : -EPERM;
 }
 
 static int check_note_records(const struct sdt_table *table)
@@ -94,7 +94,7 @@ static void accept_notes_in_function(struct sdt_table *table, const Elf_Sym *fun
 	}
 }
 
-/* True for the symbol of a function. A symbol __pfx_NAME is that of padding before a function. */
+/* True for the symbol of a function. A symbol __pfx_NAME stands for padding before a function. */
 static bool is_function_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
 {
 	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
@@ -116,8 +116,8 @@ static void accept_notes_in_all_functions(struct sdt_table *table)
 }
 
 /*
- * True if an instruction begins at the address. Let register_kprobe() check that: it decodes the
- * function up to the address.
+ * True if an instruction begins at @addr. register_kprobe() checks this, because it decodes the
+ * function from its start up to @addr.
  */
 static bool is_instruction_start(unsigned long addr)
 {
@@ -142,7 +142,7 @@ static bool is_note_alone_in_branch(struct module *module, unsigned long addr)
 	const u8 *before = (const u8 *)addr - 2;
 
 	/* The bytes before the module's text may not be mapped. */
-	return compat_module_text(module, addr - 2) &&
+	return compat_is_in_module_text(module, addr - 2) &&
 	       (before[0] & 0xf0) == 0x70 && !before[1] &&
 	       is_instruction_start((unsigned long)before);
 }

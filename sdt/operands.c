@@ -40,8 +40,8 @@ static const u8 *decode_memory_operand(const u8 *at, u8 rex, struct sdt_operand 
 NOKPROBE_SYMBOL(decode_memory_operand);
 
 /*
- * Decode a mov to %rax, from its ModR/M byte on. The source is a register (opcode 89), memory (8b)
- * or a 4-byte constant (c7). Return the address after the instruction, or NULL for any other
+ * Decode a mov to %rax whose ModR/M byte is at @at. The source is a register (opcode 89), memory
+ * (8b) or a 4-byte constant (c7). Return the address after the instruction, or NULL for any other
  * instruction.
  */
 static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
@@ -102,7 +102,7 @@ static unsigned long read_register_value(const struct pt_regs *regs, u8 number)
 }
 NOKPROBE_SYMBOL(read_register_value);
 
-/* Extend a value from its size to 64 bits, with the sign of its type. */
+/* Extend the value of an argument from its size to 64 bits, with the sign of its type. */
 static unsigned long extend_operand_value(unsigned long value, const struct sdt_operand *operand)
 {
 	unsigned int unused = 64 - 8 * operand->size;
@@ -113,9 +113,9 @@ static unsigned long extend_operand_value(unsigned long value, const struct sdt_
 NOKPROBE_SYMBOL(extend_operand_value);
 
 /*
- * Read an argument. Memory is read without faulting, because the address may be invalid: a note's
- * kprobe is at the next instruction, and code that jumps there without passing the note hits it,
- * too.
+ * Return the value of an argument, or 0 if it is in memory that cannot be read. The address may be
+ * invalid: the kprobe of a note is at the next instruction, and code that jumps directly to that
+ * instruction hits the kprobe, too, although its registers do not hold the note's arguments.
  */
 static unsigned long fetch_operand(const struct sdt_operand *operand, const struct pt_regs *regs)
 {
@@ -139,7 +139,7 @@ NOKPROBE_SYMBOL(fetch_operand);
  * @args: filled in, each extended to 64 bits; 0 for an argument in memory that cannot be read
  *
  * Context: any, NMI included.
- * Return: 0, or -EINVAL if the location of an argument is unknown.
+ * Return: 0, or -EINVAL if the location of an argument cannot be decoded.
  */
 int sdt_fetch_operands(const u8 *codes, unsigned int nr, const struct pt_regs *regs,
 		       unsigned long *args)

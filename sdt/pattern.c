@@ -27,15 +27,15 @@ static void copy_probe_name(char *to, size_t size, const char *name)
 	to[at] = '\0';
 }
 
-/* Return the name that the probe's definition gives; if that is empty, the name that was found. */
-static const char *choose_given_name(const char *given, const char *found)
+/* Return the name @given by the probe's definition; if it is empty, return the @actual name. */
+static const char *choose_given_name(const char *given, const char *actual)
 {
-	return *given ? given : found;
+	return *given ? given : actual;
 }
 
 /*
- * Fill in all parts of a site's name. The function is not looked up, because that is slow; it is
- * empty unless the probe's definition names it.
+ * Fill in all parts of a site's name. The function is not looked up, because that is slow: its part
+ * is empty unless the probe's definition names the function.
  */
 static void fill_probe_name(struct sdt_place *place, const struct sdt_table *table,
 			    const struct sdt_probe *probe)
@@ -49,8 +49,8 @@ static void fill_probe_name(struct sdt_place *place, const struct sdt_table *tab
 }
 
 /*
- * Look up the function of a site. The lookup searches all symbols of the module, and callers do it
- * for many sites, so reschedule if needed.
+ * Look up the function that contains a site. Reschedule if needed, because the lookup searches all
+ * symbols of the module, and callers look up the functions of many sites.
  */
 static void look_up_site_function(struct sdt_place *place, const struct patcher_site *site)
 {
@@ -125,8 +125,8 @@ static bool pattern_matches_copy(const struct sdt_pattern *pattern, const struct
 }
 
 /*
- * True if a pattern matches a site. Copies of a site differ only in their offsets: a pattern with
- * an offset matches if any copy has this offset.
+ * True if a pattern matches site @i of a table. Copies of a site differ only in their offsets, so a
+ * pattern with an offset matches the site if any copy has this offset.
  */
 bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			      unsigned int i)
@@ -141,7 +141,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/* Index of the first part of a pattern, by its number of parts: the last part is the name. */
+/* Index of a pattern's first part, for each number of parts. The last part is always the name. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,

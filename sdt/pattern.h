@@ -21,7 +21,7 @@ enum {
 
 /* Buffer size of the name of a function, including the NUL. */
 #define SDT_MAX_FUNCTION	128
-/* Buffer size of the name of a trace event. The kernel refuses names that do not fit. */
+/* Buffer size of the name of a trace event. The kernel refuses longer names. */
 #define SDT_MAX_EVENT		256
 /* Buffer size of the full name of a probe: provider:module:function:name. */
 #define SDT_MAX_NAME		512
@@ -56,7 +56,7 @@ struct sdt_place {
 	char name[SDT_MAX_FUNCTION];
 };
 
-/* True if the function of a site has to be looked up to match it against a pattern. */
+/* True if the function of a site must be looked up to match the site against @pattern. */
 static inline bool sdt_pattern_has_function(const struct sdt_pattern *pattern)
 {
 	return pattern->has_offset || patcher_pattern_has(&pattern->names, SDT_FUNCTION);

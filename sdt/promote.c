@@ -29,7 +29,7 @@ static int refuse_promotion(const struct patcher_site *site)
 	return -EINVAL;
 }
 
-/* Check that all matching sites can be promoted, and that there is at least one. */
+/* Check that all matching sites can be promoted, and that at least one site matches. */
 static int check_pattern_is_promotable(const struct sdt_pattern *pattern)
 {
 	struct sdt_table *table;
@@ -128,7 +128,7 @@ static void report_unchanged_site(const struct patcher_site *site, const struct 
 
 /*
  * After an attempt to promote and demote sites, set @promoted of each enabled site according to its
- * actual mode. Log each site that could not be changed, unless it could not be changed before.
+ * actual mode. Log each site that could not be changed, unless its previous change failed, too.
  */
 static void update_promoted_flags(void)
 {
@@ -145,7 +145,10 @@ static void update_promoted_flags(void)
 			report_unchanged_site(sdt_get_site(table, i), state);
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
-		/* If no change was tried, keep @change_failed: the kprobe may still be there. */
+		/*
+		 * If no change was tried, keep @change_failed: the kprobe that made an earlier
+		 * change fail may still be there.
+		 */
 		if (held || state->was_promoted != state->promoted)
 			state->change_failed = held;
 		state->was_promoted = state->promoted;
@@ -156,7 +159,7 @@ static void update_promoted_flags(void)
 
 /**
  * sdt_promote_hot_sites() - promote sites that were hit often, demote the others
- * @most: sites with more hits than this since the last call are promoted
+ * @limit: sites with more hits than this since the last call are promoted
  *
  * A site that cannot be changed, for example because of a kprobe beside it, is left unchanged; the
  * next call tries again.
@@ -164,7 +167,7 @@ static void update_promoted_flags(void)
  * Context: may sleep.
  * Return: as sdt_switch_promoted_sites().
  */
-int sdt_promote_hot_sites(unsigned int most)
+int sdt_promote_hot_sites(unsigned int limit)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
@@ -177,7 +180,7 @@ int sdt_promote_hot_sites(unsigned int most)
 			continue;
 		/* The first copy of a site has the hits of all copies; it precedes the others. */
 		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :
-						    READ_ONCE(state->hits) > most;
+						    READ_ONCE(state->hits) > limit;
 		WRITE_ONCE(state->hits, 0);
 	}
 	err = sdt_switch_promoted_sites();

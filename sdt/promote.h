@@ -3,6 +3,6 @@
 #ifndef SDT_PROMOTE_H
 #define SDT_PROMOTE_H
 
-int sdt_promote_hot_sites(unsigned int most);
+int sdt_promote_hot_sites(unsigned int limit);
 
 #endif /* SDT_PROMOTE_H */

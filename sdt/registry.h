@@ -30,10 +30,11 @@ enum sdt_mode {
  * @was_promoted: value of @promoted to restore if a change fails
  * @is_stuck: true if the site has no handlers but could not be disabled
  * @change_failed: true if the last attempt to promote or demote the site failed
- * @counted: number of hits that the command "count" has counted; for all copies of the site, in the
- *	state of the first copy
- * @hits: number of hits since the last call of sdt_promote_hot_sites(); for all copies of the site,
- *	in the state of the first copy; hits on several CPUs at the same time may be counted as one
+ * @counted: number of hits that the command "count" has counted; the state of the first copy of a
+ *	site counts the hits of all copies
+ * @hits: number of hits since the last call of sdt_promote_hot_sites(); the state of the first copy
+ *	of a site counts the hits of all copies; hits on several CPUs at the same time may be
+ *	counted as one
  * @to_first: index of the first copy of the site in the table, minus the index of this copy
  * @to_next: index of the next copy of the site in the table, minus the index of this copy; the
  *	first copy is the next of the last copy
@@ -64,8 +65,8 @@ static inline const struct sdt_state *sdt_get_next_copy(const struct sdt_state *
 
 /**
  * struct sdt_note_record - the record of a note in a module
- * @site: the fields that records of other sites have, too; the length of the instruction is 0
- * @codes: offset of the encoded locations of the arguments from this field, in bytes
+ * @site: the fields that the records of all sites have; the length of a note's instruction is 0
+ * @codes: offset from this field to the encoded locations of the arguments, in bytes
  */
 struct sdt_note_record {
 	struct patcher_site site;
@@ -133,7 +134,7 @@ static inline const u8 *sdt_get_note_codes(const struct sdt_note_record *record)
 	return (const u8 *)&record->codes + record->codes;
 }
 
-/* Return the site with this index; the records of notes are longer than those of other sites. */
+/* Return site @i of a table. A record of a note is longer than a record of another site. */
 static inline struct patcher_site *sdt_get_site(const struct sdt_table *table, unsigned int i)
 {
 	return table->notes ? &sdt_get_note_record(table, i)->site : &table->sites.sites[i];
@@ -160,7 +161,7 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
-/* Return the number of arguments that a site passes. Handlers get 0 for the missing ones. */
+/* Return the number of arguments that a site passes. Handlers get 0 for each further argument. */
 static inline unsigned int sdt_count_args(const struct patcher_site *site)
 {
 	return site->flags >> SDT_ARGS_SHIFT;

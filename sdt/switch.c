@@ -4,7 +4,7 @@
  *
  * Changes of a single byte, to or from a breakpoint, are applied in one batch of the patcher, with
  * one round of synchronisation.  All other changes are applied in another batch, with three rounds.
- * Sites are disabled in batches of their own: a site that cannot be disabled then does not keep
+ * Sites are disabled in batches of their own, so that a site that cannot be disabled does not keep
  * others from being enabled.  Hot sites, too, are promoted and demoted in batches of their own.
  * Notes are armed with kprobes.
  */
@@ -26,7 +26,7 @@
  * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, they begin
  * a nop whose last four bytes are the displacement of the jump.  If the kernel decodes the function
  * while the first byte is a breakpoint, it finds two instructions after that byte: 1f, and a9 with
- * four bytes.  They end where the nop ends, so it decodes the next instruction correctly.
+ * four bytes.  They end where the nop ends, so the kernel decodes the next instruction correctly.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
@@ -90,8 +90,9 @@ static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mod
 }
 
 /*
- * Fill in the old and new bytes of a site's instruction. Return true if only the first byte is
- * stored, to or from a breakpoint. The patcher checks the old bytes.
+ * Fill in @poke with the bytes of a site's instruction in the modes @from and @to. Return true if
+ * the change stores only the first byte, to set or remove a breakpoint. The patcher checks the old
+ * bytes.
  */
 static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *site,
 			  enum sdt_mode from, enum sdt_mode to)
@@ -102,12 +103,12 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	set_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	set_sdt_insn(poke->new, site, to);
-	/* Compare all bytes but the first: after a breakpoint, the rest of a jump may remain. */
+	/* Compare the other bytes: those behind a breakpoint may still be the bytes of a jump. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Fill in @change. Return true if the site needs the change, and @changes is of its kind. */
+/* Fill in @change for a site. True if the site needs it, and it is of the kind of @changes. */
 static bool needs_sdt_change(struct change *change, const struct changes *changes,
 			     const struct patcher_site *site, struct sdt_state *state)
 {
@@ -142,7 +143,7 @@ static void collect_sdt_changes(struct changes *changes)
 	}
 }
 
-/* Update the modes of all sites whose instructions were written. Those of stuck sites stay. */
+/* Set the mode of each site whose instruction was written; restore the mode of a stuck site. */
 static void update_site_modes(const struct changes *changes)
 {
 	unsigned int i;
@@ -188,8 +189,8 @@ static int mark_stuck_sites(const struct changes *changes, int err)
 }
 
 /*
- * Drop the changes of sites that kprobes keep from being patched: each attempt would log a line,
- * and hot sites are tried every second.
+ * Drop the changes of sites that kprobes keep from being patched, because each attempt would log a
+ * line, and changes of hot sites are attempted every second.
  */
 static void drop_changes_of_probed_sites(struct changes *changes)
 {
@@ -206,7 +207,10 @@ static void drop_changes_of_probed_sites(struct changes *changes)
 	changes->nr = kept;
 }
 
-/* Enable all sites of @changes or none; or disable, promote or demote as many as possible. */
+/*
+ * Apply @changes. If they enable sites, apply all of them or none. If they disable sites, or
+ * promote and demote hot sites, apply as many as possible.
+ */
 static int apply_site_changes(struct changes *changes)
 {
 	patcher_apply_function *apply = changes->is_store ? patcher_store_traps : patcher_apply;

@@ -5,7 +5,10 @@
 #include "../base/symbols.h"
 #include "symbol.h"
 
-/* Suffixes such as .cold are stripped: the compiler adds them to split-off parts of a function. */
+/*
+ * Strip suffixes such as .cold, which the compiler adds to the names of split-off parts of a
+ * function.
+ */
 unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size)
 {
 	struct kmarkers_extent extent;

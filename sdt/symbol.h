@@ -9,11 +9,11 @@
 
 /*
  * Store the name of the function that contains @addr in @name, and return the offset of @addr in
- * it. If the function is unknown, the name is "?" and the offset is @addr.
+ * that function. If the function is unknown, the name is "?" and the offset is @addr.
  */
 unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size);
 
-/* Return 0. If functions cannot be looked up, log the reason and return -EOPNOTSUPP. */
+/* Return 0 if functions can be looked up. If not, log the reason and return -EOPNOTSUPP. */
 int sdt_require_symbols(void);
 
 #endif /* SDT_SYMBOL_H */

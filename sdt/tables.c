@@ -32,7 +32,7 @@ static const u8 lengths[] = {
 	[SDT_SPLIT] = 3,
 };
 
-/* Check the record of a site. Do not read the instruction: the address may be invalid. */
+/* Check the record of a site, but not the site's instruction: its address may be invalid. */
 static bool is_valid_site_record(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
@@ -63,8 +63,8 @@ static int check_argument_counts(const struct sdt_table *table)
 }
 
 /*
- * Free a table after a grace period. Hits may use even a table that was refused, because in a
- * program, sites may be hit while their table is checked.
+ * Free a table after a grace period, because hits may still use the table. In a program, hits may
+ * use even a table that was refused: other threads may run its sites while the table is checked.
  */
 void sdt_free_table(struct sdt_table *table)
 {
@@ -161,7 +161,7 @@ static int register_note_table(struct sdt_table *table)
 		table->number = other->number + other->sites.nr;
 	err = activate_table(table);
 
-	/* Some notes may have been enabled before the error: wait for their hits. */
+	/* Some notes may have been enabled before the error: wait until their handlers return. */
 	if (err)
 		synchronize_rcu();
 	return err;
@@ -172,7 +172,7 @@ static int register_note_table(struct sdt_table *table)
  * @table: the table; the caller frees it if an error is returned
  *
  * Context: may sleep.
- * Return: as sdt_register_sites().
+ * Return: the same values as sdt_register_sites().
  */
 int sdt_register_table(struct sdt_table *table)
 {
@@ -189,7 +189,7 @@ int sdt_register_table(struct sdt_table *table)
  * sdt_register_sites() - register the sites of a module
  * @module: the module being loaded; NULL in user space
  * @span: the records of the sites
- * @targets: the records of the code that jumps of the sites lead to
+ * @targets: the records of the sites' jump targets, the code that the jumps lead to
  *
  * On return the sites are disabled, or enabled if handlers are attached to them.
  *

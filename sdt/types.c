@@ -16,7 +16,7 @@
 /* Buffer size of the text of a type, in bytes; longer texts are cut off. */
 #define WORDS_MOST	64
 
-/* Integer types with a name of their own. Types made of C keywords are parsed: see words[]. */
+/* printf conversions of named integer types. Types made of C keywords are parsed with words[]. */
 static const struct {
 	const char *type;
 	const char *conversion;
@@ -87,7 +87,7 @@ static const char *choose_pointer_conversion(const char *type)
 
 	if (strchr(star + 1, '*') || strchr(type, '('))
 		return "%p";
-	/* A pointer to char is a string, unless the type has unsigned, __user or other words. */
+	/* A pointer to char is a string, unless the type has a further word, such as __user. */
 	return collect_type_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
 }
 
@@ -136,7 +136,10 @@ static const char *choose_printf_conversion(char *text)
 	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? choose_integer_conversion(bits) : "%lx";
 }
 
-/* Copy the first type of a list, without blanks around it. Return the list after its comma. */
+/*
+ * Copy the first type of the comma-separated list @types to @type, without blanks around it. Return
+ * the rest of the list, after the comma.
+ */
 static const char *copy_next_type(char *type, size_t size, const char *types)
 {
 	unsigned int depth = 0;

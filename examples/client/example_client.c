@@ -24,6 +24,7 @@ static unsigned long ticks;
 
 static void tick(struct work_struct *work)
 {
+	/* The argument ++ticks is evaluated only while a probe is connected to the marker. */
 	trace_mark(example_tick, "tick %lu", ++ticks);
 	schedule_delayed_work(&ticker, msecs_to_jiffies(imv_read(period)));
 }
@@ -50,7 +51,6 @@ MODULE_PARM_DESC(period_ms, "milliseconds between ticks, 1 to 10000 (default 100
 
 static int __init example_client_init(void)
 {
-	/* A marker's arguments are evaluated only while a probe is connected. */
 	schedule_delayed_work(&ticker, 0);
 	return 0;
 }

@@ -18,14 +18,14 @@ static void example_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(works, example_work);
 static unsigned int number, sum;
 
-static noinline unsigned int example_digits(unsigned int value)
+static noinline unsigned int example_sum_digits(unsigned int value)
 {
-	return value < 10 ? value : value % 10 + example_digits(value / 10);
+	return value < 10 ? value : value % 10 + example_sum_digits(value / 10);
 }
 
 static void example_work(struct work_struct *work)
 {
-	WRITE_ONCE(sum, example_digits(number++));
+	WRITE_ONCE(sum, example_sum_digits(number++));
 	schedule_delayed_work(&works, msecs_to_jiffies(1));
 }
 

@@ -2,7 +2,7 @@
 /*
  * A module with a switch that is read often and changed rarely. The immediate values
  * patches of 2008 kept prof_on, the profiler's switch, in the instructions of the
- * scheduler; this example keeps it in those of a work item that runs every jiffy.
+ * scheduler; here prof_on is in the instructions of a work item that runs every jiffy.
  *
  *	insmod example_profile.ko
  *	cd /sys/kernel/debug/kmarkers/immediate/values

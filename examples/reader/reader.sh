@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Switch a marker on and print its trace events, until COUNT are printed or until interrupted:
+# Switch a marker on and print its trace events, until COUNT events are printed or until the script
+# is interrupted:
 #
 #	examples/reader/reader.sh NAME [COUNT]
 #
-# The script reads events from a trace instance of its own, so that no other reader loses any.
+# The script reads events from a trace instance of its own, so that other readers lose none.
 set -eu
 
 [ $# -ge 1 ] || {

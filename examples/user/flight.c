@@ -3,7 +3,7 @@
  * A program whose marker is switched on and off while its threads run.
  *
  * Two threads handle requests as fast as they can.  Meanwhile the main thread
- * connects a probe to the marker in their code, disconnects it again, and changes
+ * connects a probe to the marker in their code, disconnects the probe, and changes
  * a limit that they read as an immediate value.  The program prints one line for
  * each phase; the exit code is 1 if a phase had a wrong result.
  */
@@ -73,8 +73,9 @@ static void sum_workers(unsigned long *requests, unsigned long *too_big)
 }
 
 /*
- * Let the workers run for a while, and print their results.  Return true if the probe was called
- * just if the marker is on, and if requests were over the limit just if that is small.
+ * Let the workers run for a while, and print their results.  @what is the name of the phase, @on is
+ * true if the marker is on, @small if the limit is below the largest request.  Return true if the
+ * probe was called exactly if @on, and requests were over the limit exactly if @small.
  */
 static bool run_phase(const char *what, bool on, bool small)
 {

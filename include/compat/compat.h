@@ -7,7 +7,7 @@
 #ifndef KMARKERS_COMPAT_H
 #define KMARKERS_COMPAT_H
 
-/* Log lines begin with the module's name.  Must be defined before printk.h is included. */
+/* Begin log lines with the module's name.  printk.h must be included after this definition. */
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
@@ -15,24 +15,25 @@
 
 /*
  * 8587ca6f3415 ("mm: move kvmalloc-related functions to slab.h"), v5.16:
- * before v5.16, <linux/mm.h> declares them.
+ * before v5.16, <linux/mm.h> declares kvmalloc() and the related functions.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 16, 0)
 #include <linux/mm.h>
 #endif
 
 /*
- * Return true if cond_synchronize_rcu(), called before, ended with a grace period.  In the kernel
- * this is always so.  poll_state_synchronize_rcu() cannot be used for this, because it may still
- * return false: since dd04140531b5 ("rcu: Make polled grace-period API account for expedited
- * grace periods"), v6.0, a normal and an expedited grace period that overlap count as one.  In
- * programs the wait can end without a grace period: see native/include/linux/rcupdate.h.
+ * Called after cond_synchronize_rcu(@state): return true if a grace period has ended since @state
+ * was read.  In the kernel the result is always true.  poll_state_synchronize_rcu() cannot be used
+ * instead, because it may return false even then: since dd04140531b5 ("rcu: Make polled
+ * grace-period API account for expedited grace periods"), v6.0, a normal and an expedited grace
+ * period that overlap count as one.  In programs cond_synchronize_rcu() can time out, and the
+ * result is then false: see native/include/linux/rcupdate.h.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 
 /*
  * 9cba82bba500 ("seq_file: add helper macro to define attribute for rw file"),
- * v6.7: older kernels have no macro for the operations of a file that is also written.
+ * v6.7: older kernels have no macro for the operations of a file that can be read and written.
  */
 #include <linux/seq_file.h>
 #ifndef DEFINE_SHOW_STORE_ATTRIBUTE
@@ -61,10 +62,11 @@ static const struct file_operations name ## _fops = {			\
 #endif
 
 /*
+ * Return true if an address is in a module's text, without its init text.
  * ac3b43283923 ("module: replace module_layout with module_memory"), v6.4:
  * core_layout.base and text_size became mem[MOD_TEXT].
  */
-static inline bool compat_module_text(struct module *mod, unsigned long addr)
+static inline bool compat_is_in_module_text(struct module *mod, unsigned long addr)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 	return within_module_mem_type(addr, mod, MOD_TEXT);
@@ -75,8 +77,8 @@ static inline bool compat_module_text(struct module *mod, unsigned long addr)
 
 /*
  * d19ad0775dcd ("ftrace: Have the callbacks receive a struct ftrace_regs instead
- * of pt_regs"), v5.11, and 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS
- * accesses"), v6.2, which added ftrace_regs_set_instruction_pointer().
+ * of pt_regs"), v5.11: before, callbacks got a struct pt_regs.  94d095ffa0e1 ("ftrace: abstract
+ * DYNAMIC_FTRACE_WITH_ARGS accesses"), v6.2, added ftrace_regs_set_instruction_pointer().
  */
 #include <linux/ftrace.h>
 #include <linux/sched.h>
@@ -99,8 +101,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 
 /*
  * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some stable
- * kernels.  Before v6.2, the filter is emptied instead: an empty filter holds no memory either.
- * But emptying it allocates memory temporarily, so it is repeated until it succeeds.
+ * kernels.  Before v6.2, the filter is emptied instead, because an empty filter holds no memory,
+ * either.  Emptying a filter allocates memory temporarily, so it is tried until it succeeds.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {
@@ -181,7 +183,8 @@ static inline unsigned int compat_timer_irqs(void)
 
 /*
  * 2c92ca849fcc ("tracing/treewide: Remove second parameter of __assign_str()"),
- * v6.10: __string() stores the source itself.  Only the headers in trace/ expand this macro.
+ * v6.10: __string() stores the pointer to the source string, so that __assign_str() needs only the
+ * field.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define compat_assign_str(field, source)	__assign_str(field)
@@ -190,9 +193,9 @@ static inline unsigned int compat_timer_irqs(void)
 #endif
 
 /*
- * cb16330d1274 ("fprobe: Pass return address to the handlers"), v6.5: older kernels do not
- * pass it, and fprobes are not used there.  762abbc0d09f ("fprobe: Use ftrace_regs in fprobe
- * entry handler"), v6.14: before, entry handlers got pt_regs.
+ * cb16330d1274 ("fprobe: Pass return address to the handlers"), v6.5: on older kernels kmarkers
+ * does not use fprobes, because their handlers do not get the return address.  762abbc0d09f
+ * ("fprobe: Use ftrace_regs in fprobe entry handler"), v6.14: before, entry handlers got pt_regs.
  */
 #if defined(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define COMPAT_FPROBE

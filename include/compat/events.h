@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Compatibility code, as in compat.h, for the one file that adds trace events.  No other file
- * may include this header: it keeps the functions that it looks up in a static variable.
+ * Compatibility code, as in compat.h, for events/call.c, which adds trace events.  No other file
+ * may include this header, because a static variable in it holds pointers to kernel functions.
  */
 #ifndef KMARKERS_COMPAT_EVENTS_H
 #define KMARKERS_COMPAT_EVENTS_H
@@ -27,8 +27,11 @@ static inline bool compat_event_is_held(struct trace_event_call *call)
 	return call->flags & TRACE_EVENT_FL_DYNAMIC && atomic_read(&call->refcnt);
 }
 
-/* From now on, count references to an event in its refcnt, which shares a union with module. */
-static inline void compat_event_count(struct trace_event_call *call, struct module *module)
+/*
+ * From now on, count references to an event in the event's own member refcnt, which is in a union
+ * with its member module.
+ */
+static inline void compat_event_use_own_count(struct trace_event_call *call, struct module *module)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
 		return;
@@ -44,14 +47,18 @@ static inline bool compat_event_is_held(struct trace_event_call *call)
 	return false;
 }
 
-static inline void compat_event_count(struct trace_event_call *call, struct module *module)
+static inline void compat_event_use_own_count(struct trace_event_call *call, struct module *module)
 {
 	call->compat_event_module = module;
 }
 #endif
 
-/* From now on, count references to an event, which has none, as references to its module. */
-static inline void compat_event_uncount(struct trace_event_call *call, struct module *module)
+/*
+ * From now on, count each reference to an event as a reference to @module.  The event must have no
+ * references now.
+ */
+static inline void compat_event_use_module_count(struct trace_event_call *call,
+						 struct module *module)
 {
 	call->flags &= ~COMPAT_EVENT_COUNTED;
 	call->compat_event_module = module;

@@ -19,8 +19,8 @@
  * Maximum number of layouts of a variant.  A layout is the offset of a loop in a cache line of 64
  * bytes: an instruction at the end of a line may cost an additional cycle.  A program, which is
  * measured until its variants can be distinguished, has layouts at every second byte.  A module,
- * which must stay small, has them at every eighth byte, as does a build with BENCH_FEW_LAYOUTS,
- * which is meant for sanitizers: it is not timed, and 32 layouts take long to compile.
+ * which must stay small, has them at every eighth byte.  So has a program that is compiled with
+ * BENCH_FEW_LAYOUTS to run under a sanitizer: it is not timed, and 32 layouts take long to compile.
  */
 #if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
 #define BENCH_LAYOUTS		8
@@ -28,7 +28,7 @@
 #define BENCH_LAYOUTS		32
 #endif
 
-/* Let other tasks run; called between windows. */
+/* Let other tasks run; called between timed windows. */
 void bench_pause(void);
 
 /*
@@ -93,8 +93,8 @@ static __always_inline u64 bench_tsc(void)
  * BENCH_BEGIN() - disable interrupts at a moment when no other task is waiting to run
  * @irqs: variable for local_irq_restore()
  *
- * If a task were waiting, enabling preemption in the window would execute one or two more
- * instructions.
+ * If a task were waiting, each statement in the window that enables preemption would execute one or
+ * two more instructions.
  */
 #define BENCH_BEGIN(irqs)						\
 do {									\

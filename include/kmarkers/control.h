@@ -9,7 +9,8 @@
  *	exit:	patcher_control_close(&control);
  *
  * The parameter's file exists before the module's init is called and after its exit has
- * returned.  A line that is written then is refused with -ENODEV.
+ * returned.  A line that is written before patcher_control_open() or after
+ * patcher_control_close() is refused with -ENODEV.
  *
  *	function			may sleep  irq  nmi
  *	all				yes	   no	no

@@ -9,16 +9,17 @@
 #elif !defined(__x86_64__) || !defined(__LP64__)
 #error "kmarkers in programs is for x86-64, with pointers of 64 bits"
 #elif defined(__STRICT_ANSI__) && !defined(SDT_NOTES_ONLY)
-#error "kmarkers needs the GNU dialect, as -std=gnu11; with SDT_NOTES_ONLY any from C99 on will do"
+#error "kmarkers needs the GNU dialect, as -std=gnu11; with SDT_NOTES_ONLY, C99 or later is enough"
 #elif !defined(__OPTIMIZE__) && !defined(SDT_NOTES_ONLY)
-#error "kmarkers needs optimisation, -Og or more: sites name their variables by constants"
+#error "kmarkers needs optimisation, -Og or more: otherwise addresses in sites are not constants"
 #endif
 #endif
 
 /*
- * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  The headers that
- * programs include have #pragma GCC system_header.  With it, gcc warns neither about macros of such
- * a header nor about macros of the headers that it includes; clang warns about the latter.
+ * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  The headers
+ * that programs include have #pragma GCC system_header.  Because of this pragma, gcc warns neither
+ * about macros of such a header nor about macros of the headers that it includes.  clang warns
+ * about macros of the included headers.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -6,14 +6,14 @@
  *
  * A *source* manages objects in modules that can be trace events: markers are one
  * source, SDT probes another.  It *offers* an event for each object: a system, a name
- * and a format.  All offers with the same system and name make one event.  It has the
- * format of the first offer, and a field for each argument that this format names; its
- * owner is one of the modules that offer it.  A *user* of an event is a trace
+ * and a format.  All offers with the same system and name make one event.  The event has the
+ * format of the first offer, and a field for each argument that this format names.  The owner of
+ * the event is one of the modules that offer it.  A *user* of an event is a trace
  * buffer that records it, or perf.  For each hit the source calls write() or probe() once
  * for each user.
  *
  * The module kmarkers_events creates the events.  A source can load that module when it
- * first needs it:
+ * first offers an event:
  *
  *	calls = kmarkers_events_get();
  *	err = calls->join(&source);
@@ -38,9 +38,9 @@
  * MODULES THAT ARE UNLOADED
  *
  * A source drops the objects of a module in a notifier of MODULE_STATE_GOING whose priority is
- * above KMARKERS_EVENTS_PRIORITY.  So when the notifier of kmarkers_events runs, the module
- * offers no event any more.  This notifier passes each event that the module owns to another
- * module that offers it, too; if there is none, it removes the event.
+ * above KMARKERS_EVENTS_PRIORITY.  So when the notifier of kmarkers_events runs, the module offers
+ * no event any more.  For each event that the module owns, this notifier makes another module that
+ * offers the event its owner, or removes the event if no other module offers it.
  */
 #ifndef KMARKERS_EVENT_H
 #define KMARKERS_EVENT_H
@@ -173,15 +173,19 @@ extern const struct kmarkers_event_calls kmarkers_event_calls;
 /**
  * kmarkers_events_get() - load kmarkers_events, if modprobe finds it, and keep it loaded
  *
+ * The module stays loaded until kmarkers_events_put().
+ *
  * Context: may sleep.
- * Return: its functions; NULL if it is not loaded.  kmarkers_events_put() releases it.
+ * Return: the functions of kmarkers_events; NULL if the module cannot be loaded.
  */
 #define kmarkers_events_get()	symbol_request(kmarkers_event_calls)
 
 /**
- * kmarkers_events_put() - let kmarkers_events be unloaded again
+ * kmarkers_events_put() - release kmarkers_events, so that the module can be unloaded
  *
- * Context: any; after kmarkers_events_get() has succeeded, and after the source has left.
+ * Called once for each successful kmarkers_events_get(), after the source has called leave().
+ *
+ * Context: any.
  */
 #define kmarkers_events_put()	symbol_put(kmarkers_event_calls)
 

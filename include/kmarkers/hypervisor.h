@@ -43,7 +43,7 @@ static inline void kmarkers_read_hypervisor(char name[KMARKERS_HYPERVISOR_BYTES]
 	name[KMARKERS_HYPERVISOR_BYTES - 1] = '\0';
 }
 
-/* Return true on QEMU without acceleration, which translates code and does not count cycles. */
+/* Return true under QEMU without hardware acceleration, which does not count CPU cycles. */
 static inline bool kmarkers_is_emulated(void)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];

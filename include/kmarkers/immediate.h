@@ -6,8 +6,8 @@
  *
  * Reading an immediate value is one instruction, mov $value,%reg, with the
  * value inside the instruction.  It touches no data cache line, so it costs
- * the same whether the data caches are warm or cold.  Changing one is expensive: every
- * place that reads it is patched on the running system, all in one batch.
+ * the same whether the data caches are warm or cold.  Changing an immediate value is expensive:
+ * every instruction that reads it is patched on the running system, all in one batch.
  * Use immediate values for data that is read often and changed rarely.  A boolean can
  * be read as a branch, imv_branch(): one nop or one jump, without a test.
  *
@@ -49,12 +49,12 @@
  * GUARANTEES
  *
  * Each read yields either the old or the new value, never a mixture.  After imv_set()
- * returned 0, no imv_read() on any CPU yields the old value.  imv_read() is volatile:
- * each execution reads the value again.  It does not order other accesses: to pass data
- * along with a value, synchronise as for any variable.
+ * returned 0, no imv_read() on any CPU yields the old value.  imv_read() is volatile: the
+ * compiler keeps every read.  A read does not order other accesses: to pass data along with a
+ * value, synchronise as for any variable.
  *
  * imv_read() must not be used in __init text, which is freed while its sites stay
- * registered: use _imv_read() there, a plain load.  A module that breaks this rule is
+ * registered: use _imv_read(), a plain load, in such text.  A module that breaks this rule is
  * refused when it is loaded.
  *
  * Types of 1, 2, 4 and 8 bytes are allowed: integers, enums, bool, pointers.
@@ -143,7 +143,10 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 #else
 
-/* Flags of struct patcher_site: the site is an imv_branch(), or a jump whose condition changes. */
+/*
+ * Flags of struct patcher_site.  IMV_BRANCH marks the instruction of an imv_branch(); IMV_FLIP
+ * marks a conditional jump that is changed between jne and je.
+ */
 #define IMV_BRANCH	0x100
 #define IMV_FLIP	0x200
 
@@ -220,9 +223,10 @@ on:
 })
 
 /*
- * Two forms of branches that were tried in 2006 and 2008.  The first instruction compares a
- * register with itself, or clears it with xor; both set ZF.  The second is a jne, which is then
- * never taken.  Changing one byte turns it into a je, which is always taken.
+ * Two other forms of branches, which were tried in 2006 and 2008.  The first instruction of each
+ * sets ZF: it compares a register with itself, or clears a register with xor.  The second is a
+ * jne, which is then never taken.  Changing one byte turns the jne into a je, which is always
+ * taken.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -334,7 +338,7 @@ struct imv_settable {
  * @lowest: smallest value allowed
  * @highest: largest value allowed
  *
- * Use it at file scope.  While the module is loaded, the value can be read from and
+ * Use this macro at file scope.  While the module is loaded, the value can be read from and
  * written to immediate/values/<module>.<name> in debugfs; anything other than a number
  * between the bounds is refused with -EINVAL.
  */

@@ -74,8 +74,8 @@
  * A probe is always called with the private data it was registered with.  After
  * marker_synchronize_unregister() returned, no probe unregistered before it
  * still runs.  A marker whose format differs from the one registered under its
- * name stays off, which is logged.  Probes of a module that is unloaded without
- * unregistering them are disconnected, which is logged too.  A probe that hits its own
+ * name stays off; a log line reports it.  If a module is unloaded and has not unregistered
+ * its probes, they are disconnected; a log line reports this, too.  A probe that hits its own
  * marker recurses without end: there is no recursion guard.
  *
  * WHERE MARKERS ARE FORBIDDEN
@@ -83,7 +83,7 @@
  * A marker must not be placed where RCU is not watching: in the innermost part of the idle
  * loop, in entry code and in other noinstr code.  Nothing waits for a probe that runs
  * there: neither marker_synchronize_unregister() nor the code that frees arrays of
- * probes.  A kernel with PROVE_RCU reports a marker that is hit there.
+ * probes.  A kernel with PROVE_RCU reports a hit of such a marker.
  *
  * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.25-2.6.31 (trace_mark).
  */
@@ -191,8 +191,8 @@ struct marker_tp {
  * struct marker_call - the data of one hit, which a marker passes to its probes
  * @marker: the marker
  * @private: passed to each probe as call_private
- * @format: its format
- * @args: its arguments
+ * @format: the marker's format
+ * @args: the marker's arguments
  */
 struct marker_call {
 	const struct marker *marker;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Live replacement of instructions with a breakpoint.
+ * Replacement of instructions while CPUs execute them, by means of a breakpoint.
  *
  * OVERVIEW
  *
- * A *site* is one instruction that may be replaced, while every CPU may be
- * executing it, by another instruction of the same length.  Sites in the text
+ * A *site* is one instruction that may be replaced by another instruction of the same
+ * length, even while CPUs are executing it.  Sites in the text
  * of modules are recorded at build time in an ELF section (struct patcher_site,
  * 12 bytes) and registered with the patcher when the module is loaded, before
  * its init function runs.  Sites in core text, the text of the kernel itself, are
@@ -13,16 +13,17 @@
  *
  * A *batch* is any number of replacements.  It is checked as a whole first and
  * either refused as a whole, with nothing changed, or applied as a whole with
- * exactly three rounds of CPU synchronisation, independent of its number of sites:
+ * exactly three rounds of CPU synchronisation, whatever its number of sites:
  *
  *	1. the first byte of every site becomes int3;	all CPUs synchronise
  *	2. every other byte is written;			all CPUs synchronise
  *	3. the first byte of every site is written;	all CPUs synchronise
  *
- * If a CPU executes an int3 meanwhile, the breakpoint handler emulates the new instruction.
+ * If a CPU executes one of these int3s, the breakpoint handler emulates the new instruction.
  *
- * A breakpoint may also be permanent (patcher_store_traps()): setting it takes one byte
- * and one round.  Each execution of it calls the trap function of the table.
+ * A breakpoint may also be permanent: patcher_store_traps() sets it with a store of one byte
+ * and one round of synchronisation.  Each execution of a permanent breakpoint calls the trap
+ * function of the table.
  *
  * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
  * is in module text and no jump leads into it, which the code that records the run
@@ -69,9 +70,9 @@
  * The order of locks is: the patcher's own mutex, the kernel's kprobe_mutex,
  * cpus_read_lock(), and for core text the kernel's text_mutex.  So no function that
  * calls patcher_apply(), such as imv_set() and the registration of probes, may be
- * called while one of these is held, or from a CPU hotplug callback.  Under
- * cpus_read_lock() it would take kprobe_mutex in the wrong order, which lockdep
- * reports at the first such call.
+ * called while one of these locks is held, or from a CPU hotplug callback.  A call under
+ * cpus_read_lock() would take kprobe_mutex in the wrong order; lockdep reports the first such
+ * call.
  *
  * Sources: Intel SDM vol. 3A, 9.1.3 "Handling Self- and Cross-Modifying Code";
  * Linux text_poke_bp(), commit fd4363fff3d9 (2013), and its batched form,
@@ -114,11 +115,12 @@ struct patcher_site {
 	u16 flags;
 };
 
-/* The site is a run of several instructions; no jump leads into it. */
+/* The site is a run of several instructions; no jump leads to its second or a later one. */
 #define PATCHER_SITE_RUN	0x1
 /*
- * The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes().  A caller
- * that stores DS, while one CPU is online, must store LOCK before another comes online.
+ * The site is a prefix of one byte, LOCK or DS, for patcher_store_prefixes().  DS may be stored
+ * only while a single CPU is online, and the caller must store LOCK before another CPU comes
+ * online.
  */
 #define PATCHER_SITE_PREFIX	0x2
 /* @addr is an absolute address, to be sign-extended: the site is in core text. */
@@ -225,8 +227,8 @@ static inline unsigned int patcher_bucket(u64 ns)
  * @sites: number of replacements in these batches
  * @rounds: number of rounds of CPU synchronisation
  * @hits: number of breakpoints for which the new instruction was emulated
- * @stale: number of breakpoints whose int3 was replaced before the handler ran, and whose
- *	instruction was retried
+ * @stale: number of breakpoints whose int3 was replaced before the handler ran, so that the CPU
+ *	had to execute the site once more
  * @refused: number of batches and tables refused
  * @waits: number of RCU grace periods waited for to unregister tables
  * @longest_round_ns: longest duration of one round of CPU synchronisation

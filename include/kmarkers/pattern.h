@@ -20,7 +20,7 @@
  * @text: the pattern as it was written
  * @parts: copy of @text, with a NUL after each part; @part points into it
  *
- * A pattern must not be copied.
+ * The struct must not be copied, because @part would point into the original.
  */
 struct patcher_pattern {
 	const char *part[PATCHER_PATTERN_PARTS];
@@ -33,6 +33,7 @@ int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, con
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name);
 
+/* Return true if a pattern restricts this part of names; otherwise the part matches anything. */
 static inline bool patcher_pattern_has(const struct patcher_pattern *pattern, unsigned int part)
 {
 	return *pattern->part[part];

@@ -8,13 +8,13 @@
  * the function; ftrace can trace it and kprobes can probe it, so it is neither entry
  * code nor noinstr; it does not run between a breakpoint and patcher_handle_int3(); and the
  * bytes are not used by ftrace, a jump label, a static call or a kprobe, whether armed,
- * disabled or about to be optimised.  The kernel's own functions check these conditions,
- * again for each change; the bytes are compared once more under the kernel's text_mutex.
+ * disabled or about to be optimised.  Functions of the kernel check these conditions before
+ * each change; the bytes are compared once more under the kernel's text_mutex.
  *
  * Other code may register a kprobe on a site after it was changed.  The kprobe executes
  * a copy of the changed instruction, and writes the copy back when it is disarmed: this is
- * harmless until the site is changed again.  The next change there is refused with
- * -EBUSY until the kprobe is unregistered, and with -EILSEQ if it left other bytes.
+ * harmless until the next change of the site.  This change is refused with -EBUSY until the
+ * kprobe is unregistered, and afterwards with -EILSEQ if the kprobe left other bytes.
  *
  * If several functions have the same name, the patcher changes the one that a kprobe by this
  * name would probe, which need not be the intended one.

@@ -32,9 +32,9 @@
  *
  * NAMES
  *
- * If the definition leaves the module or the function empty, each site has the module that
- * contains its code, and the function that contains it; for an inlined copy, this is the
- * function that it was inlined into.  Two underscores in the name of a probe
+ * If the definition of a probe leaves the module or the function empty, the name of each site has
+ * the module or the function that contains the site's code.  For an inlined copy, this is the
+ * function into which it was inlined.  Two underscores in the name of a probe
  * are shown as a dash.
  *
  * PATTERNS
@@ -46,7 +46,8 @@
  *
  * FLAVOURS
  *
- *	jump		one nop or jump of 7 bytes; arguments are evaluated while it is on
+ *	jump		one nop or jump of 7 bytes; arguments are evaluated only while
+ *			the site is armed
  *	breakpoint	the same nop, armed by a breakpoint of one byte; its arguments
  *			are always in registers.  A hot site may be promoted: it
  *			is then armed by a jump, until it is demoted
@@ -56,14 +57,14 @@
  *			preempted between the two
  *
  *	note		no instruction; a record holds the address of the site and the
- *			locations of its arguments there.  In a module it is armed by a
- *			kprobe, and other tracers can use it: see the file sdt/notes.  In a
- *			program it is a note as in sys/sdt.h, has a nop, and is not
- *			registered with kmarkers
+ *			locations of its arguments at this address.  In a module, a note
+ *			is armed by a kprobe, and other tracers can use it: see the file
+ *			sdt/notes.  In a program, it is a note as in sys/sdt.h, has a
+ *			nop, and is not registered with kmarkers
  *
- * In a module the site of a note is the next instruction, to which other code paths may lead,
- * too; if no instruction follows, the note cannot be armed: see Documentation/sdt.md.  The
- * same holds in a program that defines SDT_NOTES_WITHOUT_NOP before it includes this file.
+ * In a module, the site of a note is the next instruction, to which other code paths may lead,
+ * too.  If no instruction follows, the note cannot be armed: see Documentation/sdt.md.  Notes are
+ * the same in a program that defines SDT_NOTES_WITHOUT_NOP before it includes this file.
  *
  * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
@@ -77,8 +78,8 @@
  *	all others			yes	   no	no
  *
  * Handlers run in the context of the site, with preemption disabled, and must not
- * sleep.  While a site is armed by a breakpoint or a kprobe they run as handlers of kprobes
- * do, in a context like that of an NMI.
+ * sleep.  While a site is armed by a breakpoint or a kprobe, its handlers run in a context like
+ * that of an NMI, as handlers of kprobes do.
  *
  * GUARANTEES
  *
@@ -92,7 +93,8 @@
  * They must not be in code that runs while RCU is not watching either, such as noinstr
  * functions and the idle loop.
  *
- * Source: sdt(9) of FreeBSD; zero-cost SDT probes, 2015.  None of its code is here.
+ * Sources: the manual page sdt(9) of FreeBSD, and its zero-cost SDT probes of 2015.  No code was
+ * taken from FreeBSD.
  */
 #ifndef KMARKERS_SDT_H
 #define KMARKERS_SDT_H
@@ -416,7 +418,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\
 	__SDT_PROBE(flavour, prov, mod, func, probe, __MARKER_COUNT(args), ## args)
 #else
-/* Standard dialects keep the comma before an empty "## args": the count would be wrong. */
+/* Standard dialects keep the comma before an empty "## args", so the count would be wrong. */
 #define SDT_PROBE_FLAVOUR(args...)					\
 	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs the GNU dialect, as -std=gnu11: use SDT_PROBEn()")
 #endif

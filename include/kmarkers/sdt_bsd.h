@@ -12,7 +12,7 @@
 #endif
 
 /**
- * SDT_PROBES_ENABLED() - always 1: there is no global switch, as sites are enabled one by one
+ * SDT_PROBES_ENABLED() - always 1, because each site has a switch of its own and there is no other
  */
 #define SDT_PROBES_ENABLED()		1
 

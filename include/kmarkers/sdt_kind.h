@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Compile-time check of a site's arguments against the types in the probe's definition: it
- * distinguishes pointers from integers.  Other types, and sites of a probe that is only
- * declared, are not checked.
+ * Compile-time check of a site's arguments against the types in the probe's definition.  The check
+ * detects a pointer that is passed for an integer, or an integer for a pointer.  Arguments whose
+ * defined type is neither, and sites of a probe that is only declared, are not checked.
  */
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H
 
-/* No checks under sparse, which does not evaluate kinds and lacks __builtin_classify_type(). */
+/* Under sparse nothing is checked, because sparse lacks __builtin_classify_type(). */
 #ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
 #define __SDT_CHECK_KIND(when, id, n, a)
@@ -27,11 +27,11 @@
 #define __SDT_KIND_INTEGER		2
 #define __SDT_KIND_POINTER		3
 
-/* True if the last character of the type @t is a star. */
+/* True if the last character of @t, a type as a string, is a star. */
 #define __SDT_IS_POINTER(t)						\
 	(sizeof(t) > 1 && !__builtin_memcmp((t) + sizeof(t) - 2, "*", 1))
 
-/* True if the type @t is @name, with or without const or volatile in front of it. */
+/* True if @t, a type as a string, is @name, with or without const or volatile before it. */
 #define __SDT_IS(t, name)						\
 	(!__builtin_strcmp(t, name) || !__builtin_strcmp(t, "const " name) || \
 	 !__builtin_strcmp(t, "volatile " name))
@@ -93,17 +93,20 @@
 						 (int *)0), int *))
 
 /*
- * True if the kind of argument @n is @kind.  Also true if its kind is not defined, because an array
- * of unknown length is compatible with an array of any length.
+ * True if the kind of argument @n is @kind.  Also true if the argument has no defined kind,
+ * because an array of unknown length is compatible with an array of any length.
  */
 #define __SDT_HAS_KIND(id, n, kind)					\
 	__builtin_types_compatible_p(__typeof__(__sdt_kind_##n##_##id), char[kind])
 
-/* True if @a is an integer or a pointer: these are 1 to 5 for __builtin_classify_type(). */
+/* True if @a is an integer or a pointer: __builtin_classify_type() returns 1 to 5 for these. */
 #define __SDT_IS_WORD(a)						\
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
 
-/* False for integers of over 64 bits; ?: converts an array to a pointer, promotes a bit-field. */
+/*
+ * False for an integer of over 64 bits.  The operator ?: makes sizeof possible for every argument:
+ * it converts an array to a pointer, and promotes a bit-field.
+ */
 #define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 
 #define __SDT_CHECK_KINDS_0(when, id)

@@ -2,16 +2,16 @@
 /*
  * Notes: sites without an instruction of their own, the flavour note of <kmarkers/sdt.h>.
  *
- * In a module a note is a record of 16 bytes, struct sdt_note_record.  The locations of its
- * arguments are encoded as instructions that are never executed, in a section of their own:
- * for each argument a byte with its size, negative if it is signed, and a mov of the argument
- * to %rax.
+ * In a module, a note is a record of 16 bytes, struct sdt_note_record.  The locations of its
+ * arguments are encoded as instructions that are never executed, in a section of their own.  For
+ * each argument, this section has a byte with the argument's size, negative for a signed type, and
+ * a mov of the argument to %rax.
  *
- * In a program a note is an ELF note for user-space tracers.
- * Format: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3
- * of the notes: address of the site, address of a section that a prelinker moves together
- * with the code, no semaphore; provider, name, and for each argument its size, negative if it
- * is signed, and its operand in assembler syntax.
+ * In a program, a note is an ELF note for user-space tracers.  Its format is version 3 of
+ * https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation: the address of the site, the
+ * address of a section that a prelinker moves together with the code, and 0 for no semaphore; then
+ * the provider, the name, and for each argument its size, negative for a signed type, and its
+ * operand in assembler syntax.
  */
 #ifndef KMARKERS_SDT_NOTE_H
 #define KMARKERS_SDT_NOTE_H
@@ -20,7 +20,7 @@
 #error "include <kmarkers/sdt.h>"
 #endif
 
-/* With SDT_NOTES_OF_MODULES, a test program has notes in the format of modules. */
+/* A test program that defines SDT_NOTES_OF_MODULES has notes in the format of modules. */
 #if defined(__KERNEL__) || defined(SDT_NOTES_OF_MODULES)
 #define __SDT_NOTE_IS_RECORD
 KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
@@ -31,7 +31,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_CONSTANT		"n"
 #endif
 
-/* Convert an argument to a value: the comma operator makes a pointer of an array. */
+/* Convert an argument to a value: the comma operator converts an array to a pointer. */
 #define __SDT_NOTE_RAW(a)		((void)0, (a))
 
 /*
@@ -63,9 +63,10 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 long: -8, long long: -8, default: 8)
 
 /*
- * clang would store an operand in memory if the constraint allows memory.  In a program an
- * argument in memory is loaded into a register: gdb cannot read a static or thread-local
- * variable, and other tracers look a variable up by its name, which several may have.
+ * Constraint of an argument: a constant, a register or, in modules compiled by gcc, memory.  clang
+ * would store every argument in memory if memory were allowed.  In programs, tracers may not find
+ * an argument in memory: gdb cannot read a static or thread-local variable, and other tracers look
+ * a variable up by its name, which may not be unique.
  */
 #if defined(__clang__) || !defined(__SDT_NOTE_IS_RECORD)
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "r"
@@ -74,8 +75,8 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #endif
 
 /*
- * gdb does not know the names %r8b to %r15b.  So in a program an argument of one byte is in a
- * 32-bit register, and its size in the note is still 1.
+ * gdb does not know the names %r8b to %r15b.  So in a program, an argument of one byte is passed
+ * in a 32-bit register; its size in the note is 1 nevertheless.
  */
 #if defined(__SDT_NOTE_IS_RECORD) || defined(__CHECKER__)
 #define __SDT_NOTE_WORD(a)		__SDT_NOTE_VALUE(a)
@@ -143,14 +144,14 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_TEXT_6		__SDT_NOTE_TEXT_5 " %c10@%11"
 #define __SDT_NOTE_TEXT_7		__SDT_NOTE_TEXT_6 " %c12@%13"
 
-/* Without the nop, other notes and other code paths may share the address of a note. */
+/* Without this nop, other notes and other code paths may have the same address as a note. */
 #ifdef SDT_NOTES_WITHOUT_NOP
 #define __SDT_NOTE_NOP			""
 #else
 #define __SDT_NOTE_NOP			"	nop\n"
 #endif
 
-/* The .reloc makes the site's code refer to .stapsdt.base: a linker with --gc-sections keeps it. */
+/* Because of the .reloc, a linker with --gc-sections keeps .stapsdt.base if it keeps the site. */
 #define __SDT_SITE_note(id, prov, name, n, args...)			\
 	__asm__ volatile("1:	.reloc ., R_X86_64_NONE, _.stapsdt.base\n" \
 		__SDT_NOTE_NOP						\

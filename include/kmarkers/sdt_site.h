@@ -67,13 +67,13 @@
 #define __SDT_PASS_7		__SDT_PASS_6, a6
 
 /*
- * The code that the jump of a site leads to.  Its first asm statement emits a struct sdt_target
- * and loads its address, which identifies the site of a hit.  Compilers copy sites with or
- * without this code, and may merge the code of several copies; sdt/copies.c matches sites and
- * targets.  Copies that are inlined into one function can be distinguished only if their code is
- * not merged: gcc merges asm statements unless their operands differ, so the label is an operand.
- * clang merges no asm statements, and would not inline a function that uses the address of a
- * label.
+ * The code that the jump of a site leads to.  The first asm statement in this code emits a struct
+ * sdt_target and loads the address of the struct, which identifies the site of a hit.  Compilers
+ * copy sites with or without this code, and may merge the code of several copies; sdt/copies.c
+ * matches sites and targets.  Copies that are inlined into one function can be distinguished only
+ * if their code is not merged.  gcc merges asm statements unless their operands differ, so for gcc
+ * the label is an operand.  clang merges no asm statements, and would not inline a function that
+ * uses the address of a label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -159,8 +159,8 @@ __SDT_EAGER(7)
 #endif /* SDT_NOTES_ONLY */
 
 /*
- * True if a probe is defined with @n arguments.  Also true if it is only declared, because an array
- * of unknown length is compatible with an array of any length.
+ * True if a probe is defined with @n arguments.  Also true if the probe is only declared, because
+ * an array of unknown length is compatible with an array of any length.
  */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])

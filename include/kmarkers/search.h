@@ -10,8 +10,8 @@
  * @array: elements in the order of their keys
  * @nr: number of elements
  * @key: the given key
- * @key_at: returns the key of the element at an index.  If the caller must not call functions,
- *	like the breakpoint handler, it must be __always_inline
+ * @key_at: function that returns the key of the element at an index.  It must be __always_inline if
+ *	the caller, such as the breakpoint handler, must not call functions
  *
  * Return: the index of that element; @nr if all keys are below @key.
  */

@@ -18,9 +18,9 @@
  * argument and no file in sysfs.  The parameter cannot be set.  In user space the
  * linker's __start_ and __stop_ symbols bound the section of heads.
  *
- * The section names begin with .discard because objtool skips such sections; it would take
- * the code that the records point at for targets of indirect branches.  They continue without
- * a dot because the module linker script drops only .discard.*.
+ * The section names begin with .discard, so that objtool skips these sections; otherwise it would
+ * take the code that the records point at for targets of indirect branches.  No dot follows
+ * .discard in the names, because the linker script of modules drops sections named .discard.*.
  */
 #ifndef KMARKERS_TABLE_H
 #define KMARKERS_TABLE_H
@@ -69,13 +69,13 @@ static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
 }
 
 /**
- * kmarkers_join_chunk() - add the records of one translation unit
- * @span: all zero before the first call
+ * kmarkers_join_chunk() - add the records of one translation unit to a span
+ * @span: the span; all zero before the first call
  * @chunk: the head of these records
  * @record: expected size of a record in bytes
  *
- * Return: 0, or -EINVAL if the head has another table version or record size, or if the size
- * of its records together is not a multiple of the size of one.
+ * Return: 0, or -EINVAL if the head has another table version or record size, or if the total
+ * size of its records is not a multiple of @record.
  */
 static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 				      const struct kmarkers_chunk *chunk, unsigned int record)
@@ -96,7 +96,7 @@ static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 	return 0;
 }
 
-/* Return the number of records in a span, or -EINVAL if they are not contiguous. */
+/* Return the number of records of @record bytes in a span; -EINVAL if they are not contiguous. */
 static inline int kmarkers_span_records(const struct kmarkers_span *span, unsigned int record)
 {
 	if ((unsigned long)span->end - (unsigned long)span->first != span->bytes)
@@ -105,8 +105,9 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 }
 
 /*
- * Keep the name of an object out of the module's symbol table.  When a module is loaded, the
- * kernel searches this whole table once for each function of the module.
+ * Keep the name of an object out of the module's symbol table, to make loading faster: when a
+ * module is loaded, the kernel searches the whole symbol table once for each function of the
+ * module.
  */
 #define KMARKERS_UNNAMED(name)	asm(".L" name)
 
@@ -116,8 +117,8 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 int patcher_table_param(const char *value, const struct kernel_param *param);
 
 /*
- * Operations of the parameters that hold the addresses of tables.  Each client has its own
- * copy, because the kernel may read it when kmarkers_patcher has already been unloaded.
+ * Operations of the parameters that hold the addresses of tables.  Each client has a copy of its
+ * own, because the kernel may read the operations after kmarkers_patcher was unloaded.
  */
 static const struct kernel_param_ops kmarkers_table_ops KMARKERS_UNNAMED("kmarkers_table_ops")
 	__maybe_unused = {

@@ -10,8 +10,9 @@
  * parsed.  A single probe is called by a direct call that is patched into the
  * code; several probes are called through one RCU array.
  *
- * A typed marker is also a marker as in <kmarkers/marker.h>: it is in the same list,
- * and a probe that is registered under its name is called with a va_list.
+ * A typed marker is also a marker as in <kmarkers/marker.h>: it is in the same list.  A probe may
+ * also be registered by the marker's name with marker_probe_register(), and then gets its arguments
+ * in a va_list.
  *
  * EXAMPLE
  *
@@ -62,9 +63,10 @@
  *	movabs $private, %rdi
  *	jmp probe
  *
- * The last two instructions are changed only while no CPU can be between them: before that,
- * the first one is a jump past them for an RCU grace period, and sites disable preemption.
- * If a 32-bit displacement does not reach a single probe, the iterator calls it.
+ * The last two instructions are changed only while no CPU can be between them.  For that, the
+ * first instruction is kept a jump to the iterator for an RCU grace period before the change; a
+ * site disables preemption while it calls the stub, so the grace period waits for such calls.
+ * If the only probe is out of reach of a 32-bit displacement, the iterator calls it.
  */
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H
@@ -90,7 +92,8 @@ typedef void marker_typed_func(void);
 /**
  * struct marker_typed - a typed marker
  * @marker: the fields that all markers have
- * @probes: array of its typed probes, protected by RCU, or NULL; each func is cast to its type
+ * @probes: array of its typed probes, protected by RCU, or NULL; the member func of each element
+ *	holds a typed probe, cast to marker_probe_func
  * @iterator: function that calls all probes, those of @marker included
  * @nothing: probe of the marker's type that does nothing
  * @stub: address of the first instruction of its stub, the code that sites call; or NULL
@@ -135,7 +138,7 @@ void marker_typed_nothing(void);
 #define __MARKER_STUB_TEXT	".text"
 #endif
 
-/* Emit the struct patcher_site of an instruction of the stub of a marker. */
+/* Emit the struct patcher_site of the instruction at @label, in the stub of the marker @mark. */
 #define __MARKER_STUB_SITE(mark, label, len)				\
 	"	.long " label " - ., __typed_marker_" #mark " - .\n"		\
 	"	.byte " #len ", 0\n"					\
@@ -258,7 +261,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* Both acquires pair with the stores of a registration.  No array is empty. */ \
+	/* Both acquires pair with the release in append_probe().  No published array is empty. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	if (__probe) {							\
 		__func = smp_load_acquire(&__probe->func);		\
@@ -320,14 +323,14 @@ asm(KMARKERS_RECORD(markers, "	.long __typed_marker_" #mark " - .\n")); \
 __DEFINE_MARKER_STUB(mark)
 
 /**
- * EXPORT_MARKER_SYMBOL() - let other modules use a typed marker, and probe it
- * @mark: as defined; at most MARKER_EXPORT_MOST characters
+ * EXPORT_MARKER_SYMBOL() - let other modules place sites of a typed marker, and probe the marker
+ * @mark: its name, as in DEFINE_MARKER(); at most MARKER_EXPORT_MOST characters
  */
 #define EXPORT_MARKER_SYMBOL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL, mark)
 
 /**
  * EXPORT_MARKER_SYMBOL_GPL() - EXPORT_MARKER_SYMBOL() for GPL-compatible modules only
- * @mark: as defined
+ * @mark: its name, as in DEFINE_MARKER(); at most MARKER_EXPORT_MOST characters
  */
 #define EXPORT_MARKER_SYMBOL_GPL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL_GPL, mark)
 

@@ -88,8 +88,10 @@ static void set_lttng_paths(void)
 		setenv(settings[i].name, settings[i].value, 1);
 }
 
-/* Return true if the tracepoint is enabled.  A thread of LTTng in this process enables it. */
-static bool is_bench_on_enabled(void)
+/*
+ * Return true if the tracepoint bench_on is enabled.  A thread of LTTng in this process enables it.
+ */
+static bool is_measured_probe_enabled(void)
 {
 	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);
 }
@@ -107,32 +109,32 @@ static bool wait_for_condition(bool (*condition)(void))
 	return false;
 }
 
-static void disable_bench_on(void)
+static void disable_measured_probe(void)
 {
 	run_lttng_command("destroy kmbench-%d");
 	stop_lttng_daemon();
 }
 
-static const char *enable_bench_on(void)
+static const char *enable_measured_probe(void)
 {
 	set_lttng_paths();
 	if (system("command -v lttng lttng-sessiond >/dev/null"))
-		return "no lttng command (apt-get install lttng-tools)";
+		return "there is no lttng command: run apt-get install lttng-tools";
 	start_lttng_daemon();
 	if (!wait_for_condition(create_snapshot_session)) {
 		stop_lttng_daemon();
 		return "lttng-sessiond does not answer";
 	}
 	if (run_lttng_command("enable-event -u -s kmbench-%d kmarkers:bench_on") &&
-	    run_lttng_command("start kmbench-%d") && wait_for_condition(is_bench_on_enabled))
+	    run_lttng_command("start kmbench-%d") && wait_for_condition(is_measured_probe_enabled))
 		return NULL;
-	disable_bench_on();
+	disable_measured_probe();
 	return "lttng could not enable the event";
 }
 
 const struct bench_peer bench_peer = {
 	.off = BENCH_ROW("peer-lttng-ust-off", off),
 	.on = BENCH_ROW("peer-lttng-ust-on", on),
-	.switch_on = enable_bench_on,
-	.switch_off = disable_bench_on,
+	.switch_on = enable_measured_probe,
+	.switch_off = disable_measured_probe,
 };

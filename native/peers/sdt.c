@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Peer: statically defined probes of SystemTap, which are a nop in the code and a note in the ELF
- * file.  A tracer enables one by a uprobe, for which the kernel stores a breakpoint over the nop.
- * Here the tracer is a perf event that only counts.
+ * file.  A tracer enables such a probe by a uprobe, for which the kernel stores a breakpoint over
+ * the nop.  Here the tracer is a perf event that only counts.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static int add_object_uprobes(const char *path)
 	return err;
 }
 
-static const char *enable_bench_on(void)
+static const char *enable_measured_probe(void)
 {
 	Dl_info own;
 	int err;
@@ -98,6 +98,6 @@ static const char *enable_bench_on(void)
 const struct bench_peer bench_peer = {
 	.off = BENCH_ROW("peer-sdt-off", off),
 	.on = BENCH_ROW("peer-sdt-on", on),
-	.switch_on = enable_bench_on,
+	.switch_on = enable_measured_probe,
 	.switch_off = close_uprobes,
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Peer: a uprobe on a nop of five bytes.  Since Linux 6.18 the kernel optimises such a uprobe
- * after its first hit: it replaces the nop by a call to code that makes a system call.  On other
- * kernels the uprobe is a breakpoint, as in sdt.c, and its row is left out.
+ * Peer: a uprobe on a nop of five bytes.  Since Linux 6.18 the kernel optimises such a uprobe after
+ * its first hit: it replaces the nop by a call to code that makes a system call.  On other kernels
+ * the uprobe is a breakpoint, as in sdt.c, so the variant with the uprobe is left out.
  *
- * The call pushes a return address.  In early versions of the kernel, it overwrites the red zone of
- * the function, so this file is compiled without a red zone.
+ * The call pushes a return address.  In the first kernels with such calls, the return address
+ * overwrites the red zone of the function, so this file is compiled without a red zone.
  */
 #include <dlfcn.h>
 #include <sys/utsname.h>
@@ -43,7 +43,7 @@ static int add_site_uprobes(void)
 }
 
 /* Execute all sites.  Return true if the kernel has replaced each of them by a call. */
-static bool are_sites_calls(void)
+static bool are_all_sites_optimised(void)
 {
 	const unsigned char *const *site;
 	unsigned int i;
@@ -56,7 +56,7 @@ static bool are_sites_calls(void)
 	return true;
 }
 
-static const char *enable_bench_on(void)
+static const char *enable_measured_probe(void)
 {
 	static char why[128];
 	struct utsname name;
@@ -65,7 +65,7 @@ static const char *enable_bench_on(void)
 	if (read_uprobe_pmu_type() < 0)
 		return "this kernel has no uprobes for perf events";
 	err = add_site_uprobes();
-	if (!err && are_sites_calls())
+	if (!err && are_all_sites_optimised())
 		return NULL;
 	close_uprobes();
 	if (err)
@@ -78,6 +78,6 @@ static const char *enable_bench_on(void)
 const struct bench_peer bench_peer = {
 	.off = BENCH_ROW("peer-uprobe-optimised-off", off),
 	.on = BENCH_ROW("peer-uprobe-optimised-on", on),
-	.switch_on = enable_bench_on,
+	.switch_on = enable_measured_probe,
 	.switch_off = close_uprobes,
 };

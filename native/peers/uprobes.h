@@ -14,8 +14,10 @@
 #include <kmarkers/bench.h>
 
 /*
- * Like BENCH_OPS(), but with four uprobes, each for a quarter of the layouts.  Their cost depends
- * little on the address.  The removal of each takes 0.1 s.  The file env records their number.
+ * Like BENCH_OPS(), but with only four copies of the code, each with one uprobe, and each for a
+ * quarter of the layouts.  Four copies suffice, because the cost of a uprobe depends little on its
+ * address; more would slow down the run, because the removal of a uprobe takes 0.1 s.  The file env
+ * records the number of copies.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\

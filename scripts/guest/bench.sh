@@ -32,7 +32,8 @@ refuse_to_measure() {
 	exit 1
 }
 
-# print_kernel_message: print the last line of the kernel log, unless it is the earlier line $log
+# print_kernel_message: print the last line of the kernel log, unless it is $log, which was the
+# last line before the failed command
 print_kernel_message() {
 	last=$(dmesg | tail -n 1)
 	[ "$last" = "$log" ] || echo "; the kernel says: ${last#*] }"
@@ -82,8 +83,8 @@ elif [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
 	refuse_to_measure "no benchmark in this kernel matches $patterns"
 fi
 
-# detach: end the process with the BPF programs, which hold references to the module, and wait
-# until it is gone
+# detach: end the process $peers, which attached the BPF programs, and wait until it has exited. The
+# programs hold references to kmarkers_bench until then.
 detach() {
 	[ -n "$peers" ] || return 0
 	kill "$peers"
@@ -96,7 +97,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 	# Attach BPF programs for the benchmarks peer-bpf-*, which are skipped without them. The
 	# programs are detached when this shell ends.
 	[ -n "$own" ] || peers=$("${KMLIVE-/kmlive}" attach $$) ||
-		echo "bench: SKIP peer-bpf-*: nothing can attach programs"
+		echo "bench: SKIP peer-bpf-*: BPF programs cannot be attached"
 	log=$(dmesg | tail -n 1)
 	echo "start$names" >"$control" ||
 		refuse_to_measure "the benchmarks do not start$(print_kernel_message)"
@@ -118,7 +119,7 @@ if [ "$live" -gt 0 ]; then
 	echo "bench: $lives: $live blocks, live"
 	# The benchmarks macro-* send packets over the loopback device.
 	[ "${MODULES-}" ] || ip link set lo up || exit 1
-	# shellcheck disable=SC2086 # it is a list
+	# shellcheck disable=SC2086 # $lives is a list of names
 	"${KMLIVE-/kmlive}" "$live" "$(sed -n 's/^seed=//p' "$bench/env")" "$results" $lives || exit 1
 	echo "getppid-live original" >"$control" || exit 1
 fi

@@ -62,7 +62,7 @@ COMMANDS = {
     ),
     "sites": (
         "results",
-        "print the size and code of an instrumentation site in each form, or list a module's sites",
+        "print the size and code of each form of instrumentation site, or list a module's sites",
     ),
     "macro": ("macro", "time a command under kernels that you boot yourself"),
     "lab fetch": ("lab", "download and unpack test kernels"),
@@ -113,8 +113,8 @@ def wrap_paragraphs(text: str) -> str:
 
 
 def find_command(words: Sequence[str]) -> str | None:
-    """Return the command that the first two words name, else the one that the first word names;
-    None if there is neither."""
+    """Return the command that the first two words name, or else the first word alone; None if
+    neither names a command."""
     names = (" ".join(words[:count]) for count in (2, 1))
     return next((name for name in names if name in COMMANDS), None)
 

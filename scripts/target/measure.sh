@@ -10,7 +10,8 @@
 #        measure.sh modules FOLDER BLOCKS 1 SEED [BENCHMARK...]
 #        measure.sh clean FOLDER
 #   native   runs FOLDER/kmbench
-#   modules  loads the modules in FOLDER/modules by FOLDER/bench.sh, which unloads them again
+#   modules  runs FOLDER/bench.sh, which loads the modules in FOLDER/modules, measures, and unloads
+#            the modules
 #   clean    stops and cleans up an earlier call with FOLDER, and waits until that is done
 # Exit codes: 0 done, 1 a step failed, 2 nothing was started.
 
@@ -22,13 +23,13 @@ die() {
 	exit "$2"
 }
 
-# read_start_time PROCESS: set $since to its start time in clock ticks since the boot; empty if it
-# has ended
+# read_start_time PROCESS: set $since to the start time of the process in clock ticks since the
+# boot; empty if the process has ended
 read_start_time() {
 	since=
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return
 	# Skip the name of the program, which may contain spaces and parentheses.
-	# shellcheck disable=SC2086 # it is split into words
+	# shellcheck disable=SC2086 # $stat is split into words
 	set -- ${stat##*) }
 	[ "$1" = Z ] || since=${20}
 }
@@ -170,7 +171,7 @@ native) [ -x "$folder/kmbench" ] || die "$folder/kmbench is not there" 2 ;;
 modules)
 	[ "$(id -u)" = 0 ] || die "loading modules needs root" 2
 	found=$(list_loaded)
-	[ -z "$found" ] || die "loaded already, by someone else: $(echo "$found" | tr '\n' ' ')" 2
+	[ -z "$found" ] || die "already loaded, not by this script: $(echo "$found" | tr '\n' ' ')" 2
 	;;
 esac
 command -v setsid >/dev/null || die "there is no setsid (package util-linux)" 2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Code with patch sites of every kind of instruction, for stress tests that change the sites while
- * all CPUs execute the code.  Each pass_...() executes some sites and returns a number, from which
- * the instruction of each site can be told.
+ * Code with patch sites for every kind of instruction, for stress tests that change the sites while
+ * all CPUs execute the code.  Each pass_...() executes some sites and returns a number that shows
+ * which instruction each site held.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -60,9 +60,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * In each of the copies, each of four sites is followed by an addition of @step to a register of
- * its own, over which the jump of the site goes.  The addition has three bytes: 83, register and
- * step.
+ * Emit @copies copies of four sites.  Behind each site is an addition of @step to a register that
+ * belongs to this site; the addition is skipped if the site holds a jump.  It has three bytes: 83,
+ * the register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -88,7 +88,7 @@ RECORDS(prefixes);
 	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
 })
 
-/* Each copy adds to two bits of its own in the result, so that a double addition is recognised. */
+/* Each copy adds to two bits of its own in the result, so that a repeated addition is detected. */
 static noinline u64 pass_branches(void)
 {
 	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
@@ -117,9 +117,9 @@ static noinline u64 pass_many(void)
 	CONDITION(kind, e, first, rest) CONDITION(kind, f, first, rest)
 
 /*
- * Execute a short jump on each of the 16 conditions.  sahf loads @flags, and @overflow sets the
- * overflow flag.  The result has a bit for each jump not taken: the jump goes over a btsq of 5
- * bytes, which sets it.
+ * Execute a short jump on each of the 16 conditions.  sahf loads @flags, and an addition of
+ * @overflow sets the overflow flag.  Behind each jump is a btsq of 5 bytes that sets a bit of the
+ * result; a jump that is taken skips the btsq.
  */
 static noinline u64 pass_short(u8 flags, u8 overflow)
 {
@@ -130,7 +130,7 @@ static noinline u64 pass_short(u8 flags, u8 overflow)
 	return d;
 }
 
-/* The same with near jumps, of 6 bytes. */
+/* Do the same as pass_short(), with near jumps of 6 bytes. */
 static noinline u64 pass_near(u8 flags, u8 overflow)
 {
 	u64 a = (u64)flags << 8, d = 0;
@@ -150,8 +150,8 @@ static const struct {
 	u8 flags, overflow;
 } patterns[] = { { 0, 0 }, { SF | ZF | PF | CF, 1 }, { SF | CF, 0 } };
 
-/* Return true if the condition number @condition of a conditional jump is true. */
-static bool is_met(unsigned int condition, u8 flags, bool overflow)
+/* Return true if a jump on the condition with the code @condition is taken with these flags. */
+static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 {
 	bool less = !!(flags & SF) != overflow;
 	bool met[] = {
@@ -159,12 +159,12 @@ static bool is_met(unsigned int condition, u8 flags, bool overflow)
 		flags & SF, flags & PF, less, less || flags & ZF,
 	};
 
-	/* An odd condition is the opposite of the even one before it. */
+	/* The condition of an odd code is the opposite of that of the even code before it. */
 	return met[condition / 2] != (condition & 1);
 }
 
-/* Return 0 if @value is @first, 1 if it is @second, 2 otherwise. */
-static u64 choose_state(u64 value, u64 first, u64 second)
+/* Return 0 if @value is @first, 1 if it is @second, 2 if it is neither. */
+static u64 get_state_of_value(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
 }
@@ -186,9 +186,9 @@ static noinline u64 pass_moves(void)
 		     "movq %%r11, %3"
 		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
 	/* The first site loads dh, which is bits 8 to 15 of rdx. */
-	return choose_state(a, 0x1100, 0xee00) | choose_state(b, 0x2211, 0xddee) << 2 |
-	       choose_state(c, 0x04030201, 0x08070605) << 4 |
-	       choose_state(d, 0x0807060504030201, 0x0203040506070809) << 6;
+	return get_state_of_value(a, 0x1100, 0xee00) | get_state_of_value(b, 0x2211, 0xddee) << 2 |
+	       get_state_of_value(c, 0x04030201, 0x08070605) << 4 |
+	       get_state_of_value(d, 0x0807060504030201, 0x0203040506070809) << 6;
 }
 
 #define READ_REG(seen, nr, name, first)					\
@@ -196,7 +196,7 @@ do {									\
 	register u64 value asm(name);					\
 									\
 	asm volatile(SITE(kinds, ASM_REG + nr, first ", 0x44, 0x33, 0x22, 0x11") : "=r" (value)); \
-	(seen) |= choose_state(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
+	(seen) |= get_state_of_value(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
 } while (0)
 
 /* Load a constant into every register but rsp and rbp, and return the states in two bits each. */
@@ -222,7 +222,8 @@ static noinline u64 pass_registers(void)
 }
 
 /*
- * Execute nops of lengths that no other site has, and return the number of additions behind them.
+ * Execute nops of lengths that no other site has, each followed by an increment, and return the
+ * number of increments.
  */
 static noinline u64 pass_nops(void)
 {
@@ -251,8 +252,9 @@ noinline u64 kinds_callee(u64 value)
 }
 
 /*
- * Execute sites that are nops or calls of kinds_callee(), and return the number of calls.  Only in
- * the kernel: emulating a call pushes to the stack, where a program has its red zone.
+ * Execute sites that are nops or calls of kinds_callee(), and return the number of calls.  Calls
+ * are tested only in the kernel, because emulating a call pushes to the stack, where a program has
+ * its red zone.
  */
 static noinline u64 pass_calls(void)
 {
@@ -278,7 +280,7 @@ static u64 pass_calls(void)
 }
 #endif
 
-noinline u64 kinds_pass_runs(void)
+noinline u64 kinds_execute_runs(void)
 {
 	u32 a = 0;
 
@@ -335,10 +337,11 @@ u64 kinds_execute(enum kinds_pass pass)
 }
 
 /*
- * Return the number that a site adds to the result of a pass.  @number is the number of sites of
- * its kind before it; @second is true if it holds its second instruction.
+ * Return the number that a site of @kind adds to the result of a pass.  @number is the number of
+ * sites of the same kind before this site; @second is true if the site holds its second
+ * instruction.
  */
-static u64 get_contribution(enum kinds_pass pass, int kind, unsigned int number, bool second)
+static u64 get_site_contribution(enum kinds_pass pass, int kind, unsigned int number, bool second)
 {
 	unsigned int pattern = (pass - PASS_SHORT) % 3;
 
@@ -358,23 +361,25 @@ static u64 get_contribution(enum kinds_pass pass, int kind, unsigned int number,
 	default:
 		kind -= pass >= PASS_NEAR ? NEAR : JCC;
 		return kind >= 0 && kind < 16 &&
-		       !is_met(kind ^ second, patterns[pattern].flags, patterns[pattern].overflow) ?
+		       !is_condition_met(kind ^ second, patterns[pattern].flags,
+					 patterns[pattern].overflow) ?
 		       1ULL << kind : 0;
 	}
 }
 
-u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, unsigned int nr,
-		   const u8 *state)
+u64 kinds_get_expected_result(enum kinds_pass pass, const struct kinds_record *records,
+			      unsigned int nr, const u8 *state)
 {
 	unsigned int before[RUN + 1] = { 0 }, i;
 	u64 sum = 0;
 
 	for (i = 0; i < nr; i++)
-		sum += get_contribution(pass, records[i].kind, before[records[i].kind]++, state[i]);
+		sum += get_site_contribution(pass, records[i].kind, before[records[i].kind]++,
+					     state[i]);
 	return sum;
 }
 
-bool kinds_possible(enum kinds_pass pass, u64 seen)
+bool kinds_is_possible_result(enum kinds_pass pass, u64 seen)
 {
 	unsigned int i;
 

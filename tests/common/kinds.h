@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Patch sites of every kind of instruction, and the expected results of the code around them.  Each
- * site holds one of two instructions.
+ * Patch sites for every kind of instruction, and the expected results of the code that contains
+ * these sites.  Each site holds one of two instructions.
  */
 #ifndef TESTS_COMMON_KINDS_H
 #define TESTS_COMMON_KINDS_H
@@ -16,9 +16,11 @@
 #define RUN_LEN		11
 
 /*
- * A run, which is a site of several instructions: jumps, each to the next one.  An emulator
- * checks for interrupts only after a jump, so it can preempt a task inside this run.  A task that
- * continues behind the jump that replaced the run executes ud2, and the test fails.
+ * The compiled bytes of a run, a site of several instructions: five jumps, each to the next
+ * instruction, and a nop.  An emulator checks for interrupts only after a jump, so it can preempt
+ * a task inside this run.  The patcher replaces the run by a jump to its end, with ud2
+ * instructions behind the jump.  A task that was preempted inside the old run would continue at a
+ * ud2, so that the test fails.
  */
 #define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 
@@ -34,7 +36,7 @@ enum kind {
 /**
  * struct kinds_record - a site in the code of kinds.c
  * @addr: offset of the site from this field
- * @kind: enum kind; for a prefix, its number: 0 or 1
+ * @kind: enum kind; for a prefix: 0 for the LOCK prefix, 1 for the DS prefix
  */
 struct kinds_record {
 	s32 addr;
@@ -46,13 +48,16 @@ extern const struct kinds_record test_many[], test_many_end[];
 extern const struct kinds_record test_runs[], test_runs_end[];
 extern const struct kinds_record test_prefixes[], test_prefixes_end[];
 
-u8 *kinds_addr(const struct kinds_record *record);
-unsigned int kinds_len(const struct kinds_record *record);
+u8 *kinds_get_addr(const struct kinds_record *record);
+unsigned int kinds_get_len(const struct kinds_record *record);
 
 /* Write the first or the second instruction of a site to @insn. */
-void kinds_insn(const struct kinds_record *record, bool second, u8 *insn);
+void kinds_get_insn(const struct kinds_record *record, bool second, u8 *insn);
 
-/* The passes: functions with sites, which return a number.  SHORT and NEAR have three each. */
+/*
+ * The passes: functions that execute sites and return a number.  PASS_SHORT and PASS_NEAR are each
+ * the first of three passes, one for each pattern of CPU flags.
+ */
 enum kinds_pass {
 	PASS_BRANCHES, PASS_MOVES, PASS_CALLS, PASS_NOPS, PASS_REGISTERS,
 	PASS_SHORT, PASS_NEAR = PASS_SHORT + 3,
@@ -63,14 +68,17 @@ enum kinds_pass {
 u64 kinds_callee(u64 value);
 
 u64 kinds_execute(enum kinds_pass pass);
-u64 kinds_pass_runs(void);
+u64 kinds_execute_runs(void);
 
-/* Return the result of a pass if records[i] holds its second instruction where state[i] is 1. */
-u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, unsigned int nr,
-		   const u8 *state);
+/*
+ * Return the result that a pass must have if site i, described by records[i], holds its first
+ * instruction where state[i] is 0, and its second instruction where state[i] is 1.
+ */
+u64 kinds_get_expected_result(enum kinds_pass pass, const struct kinds_record *records,
+			      unsigned int nr, const u8 *state);
 
-/* Return true if a pass can return @seen when each site holds one of its two instructions. */
-bool kinds_possible(enum kinds_pass pass, u64 seen);
+/* Return true if a pass can return @seen while each site holds either of its two instructions. */
+bool kinds_is_possible_result(enum kinds_pass pass, u64 seen);
 
 /* Increment @counter with xadd, compiled with a LOCK or a DS prefix.  Return its old value. */
 u32 kinds_add_locked(u32 *counter);

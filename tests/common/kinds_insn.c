@@ -31,18 +31,18 @@ static const struct {
 /* The 32-bit constants that the two instructions of a REG site load. */
 static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
 
-/* A run of five jumps to the next jump, and a jump to its end over four ud2. */
+/* The two states of a run: five jumps and a nop; and a jump over four ud2 to the end of the run. */
 static const u8 run_insn[2][RUN_LEN] = {
 	{ RUN_BYTES },
 	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },
 };
 
-u8 *kinds_addr(const struct kinds_record *record)
+u8 *kinds_get_addr(const struct kinds_record *record)
 {
 	return (u8 *)&record->addr + record->addr;
 }
 
-unsigned int kinds_len(const struct kinds_record *record)
+unsigned int kinds_get_len(const struct kinds_record *record)
 {
 	if (record->kind >= RUN)
 		return RUN_LEN;
@@ -55,7 +55,7 @@ unsigned int kinds_len(const struct kinds_record *record)
 	return record->kind == CALL32 ? 5 : kinds[record->kind].len;
 }
 
-void kinds_insn(const struct kinds_record *record, bool second, u8 *insn)
+void kinds_get_insn(const struct kinds_record *record, bool second, u8 *insn)
 {
 	int kind = record->kind;
 	s32 displacement;
@@ -73,13 +73,13 @@ void kinds_insn(const struct kinds_record *record, bool second, u8 *insn)
 	} else if (kind >= REG) {
 		insn[0] = 0x41;
 		insn[kind >= REG + 8] = 0xb8 + (kind & 7);
-		memcpy(insn + kinds_len(record) - 4, reg_value[second], 4);
+		memcpy(insn + kinds_get_len(record) - 4, reg_value[second], 4);
 	} else if (kind == CALL32 && second) {
-		displacement = (long)kinds_callee - ((long)kinds_addr(record) + 5);
+		displacement = (long)kinds_callee - ((long)kinds_get_addr(record) + 5);
 		insn[0] = 0xe8;
 		memcpy(insn + 1, &displacement, sizeof(displacement));
 	} else {
 		memcpy(insn, kinds[kind == CALL32 ? JMP32 : kind].insn[second],
-		       kinds_len(record));
+		       kinds_get_len(record));
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Data that notes_hits.h uses: functions with notes, which are SDT sites without an instruction. */
+/* Data that the functions of notes_hits.h pass to notes, SDT sites without an instruction. */
 #ifndef TESTS_COMMON_NOTES_H
 #define TESTS_COMMON_NOTES_H
 

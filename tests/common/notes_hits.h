@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions with notes, which are SDT sites without an instruction of their own: their arguments
- * are in registers, on the stack or elsewhere, as the compiler chooses.  Each file that includes
- * this one is compiled with other options, and its functions have the prefix LEVEL.
+ * Functions with notes, which are SDT sites without an instruction of their own.  The arguments of
+ * the notes are in registers, on the stack or elsewhere, as the compiler chooses.  Each file that
+ * includes this header is compiled with different options, and defines LEVEL, the prefix of the
+ * functions' names.
  */
 #include <linux/compiler.h>
 #include <linux/stringify.h>
@@ -31,7 +32,7 @@ SDT_PROBE_DECLARE(tnotes, , , loop);
 
 #define NOTE(args...)		SDT_PROBE_FLAVOUR(note, tnotes, , , args)
 
-/* Hide a value from the compiler, so that it is not a constant. */
+/* Hide the value of a variable from the compiler, so that the value is not a constant. */
 #define UNKNOWN(value)		asm volatile("" : "+r" (value))
 
 static noinline void NAMED(registers)(long a, long b, long c, long d, long e, long f)

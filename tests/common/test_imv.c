@@ -35,7 +35,8 @@ const char *imv_initial_values(void)
 	return NULL;
 }
 
-static const char *set_all(bool b, u8 s, s16 m, int l, u64 h, const char *p, enum colour c, long z)
+static const char *set_all_values(bool b, u8 s, s16 m, int l, u64 h, const char *p, enum colour c,
+				  long z)
 {
 	EXPECT(!imv_set(flag, b) && imv_read(flag) == b && _imv_read(flag) == b);
 	EXPECT(!imv_set(small, s) && imv_read(small) == s && _imv_read(small) == s);
@@ -53,9 +54,10 @@ const char *imv_every_size(void)
 	const char *initial = _imv_read(pointer);
 	const char *failed;
 
-	failed = set_all(false, 1, 32767, 0x7fffffff, ~0ULL, "other", RED, -1);
+	failed = set_all_values(false, 1, 32767, 0x7fffffff, ~0ULL, "other", RED, -1);
 	if (!failed)
-		failed = set_all(true, 0xa5, -12345, -2, 0x0123456789abcdefULL, initial, GREEN, 0);
+		failed = set_all_values(true, 0xa5, -12345, -2, 0x0123456789abcdefULL, initial,
+					GREEN, 0);
 	return failed;
 }
 
@@ -79,7 +81,7 @@ const char *imv_branches(void)
 	EXPECT(!imv_set(branch, true));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 
-	/* A value that is too large for the variable is cut to its low byte, here 0. */
+	/* A value that is too large for the variable is truncated to its low byte, here 0. */
 	EXPECT(!imv_set_many(&large, 1));
 	EXPECT(read_branches() == 0 && !_imv_read(branch));
 	/* Any value but 0 becomes 1, as in an assignment to a bool. */
@@ -89,7 +91,8 @@ const char *imv_branches(void)
 }
 
 /*
- * Read a value by an instruction at @offset bytes in a cache line: some cross into the next line.
+ * Read a value with an instruction that begins @offset bytes into a cache line.  At large offsets
+ * the instruction continues in the next line.
  */
 #define AT(offset, name)						\
 ({									\
@@ -204,18 +207,18 @@ static unsigned long started, done, wrong;
 #define PERIOD		251
 #define ONES		0x0101010101010101ULL
 
-static u64 value_of(unsigned long generation)
+static u64 get_value_of_generation(unsigned long generation)
 {
 	return (generation % PERIOD + 1) * ONES;
 }
 
-/* Count the value @seen as wrong if it is of no generation from @low to the one that has begun. */
+/* Count an error if @seen is not the value of a generation from @low to @started. */
 static void check_value(u64 seen, u64 mask, unsigned long low)
 {
 	unsigned long generation, high = smp_load_acquire(&started);
 
 	for (generation = low; generation <= high; generation++)
-		if (seen == (value_of(generation) & mask))
+		if (seen == (get_value_of_generation(generation) & mask))
 			return;
 	WRITE_ONCE(wrong, wrong + 1);
 }
@@ -253,7 +256,7 @@ static int set_generation(unsigned long generation)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(changes); i++)
-		changes[i].value = value_of(generation);
+		changes[i].value = get_value_of_generation(generation);
 	return imv_set_many(changes, ARRAY_SIZE(changes));
 }
 
@@ -263,7 +266,7 @@ const char *imv_storm(void)
 	unsigned long generation, last, nr = test_batches / 8;
 	int err;
 
-	/* Begin with the last generation of an earlier run of this case. */
+	/* If this case has run before, continue with the last generation of that run. */
 	generation = started;
 	last = generation + nr;
 	wrong = 0;
@@ -289,7 +292,10 @@ const char *imv_storm(void)
 static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
-/* Check the result of a branch, unless the value has changed since @low: then both are right. */
+/*
+ * Check the result @seen of a branch.  If a change has begun since generation @low, both results
+ * are right, and nothing is checked.
+ */
 static void check_branch(bool seen, unsigned long low)
 {
 	if (low != smp_load_acquire(&branch_started))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of the patcher with a foreign breakpoint in a site, and with a mapping of a wrong page. */
+/* Tests of the patcher with a breakpoint of other code in a site, and with a wrong page mapped. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -17,7 +17,7 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"test_site_intruded:	.quad test_intruded\n"
 	".popsection");
 
-/* The second byte alone is a nop, too, so that the handler of the breakpoint can continue there. */
+/* The second byte alone is a nop, too, so the handler of a breakpoint can continue at that byte. */
 static const u8 nop[INSN] = { 0x66, 0x90 };
 static const u8 jump[INSN] = { 0xeb, 0x00 };
 
@@ -62,7 +62,7 @@ void intruder_cleanup(void)
 	registered = false;
 }
 
-/* A breakpoint that kmarkers has not stored, such as a debugger's, is left to other handlers. */
+/* The patcher must leave a breakpoint of other code, such as a debugger, to other handlers. */
 const char *patcher_ignores_foreign_int3(void)
 {
 	struct patcher_stats before, after;
@@ -86,7 +86,7 @@ const char *patcher_ignores_foreign_int3(void)
 	return NULL;
 }
 
-/* The patcher compares the bytes that it has mapped with the expected ones before it writes. */
+/* Before it writes, the patcher must compare the bytes in its mapping with the expected bytes. */
 const char *patcher_refuses_a_wrong_page(void)
 {
 	struct patcher_stats before, after;
@@ -96,7 +96,7 @@ const char *patcher_refuses_a_wrong_page(void)
 	patcher_read_stats(&before);
 	EXPECT(!test_show_wrong_page(test_site_intruded));
 	err = apply_change(nop, jump);
-	/* Otherwise the test would pass without a wrong page. */
+	/* Without this check, the test would also pass if the right page was mapped. */
 	EXPECT(test_wrong_page_shown());
 	EXPECT(test_wrong_page_untouched());
 	EXPECT(!test_show_wrong_page(NULL));

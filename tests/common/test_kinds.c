@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stress tests of the patcher: on sites of every kind of instruction, and on runs, which are sites
- * of several instructions.  Also tests of the exchange of prefix bytes.
+ * Stress tests of the patcher with sites for every kind of instruction, and with runs, which are
+ * sites of several instructions; and tests of exchanging LOCK and DS prefixes.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -42,9 +42,9 @@ static int register_records(const struct kinds_record *first, const struct kinds
 	for (table.nr = 0; first < end; first++, table.nr++) {
 		struct patcher_site *site = &sites[table.nr];
 
-		site->addr = (long)kinds_addr(first) - (long)&site->addr;
+		site->addr = (long)kinds_get_addr(first) - (long)&site->addr;
 		site->key = 0;
-		site->len = flags & PATCHER_SITE_PREFIX ? 1 : kinds_len(first);
+		site->len = flags & PATCHER_SITE_PREFIX ? 1 : kinds_get_len(first);
 		site->flags = flags;
 	}
 	table.module = THIS_MODULE;
@@ -54,21 +54,21 @@ static int register_records(const struct kinds_record *first, const struct kinds
 	return err;
 }
 
-/* Set @poke to the change of site number @site to its other instruction. */
+/* Fill in @poke to replace the instruction of site number @site by the site's other instruction. */
 static void fill_poke(struct patcher_poke *poke, unsigned int site)
 {
 	const struct kinds_record *record = &records[site];
 
 	memset(poke, 0, sizeof(*poke));
-	poke->addr = kinds_addr(record);
-	poke->len = kinds_len(record);
-	kinds_insn(record, state[site], poke->old);
-	kinds_insn(record, !state[site], poke->new);
+	poke->addr = kinds_get_addr(record);
+	poke->len = kinds_get_len(record);
+	kinds_get_insn(record, state[site], poke->old);
+	kinds_get_insn(record, !state[site], poke->new);
 }
 
 /*
- * Change @nr sites to their other instruction, in chunks of @chunk.  The first is number @first;
- * the last site is followed by number 0.
+ * Change each of @nr sites to its other instruction, @chunk sites at a time.  The numbers of the
+ * sites begin with @first; after the highest number comes 0.
  */
 static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk)
 {
@@ -88,8 +88,8 @@ static int flip_all_sites(void)
 	return flip_sites(0, count_records(), count_records());
 }
 
-/* Change all sites to their first instruction, which is the compiled one. */
-static int flip_back(void)
+/* Restore the first instruction, which is the compiled one, at all sites. */
+static int restore_first_insns(void)
 {
 	unsigned int i, nr = 0;
 	int err;
@@ -107,12 +107,12 @@ void kinds_cleanup(void)
 {
 	if (!registered)
 		return;
-	flip_back();
+	restore_first_insns();
 	patcher_unregister(&table);
 	registered = false;
 }
 
-/* Number of flips for which the expected results are kept. */
+/* Number of flips (batches of changes) for which the expected results are kept. */
 #define KEPT	4
 
 /* Expected result of each pass after each of the last flips. */
@@ -121,15 +121,15 @@ static u64 expected[KEPT][NR_PASSES];
 static unsigned long compared[NR_PASSES], wrong;
 /* Number of flips that have begun, and number of flips that have ended. */
 static unsigned long started, done;
-/* The passes that execute the sites of this stress test: @end_pass is the first one after them. */
+/* The passes of the current stress test, from first_pass to the one before end_pass. */
 static unsigned int first_pass, end_pass;
 
 /*
  * Execute each pass and check its result: each site must hold one of its two instructions.  If
- * @done before the pass equals @started after it, no site has changed during the pass, and its
- * result must be the expected one.
+ * @started after the pass equals @done before the pass, no site has changed during the pass, and
+ * the result must be the expected one.
  */
-static void check_pass(void)
+static void check_passes_during_flips(void)
 {
 	unsigned long low;
 	unsigned int i;
@@ -140,7 +140,7 @@ static void check_pass(void)
 		seen = kinds_execute(i);
 		/* Read the expected result before @started: later flips may overwrite it. */
 		right = smp_load_acquire(&expected[low % KEPT][i]);
-		if (!kinds_possible(i, seen))
+		if (!kinds_is_possible_result(i, seen))
 			WRITE_ONCE(wrong, wrong + 1);
 		if (low != READ_ONCE(started))
 			continue;
@@ -150,28 +150,28 @@ static void check_pass(void)
 	}
 }
 
-static u64 get_expected(unsigned int pass)
+static u64 get_expected_result(unsigned int pass)
 {
-	return kinds_expected(pass, records, count_records(), state);
+	return kinds_get_expected_result(pass, records, count_records(), state);
 }
 
 /* Store the expected results after @flips flips. */
-static void store_expected(unsigned long flips)
+static void store_expected_results(unsigned long flips)
 {
 	unsigned int i;
 
 	for (i = first_pass; i < end_pass; i++)
-		WRITE_ONCE(expected[flips % KEPT][i], get_expected(i));
+		WRITE_ONCE(expected[flips % KEPT][i], get_expected_result(i));
 }
 
 /* Execute the runs, and check that each was executed completely. */
 static void check_runs(void)
 {
-	if (kinds_pass_runs() != RUN_PASSES)
+	if (kinds_execute_runs() != RUN_PASSES)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-/* Return the chunk size of batch @i with @size sites: most have one chunk, some two to four. */
+/* Return the chunk size of batch @i with @size sites: every 8th batch has 2 to 4 chunks. */
 static unsigned int choose_chunk(unsigned int i, unsigned int size)
 {
 	return i % 8 ? size : 1 + size / (2 + i / 8 % 3);
@@ -184,13 +184,13 @@ static unsigned long ms_since(u64 start)
 
 /*
  * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
- * seconds.  If there are fewer than MANY sites, a batch has up to FEW of them.  Otherwise, and for
- * runs, it has all.
+ * seconds.  If there are fewer than MANY sites, a batch changes up to FEW of them.  Otherwise, and
+ * for runs, a batch changes all sites.
  */
 static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {
 	unsigned int i, size, all = count_records(), first = 0;
-	bool few = pass == check_pass && all < MANY;
+	bool few = pass == check_passes_during_flips && all < MANY;
 	unsigned long number = done;
 	u64 start = ktime_get_ns();
 	int err = 0;
@@ -202,14 +202,14 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 		size = few ? 1 + i % FEW : all;
 		smp_store_release(&started, ++number);
 		err = flip_sites(first, size, pass == check_runs ? size : choose_chunk(i, size));
-		if (pass == check_pass)
-			store_expected(number);
+		if (pass == check_passes_during_flips)
+			store_expected_results(number);
 		smp_store_release(&done, number);
-		/* Let tasks that were preempted inside a run continue. */
+		/* Wait until tasks that were preempted inside a run have left the run. */
 		if (pass == check_runs)
 			test_wait_pass();
-		/* Let each thread make a whole pass without a change. */
-		if (pass == check_pass && i % (few ? 256 : 32) < 2)
+		/* After some batches, let each thread make a whole pass without a change. */
+		if (pass == check_passes_during_flips && i % (few ? 256 : 32) < 2)
 			test_wait_whole_pass();
 		first = (first + size) % all;
 	}
@@ -217,26 +217,26 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
-	for (i = first_pass; pass == check_pass && i < end_pass; i++)
+	for (i = first_pass; pass == check_passes_during_flips && i < end_pass; i++)
 		EXPECT(compared[i]);
 	return NULL;
 }
 
-static const char *check_passes(void)
+static const char *check_passes_at_rest(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < PASS_MANY; i++) {
-		EXPECT(kinds_execute(i) == get_expected(i));
-		EXPECT(kinds_possible(i, kinds_execute(i)));
+		EXPECT(kinds_execute(i) == get_expected_result(i));
+		EXPECT(kinds_is_possible_result(i, kinds_execute(i)));
 	}
 	return NULL;
 }
 
 /* Check the results of all passes with each site in both states. */
-static const char *check_states(void)
+static const char *check_both_states(void)
 {
-	const char *failed = check_passes();
+	const char *failed = check_passes_at_rest();
 	unsigned int i;
 	u64 first[NR_PASSES];
 
@@ -244,13 +244,14 @@ static const char *check_states(void)
 	for (i = 0; i < PASS_MANY; i++)
 		first[i] = kinds_execute(i);
 	EXPECT(!flip_all_sites());
-	EXPECT(!check_passes());
-	/* The results differ, except those of nops and, in programs, of calls. */
+	EXPECT(!check_passes_at_rest());
+	/* The results of the two states differ, except for nops and, in programs, for calls. */
 	for (i = 0; i < PASS_MANY; i++)
 		EXPECT((kinds_execute(i) == first[i]) ==
-		       (i == PASS_NOPS || (i == PASS_CALLS && !first[i] && !get_expected(i))));
+		       (i == PASS_NOPS ||
+			(i == PASS_CALLS && !first[i] && !get_expected_result(i))));
 	EXPECT(!flip_all_sites());
-	EXPECT(!check_passes());
+	EXPECT(!check_passes_at_rest());
 	return NULL;
 }
 
@@ -260,8 +261,8 @@ static const char *storm_passes(unsigned int first, unsigned int end, unsigned i
 	first_pass = first;
 	end_pass = end;
 	started = done = 0;
-	store_expected(0);
-	return flip_repeatedly(check_pass, flips, seconds);
+	store_expected_results(0);
+	return flip_repeatedly(check_passes_during_flips, flips, seconds);
 }
 
 const char *patcher_storm_of_kinds(void)
@@ -272,7 +273,7 @@ const char *patcher_storm_of_kinds(void)
 
 	EXPECT(test_kinds_end - test_kinds >= FEW);
 	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
-	failed = check_states();
+	failed = check_both_states();
 	return failed ?: storm_passes(0, PASS_MANY, flips, test_seconds);
 }
 
@@ -299,7 +300,7 @@ const char *patcher_rounds_per_chunk(void)
 		EXPECT(after.rounds - before.rounds == 3 * ((all + chunk - 1) / chunk));
 		EXPECT(after.batches == before.batches + 1);
 		EXPECT(after.sites == before.sites + all);
-		EXPECT(!check_passes());
+		EXPECT(!check_passes_at_rest());
 	}
 	/* If a poke of the last chunk is wrong, no chunk is applied. */
 	for (chunk = 0; chunk < all; chunk++)
@@ -309,7 +310,7 @@ const char *patcher_rounds_per_chunk(void)
 	EXPECT(patcher_apply_chunked(owner, pokes, all, 1) == -EILSEQ);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
-	EXPECT(!check_passes());
+	EXPECT(!check_passes_at_rest());
 	return NULL;
 }
 
@@ -339,14 +340,14 @@ static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)
 	return patcher_store_prefixes(owner_name, pokes, 1);
 }
 
-/* Storing a LOCK prefix is always allowed; removing it only while one CPU is online. */
+/* Storing a LOCK prefix is always allowed; replacing it by DS only while one CPU is online. */
 static const char *check_lock_prefix(u8 *prefix)
 {
 	struct patcher_stats before, after;
 	u32 counter = 5;
 
 	patcher_read_stats(&before);
-	/* In a second run of this case, the prefix is LOCK already. */
+	/* If this case has run before, the prefix is LOCK already. */
 	EXPECT(exchange_prefix(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1 && after.refused == before.refused);
@@ -381,7 +382,7 @@ const char *patcher_prefixes(void)
 {
 	/* The compiler may emit the two functions in either order. */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
-	u8 *prefix = kinds_addr(test_prefixes + test_prefixes->kind);
+	u8 *prefix = kinds_get_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;
 	int err = test_has_one_cpu() ? 0 : -EBUSY;
 	u32 counter = 5;
@@ -403,5 +404,5 @@ const char *patcher_prefixes(void)
 	pokes[0].addr = prefix;
 	EXPECT(patcher_apply(owner, pokes, 1) == -EINVAL);
 	EXPECT(*prefix == 0xf0);
-	return check_lock_prefix(kinds_addr(second)) ?: check_refused_prefixes(prefix);
+	return check_lock_prefix(kinds_get_addr(second)) ?: check_refused_prefixes(prefix);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the historical interfaces of markers: those of 2006, and those that Linux 2.6.25 to
- * 2.6.31 had beside marker_probe_register().  The code is in the style of their clients.
+ * 2.6.31 had beside marker_probe_register().  The code is written in the style of clients of that
+ * time.
  */
 #include <linux/compiler.h>
 #include <linux/err.h>
@@ -168,7 +169,7 @@ const char *legacy_2006_errors(void)
 	EXPECT(marker_set_probe("test_2006", "%p", probe_subsys_event) == 0);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 0);
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
-	/* Connecting a connected probe again changes nothing. */
+	/* Connecting a probe that is already connected changes nothing. */
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
 	EXPECT(marker_set_probe("test_2006", SUBSYS_EVENT_FORMAT, probe_subsys_event) == 2);
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_subsys_event) == 0);
@@ -285,8 +286,8 @@ static noinline void hit_hostile_formats(void)
 	trace_mark(test_hostile_percent, "%%n %%s");
 }
 
-/* Call @change for each of the four markers, and return the sum of the results. */
-static int change_all_hostile(int (*change)(const char *name))
+/* Call @change with the name of each of these four markers, and return the sum of the results. */
+static int call_for_hostile_markers(int (*change)(const char *name))
 {
 	return change("test_hostile_n") + change("test_hostile_s") + change("test_hostile_long") +
 	       change("test_hostile_percent");
@@ -310,12 +311,13 @@ static int unregister_classic(const char *name)
 const char *legacy_hostile_formats(void)
 {
 	EXPECT(sizeof(LONG_FORMAT) > 4096);
-	EXPECT(change_all_hostile(connect_2006) == 4 && change_all_hostile(register_classic) == 0);
+	EXPECT(call_for_hostile_markers(connect_2006) == 4);
+	EXPECT(call_for_hostile_markers(register_classic) == 0);
 	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
 	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", probe_other, NULL) == -EPERM);
 	EXPECT(marker_probe_register("test_hostile_n", "%n", probe_other, NULL) == -EPERM);
-	EXPECT(change_all_hostile(unregister_classic) == 0);
+	EXPECT(call_for_hostile_markers(unregister_classic) == 0);
 	EXPECT(marker_remove_probe(probe_noargs_2006) == 4);
 	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4);

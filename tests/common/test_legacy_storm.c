@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A stress test: probes of both historical interfaces are connected while a marker is executed. */
+/*
+ * A stress test: probes of both historical interfaces are connected and disconnected while all CPUs
+ * execute a marker.
+ */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -8,10 +11,10 @@
 #include "cases.h"
 
 /*
- * STAYING probes stay connected: every execution of the marker must call each of them exactly once,
- * with its own private data.  Others are connected and disconnected in turn, with one of COMING
- * private data.  dead[i] is true while no probe with &dead[i] is connected: then a call with it is
- * an error.
+ * STAYING probes stay connected: every execution of the marker must call each of these exactly
+ * once, with its own private data.  Another probe is connected and disconnected in turn, each time
+ * with the next of COMING addresses as its private data: &dead[0], &dead[1] and so on.  dead[i] is
+ * true while no probe with &dead[i] is connected; a call with &dead[i] at that time is an error.
  */
 #define STAYING		3
 #define COMING		4
@@ -55,8 +58,11 @@ static void hit_marker(void)
 	MARK(test_count, "%ld", 7L);
 }
 
-/* Register and unregister a probe of 2.6.25 and, in every COMING-th call, one of 2006. */
-static int register_for_a_while(unsigned int i)
+/*
+ * Register and unregister a probe with the interface of 2.6.25 and, if @i is a multiple of COMING,
+ * a probe with the interface of 2006.
+ */
+static int register_probe_for_a_while(unsigned int i)
 {
 	bool *mine = &dead[i % COMING];
 	int err;
@@ -87,7 +93,7 @@ const char *legacy_exactly_once(void)
 	EXPECT(marker_set_probe("test_count", "%ld", count_2006));
 	EXPECT(!test_start_threads(hit_marker));
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = register_for_a_while(i);
+		err = register_probe_for_a_while(i);
 	passes = test_stop_threads();
 	for (i = 0; i < STAYING; i++)
 		EXPECT(!marker_probe_unregister("test_count", count_hit, &counted[i]));

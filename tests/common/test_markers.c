@@ -11,7 +11,7 @@
 
 #include "cases.h"
 
-/* Number of calls and last arguments of one registered probe: its private data. */
+/* Private data of a registered probe: number of its calls, and arguments of the last call. */
 struct record {
 	unsigned long calls;
 	int number;
@@ -187,8 +187,8 @@ const char *markers_formats(void)
 }
 
 /*
- * Number of calls of a probe with the private data of the other one.  Two probes, each with private
- * data of its own, are connected in turn while every CPU executes the marker.
+ * Number of calls in which probe_a() or probe_b() got the private data of the other probe or a
+ * wrong argument.  The two probes are connected in turn while every CPU executes the marker.
  */
 static unsigned long mixed;
 static char tag_a, tag_b;
@@ -231,8 +231,9 @@ const char *markers_storm(void)
 }
 
 /*
- * Number of calls of a slow probe, which stays connected while another one is connected and
- * disconnected.  While it runs, its CPU uses a list of probes that may be replaced meanwhile.
+ * Number of calls of a slow probe, which stays connected while another probe is connected and
+ * disconnected.  While the slow probe runs, the marker's array of probes may be replaced; the hit
+ * continues to use the old array.
  */
 static atomic_long_t lingered;
 
@@ -254,7 +255,7 @@ static void wait_for_slow_probe(void)
 		cpu_relax();
 }
 
-static int register_for_a_while(void)
+static int register_probe_for_a_while(void)
 {
 	int err = marker_probe_register("test_storm", "%d", probe_b, &tag_b);
 
@@ -271,9 +272,9 @@ const char *markers_storm_of_pairs(void)
 	err = marker_probe_register("test_storm", "%d", probe_linger, NULL);
 	EXPECT(!err);
 	EXPECT(!test_start_threads(hit_storm_markers));
-	/* Make few changes: each waits for the CPUs that use a list, which may be preempted. */
+	/* Make few changes, because each waits twice for the slow probe. */
 	for (i = 0; i < test_batches / 200 + 5 && !err; i++) {
-		err = register_for_a_while();
+		err = register_probe_for_a_while();
 		wait_for_slow_probe();
 	}
 	EXPECT(test_stop_threads());

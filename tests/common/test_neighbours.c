@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of batches on adjacent sites: each poke is checked, also behind many correct ones. */
+/* Tests of batches on adjacent sites: each poke is checked, even if it follows correct pokes. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -40,19 +40,19 @@ static struct patcher_poke pokes[NR];
 static bool backwards, short_last;
 
 /* Return the address of site number @i.  If short_last is set, the last site has 4 bytes. */
-static u8 *site(unsigned int i)
+static u8 *get_site_addr(unsigned int i)
 {
 	return test_neighbours + (i + (short_last && i == NR - 1)) * INSN;
 }
 
-/* Register all sites in one table or, if @second is not NULL, half of them with this owner. */
-static int register_all(const char *second)
+/* Register all sites in one table; if @second is not NULL, the last half for the owner @second. */
+static int register_all_sites(const char *second)
 {
 	unsigned int i, nr = second ? 2 : 1;
 	int err = 0;
 
 	for (i = 0; i < NR; i++) {
-		records[i].addr = (long)site(i) - (long)&records[i].addr;
+		records[i].addr = (long)get_site_addr(i) - (long)&records[i].addr;
 		records[i].len = short_last && i == NR - 1 ? INSN - 1 : INSN;
 	}
 	for (i = 0; i < nr && !err; i++) {
@@ -67,7 +67,7 @@ static int register_all(const char *second)
 }
 
 /* Return the poke of site number @i.  If backwards is set, the batch is in reverse order. */
-static struct patcher_poke *poke(unsigned int i)
+static struct patcher_poke *get_poke(unsigned int i)
 {
 	return &pokes[backwards ? NR - 1 - i : i];
 }
@@ -77,9 +77,9 @@ static void fill_pokes(const u8 *old, const u8 *new)
 	unsigned int i;
 
 	for (i = 0; i < NR; i++) {
-		*poke(i) = (struct patcher_poke) { .addr = site(i), .len = INSN };
-		memcpy(poke(i)->old, old, INSN);
-		memcpy(poke(i)->new, new, INSN);
+		*get_poke(i) = (struct patcher_poke) { .addr = get_site_addr(i), .len = INSN };
+		memcpy(get_poke(i)->old, old, INSN);
+		memcpy(get_poke(i)->new, new, INSN);
 	}
 }
 
@@ -88,7 +88,7 @@ static bool all_sites_hold(const u8 *bytes)
 	unsigned int i;
 
 	for (i = 0; i < NR; i++)
-		if (memcmp(site(i), bytes, INSN))
+		if (memcmp(get_site_addr(i), bytes, INSN))
 			return false;
 	return true;
 }
@@ -98,18 +98,18 @@ static bool is_refused(int err)
 	return patcher_apply(owner, pokes, NR) == err && all_sites_hold(nop);
 }
 
-/* Make all replacements but that of site number @i, whose poke is wrong. */
-static const char *make_all_but_one(unsigned int i)
+/* Check that patcher_apply_most() makes all replacements but that of site @i with a wrong poke. */
+static const char *apply_all_but_one(unsigned int i)
 {
 	bool stuck[NR] = { false };
 	unsigned int j;
 
 	fill_pokes(nop, jump);
-	poke(i)->old[INSN - 1] = 1;
+	get_poke(i)->old[INSN - 1] = 1;
 	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) == -EILSEQ);
 	for (j = 0; j < NR; j++) {
 		EXPECT(stuck[backwards ? NR - 1 - j : j] == (j == i));
-		EXPECT(!memcmp(site(j), j == i ? nop : jump, INSN));
+		EXPECT(!memcmp(get_site_addr(j), j == i ? nop : jump, INSN));
 	}
 	/* Now only site number @i can be changed. */
 	memset(stuck, 0, sizeof(stuck));
@@ -131,15 +131,18 @@ const char *patcher_applies_most(void)
 	const char *failed = NULL;
 	unsigned int i;
 
-	EXPECT(!register_all(NULL));
+	EXPECT(!register_all_sites(NULL));
 	for (i = 0; i < 2 * NR && !failed; i++) {
 		backwards = i >= NR;
-		failed = make_all_but_one(i % NR);
+		failed = apply_all_but_one(i % NR);
 	}
 	if (failed)
 		return failed;
 	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, 0, stuck) == -EINVAL);
-	/* backwards is set: memory for the order runs out. Nothing is changed or marked. */
+	/*
+	 * The pokes are in reverse order now, so patcher_apply_most() allocates an array to sort
+	 * them.  If this allocation fails, nothing must be changed or marked as stuck.
+	 */
 	fill_pokes(nop, jump);
 	if (!test_fail_allocations()) {
 		int err;
@@ -156,24 +159,24 @@ const char *patcher_applies_most(void)
 static const char *check_wrong_poke(unsigned int i)
 {
 	fill_pokes(nop, jump);
-	poke(i)->addr++;
+	get_poke(i)->addr++;
 	EXPECT(is_refused(-ENOENT));
 	fill_pokes(nop, jump);
-	poke(i)->addr = site(i ? i - 1 : 1);
+	get_poke(i)->addr = get_site_addr(i ? i - 1 : 1);
 	EXPECT(is_refused(-EINVAL));
 	fill_pokes(nop, two_nops);
 	EXPECT(is_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	memcpy(poke(i)->new, two_nops, INSN);
+	memcpy(get_poke(i)->new, two_nops, INSN);
 	EXPECT(is_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	poke(i)->len = INSN - 1;
+	get_poke(i)->len = INSN - 1;
 	EXPECT(is_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	poke(i)->len = INSN + 1;
+	get_poke(i)->len = INSN + 1;
 	EXPECT(is_refused(-EINVAL));
 	fill_pokes(nop, jump);
-	poke(i)->old[INSN - 1] = 1;
+	get_poke(i)->old[INSN - 1] = 1;
 	EXPECT(is_refused(-EILSEQ));
 	return NULL;
 }
@@ -183,8 +186,8 @@ static const char *change_all_sites(void)
 	unsigned int i;
 
 	fill_pokes(nop, jump);
-	/* .flags is a private field of the patcher: the value of a caller has no effect. */
-	poke(HALF - 1)->flags = PATCHER_SITE_RUN;
+	/* .flags is private to the patcher: a value that the caller stores must have no effect. */
+	get_poke(HALF - 1)->flags = PATCHER_SITE_RUN;
 	EXPECT(!patcher_apply(owner, pokes, NR) && all_sites_hold(jump));
 	for (i = 0; i < NR; i++)
 		EXPECT(pokes[i].flags == records[i].flags);
@@ -198,7 +201,7 @@ const char *patcher_checks_neighbours(void)
 	const char *failed = NULL;
 	unsigned int i, turn;
 
-	EXPECT(!register_all(NULL));
+	EXPECT(!register_all_sites(NULL));
 	for (turn = 0; turn < 2 && !failed; turn++) {
 		backwards = turn;
 		for (i = 0; i < NR && !failed; i++)
@@ -213,11 +216,11 @@ const char *patcher_neighbour_lengths(void)
 {
 	backwards = false;
 	short_last = true;
-	EXPECT(!register_all(NULL));
+	EXPECT(!register_all_sites(NULL));
 	fill_pokes(nop, jump);
-	memcpy(poke(NR - 1)->old, site(NR - 1), INSN);
+	memcpy(get_poke(NR - 1)->old, get_site_addr(NR - 1), INSN);
 	EXPECT(patcher_apply(owner, pokes, NR) == -EINVAL);
-	EXPECT(!memcmp(site(0), nop, INSN) && site(NR - 1)[INSN - 1] == 0x90);
+	EXPECT(!memcmp(get_site_addr(0), nop, INSN) && get_site_addr(NR - 1)[INSN - 1] == 0x90);
 	return NULL;
 }
 
@@ -225,7 +228,7 @@ const char *patcher_neighbour_lengths(void)
 const char *patcher_neighbour_owners(void)
 {
 	backwards = false;
-	EXPECT(!register_all(other));
+	EXPECT(!register_all_sites(other));
 	fill_pokes(nop, jump);
 	EXPECT(is_refused(-EPERM));
 	patcher_unregister(&tables[1]);
@@ -241,7 +244,7 @@ const char *patcher_neighbour_runs(void)
 
 	backwards = false;
 	records[HALF].flags = PATCHER_SITE_RUN;
-	err = register_all(NULL);
+	err = register_all_sites(NULL);
 	if (err == -EPERM)
 		return "SKIP runs are refused here: the patcher cannot wait for preempted tasks";
 	EXPECT(!err);

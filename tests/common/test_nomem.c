@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of operations in which an allocation fails: they must return -ENOMEM and change nothing.
- * Each operation is repeated while its first allocation fails, then its second one and so on, until
- * it makes no more allocations.
+ * Each operation is called repeatedly: in the first call its first allocation fails, in the second
+ * call its second allocation, and so on, until a call makes fewer allocations.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -16,10 +16,13 @@
 DECLARE_MARKER(test_typed_nomem, MARKER_PROTO(int number), MARKER_ARGS(number), "%d");
 DEFINE_MARKER(test_typed_nomem);
 
-/* Limit of the number of allocations of one operation. */
+/* Upper limit of the number of allocations that one operation makes. */
 #define FAR	1000
 
-/* Call @operation while its @nth allocation fails.  Return false if it made fewer allocations. */
+/*
+ * Call @operation while its @nth allocation fails, and set @err to its return value.  Return false
+ * if the operation made fewer allocations.
+ */
 static bool fail_allocation(unsigned int nth, int (*operation)(void), int *err)
 {
 	bool failed;
@@ -76,7 +79,7 @@ static void probe(void *private, void *call_private, const char *fmt, va_list *a
 	calls++;
 }
 
-static noinline void hit(void)
+static noinline void hit_marker(void)
 {
 	trace_mark(test_nomem, "%d", 1);
 }
@@ -100,18 +103,18 @@ const char *markers_unchanged_without_memory(void)
 		return "SKIP no way to make allocations fail";
 	for (nth = 1; nth < FAR && fail_allocation(nth, register_probe, &err); nth++) {
 		EXPECT(err == -ENOMEM);
-		hit();
+		hit_marker();
 		EXPECT(calls == 0);
 		EXPECT(unregister_probe() == -ENOENT);
 	}
 	EXPECT(nth > 1 && nth < FAR && !err);
-	hit();
+	hit_marker();
 	EXPECT(calls == 1);
 
-	/* The probe is called if unregistering has failed, and not called if it has succeeded. */
+	/* A hit must call the probe exactly if unregistering the probe has failed. */
 	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_probe, &err); nth++) {
 		calls = 0;
-		hit();
+		hit_marker();
 		EXPECT(calls == (err ? 1 : 0));
 		EXPECT(!err || err == -ENOMEM);
 		if (!err)
@@ -119,15 +122,15 @@ const char *markers_unchanged_without_memory(void)
 	}
 	EXPECT(nth > 1 && nth < FAR && !err);
 	calls = 0;
-	hit();
+	hit_marker();
 	EXPECT(calls == 0);
 	return NULL;
 }
 
-/* Private data of a second probe, which is unregistered without memory: the first one stays. */
+/* Private data of a second probe.  It is unregistered without memory; the first probe must stay. */
 static unsigned int others;
 
-static int unregister_other(void)
+static int unregister_second_probe(void)
 {
 	return marker_probe_unregister("test_nomem", probe, &others);
 }
@@ -143,12 +146,12 @@ const char *unregistering_without_memory(void)
 	for (nth = 1; nth < FAR; nth++) {
 		EXPECT(!marker_probe_register("test_nomem", "%d", probe, &others));
 		calls = 0;
-		if (!fail_allocation(nth, unregister_other, &err))
+		if (!fail_allocation(nth, unregister_second_probe, &err))
 			break;
 		EXPECT(!err);
-		hit();
+		hit_marker();
 		EXPECT(calls == 1);
-		EXPECT(unregister_other() == -ENOENT);
+		EXPECT(unregister_second_probe() == -ENOENT);
 	}
 	EXPECT(nth > 1 && nth < FAR && !err);
 	return NULL;
@@ -161,29 +164,32 @@ static void typed_probe(void *private, int number)
 	typed_calls++;
 }
 
-static noinline void hit_typed(void)
+static noinline void hit_typed_marker(void)
 {
 	mark_typed(test_typed_nomem, 1);
 }
 
-static int register_typed(void)
+static int register_typed_probe(void)
 {
 	return marker_register_test_typed_nomem(typed_probe, &typed_calls);
 }
 
-static int unregister_typed(void)
+static int unregister_typed_probe(void)
 {
 	return marker_unregister_test_typed_nomem(typed_probe, &typed_calls);
 }
 
-static bool is_typed_called(void)
+static bool is_typed_probe_called(void)
 {
 	typed_calls = 0;
-	hit_typed();
+	hit_typed_marker();
 	return typed_calls == 1;
 }
 
-/* After a failed allocation, registering has failed or the probe is called. */
+/*
+ * If an allocation fails, registering a typed probe may fail or succeed.  A hit must call the probe
+ * exactly while it is registered.
+ */
 const char *typed_unchanged_without_memory(void)
 {
 	unsigned int nth;
@@ -191,18 +197,18 @@ const char *typed_unchanged_without_memory(void)
 
 	if (test_fail_allocations())
 		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fail_allocation(nth, register_typed, &err); nth++) {
+	for (nth = 1; nth < FAR && fail_allocation(nth, register_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(is_typed_called() == !err);
-		EXPECT(unregister_typed() == (err ? -ENOENT : 0));
+		EXPECT(is_typed_probe_called() == !err);
+		EXPECT(unregister_typed_probe() == (err ? -ENOENT : 0));
 	}
-	EXPECT(nth > 1 && nth < FAR && !err && is_typed_called());
-	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_typed, &err); nth++) {
+	EXPECT(nth > 1 && nth < FAR && !err && is_typed_probe_called());
+	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(is_typed_called() == !!err);
-		EXPECT(err || !register_typed());
+		EXPECT(is_typed_probe_called() == !!err);
+		EXPECT(err || !register_typed_probe());
 	}
-	EXPECT(nth > 1 && nth < FAR && !err && !is_typed_called());
+	EXPECT(nth > 1 && nth < FAR && !err && !is_typed_probe_called());
 	return NULL;
 }
 
@@ -214,8 +220,8 @@ void nomem_cleanup(void)
 
 	test_stop_failing();
 	unregister_probe();
-	unregister_other();
-	unregister_typed();
+	unregister_second_probe();
+	unregister_typed_probe();
 	imv_set_many(changes, ARRAY_SIZE(changes));
 	calls = 0;
 }

@@ -12,8 +12,8 @@
 #define INSN	5
 
 /*
- * Addresses of the sites.  These pointers are in a section that objtool skips: elsewhere it would
- * report that they point to code that is no target of an indirect branch.
+ * Addresses of the sites.  These pointers are in a section that objtool skips; in another section
+ * objtool would report that they point to code that is no target of an indirect branch.
  */
 extern u8 *const test_site_first, *const test_site_second, *const test_site_nested;
 
@@ -31,8 +31,8 @@ static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 #define BOTH	(FIRST | SECOND)
 
 /*
- * Execute two sites, each followed by an addition of five bytes, over which its jump goes.  An
- * addition that is done twice sets a bit that neither addition sets once.
+ * Execute two sites, each followed by an addition of five bytes, which is skipped if the site holds
+ * the jump.  If an addition is executed twice, the sum has a bit that neither addend has.
  */
 static noinline int execute_sites(void)
 {
@@ -49,8 +49,9 @@ static noinline int execute_sites(void)
 }
 
 /*
- * Instructions inside others, for sites that overlap: from its second byte on, the 16-bit mov is a
- * 32-bit mov, whose constant consists of nops.
+ * Instructions inside other instructions, for sites that overlap.  The first byte is a prefix 66,
+ * which makes a 16-bit mov.  From the second byte on, the bytes are a 32-bit mov, whose constant
+ * consists of nops.
  */
 static noinline __used void nested_instructions(void)
 {
@@ -65,7 +66,7 @@ static struct patcher_table table = { .sites = sites, .nr = 2, .owner = owner };
 static bool registered;
 static struct patcher_poke pokes[2];
 
-static void point_site(struct patcher_site *site, const u8 *addr, u8 len)
+static void fill_site_record(struct patcher_site *site, const u8 *addr, u8 len)
 {
 	site->addr = (long)addr - (long)&site->addr;
 	site->key = 0;
@@ -77,8 +78,8 @@ static int register_sites(void)
 	int err;
 
 	/* The records are not sorted by address: patcher_register() sorts them. */
-	point_site(&sites[0], test_site_second, INSN);
-	point_site(&sites[1], test_site_first, INSN);
+	fill_site_record(&sites[0], test_site_second, INSN);
+	fill_site_record(&sites[1], test_site_first, INSN);
 	table.module = THIS_MODULE;
 	err = patcher_register(&table);
 	registered = !err;
@@ -149,7 +150,7 @@ static bool is_refused(unsigned int nr, int err)
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
 /* Check that pokes with a wrong address, wrong old bytes or a wrong length are refused. */
-static const char *check_wrong_places(void)
+static const char *check_wrong_pokes(void)
 {
 	fill_both_pokes(nop, jump);
 	pokes[1].addr = test_site_first + 1;
@@ -185,7 +186,7 @@ const char *patcher_refuses_bad_batches(void)
 
 	EXPECT(!register_sites());
 	EXPECT(is_refused(0, -EINVAL));
-	failed = check_wrong_places();
+	failed = check_wrong_pokes();
 	if (failed)
 		return failed;
 
@@ -220,14 +221,14 @@ const char *patcher_refuses_bad_tables(void)
 	unsigned int i;
 
 	patcher_read_stats(&before);
-	point_site(&sites[0], test_site_first, INSN);
-	point_site(&sites[1], not_text, INSN);
+	fill_site_record(&sites[0], test_site_first, INSN);
+	fill_site_record(&sites[1], not_text, INSN);
 	EXPECT(patcher_register(&bad) == -EPERM);
-	point_site(&sites[1], test_site_first, INSN);
+	fill_site_record(&sites[1], test_site_first, INSN);
 	EXPECT(patcher_register(&bad) == -EINVAL);
-	point_site(&sites[1], test_site_second, INSN - 1);
+	fill_site_record(&sites[1], test_site_second, INSN - 1);
 	EXPECT(patcher_register(&bad) == -EINVAL);
-	point_site(&sites[1], test_site_second, 0);
+	fill_site_record(&sites[1], test_site_second, 0);
 	EXPECT(patcher_register(&bad) == -EINVAL);
 	bad.nr = 0;
 	EXPECT(patcher_register(&bad) == -EINVAL);
@@ -251,14 +252,17 @@ const char *patcher_refuses_bad_tables(void)
 	return NULL;
 }
 
-/* Register and unregister one more table, with a site @offset bytes behind the nested site. */
-static int try_site_at(int offset, u8 len)
+/*
+ * Register and unregister one more table, with one site of @len bytes that begins @offset bytes
+ * behind the start of the 32-bit mov in nested_instructions().
+ */
+static int try_nested_site(int offset, u8 len)
 {
 	static struct patcher_site site;
 	static struct patcher_table other = { .sites = &site, .nr = 1, .owner = owner };
 	int err;
 
-	point_site(&site, test_site_nested + 1 + offset, len);
+	fill_site_record(&site, test_site_nested + 1 + offset, len);
 	other.module = THIS_MODULE;
 	err = patcher_register(&other);
 	if (!err)
@@ -271,17 +275,17 @@ const char *patcher_refuses_overlaps(void)
 {
 	unsigned int i;
 
-	EXPECT(!try_site_at(-1, 4) && !try_site_at(0, INSN) && !try_site_at(1, 1));
-	point_site(&sites[0], test_site_nested + 1, INSN);
+	EXPECT(!try_nested_site(-1, 4) && !try_nested_site(0, INSN) && !try_nested_site(1, 1));
+	fill_site_record(&sites[0], test_site_nested + 1, INSN);
 	table.nr = 1;
 	table.module = THIS_MODULE;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
-	EXPECT(try_site_at(-1, 4) == -EBUSY);
-	EXPECT(try_site_at(0, INSN) == -EBUSY);
+	EXPECT(try_nested_site(-1, 4) == -EBUSY);
+	EXPECT(try_nested_site(0, INSN) == -EBUSY);
 	for (i = 1; i < INSN; i++)
-		EXPECT(try_site_at(i, 1) == -EBUSY);
-	EXPECT(!try_site_at(INSN, 1));
+		EXPECT(try_nested_site(i, 1) == -EBUSY);
+	EXPECT(!try_nested_site(INSN, 1));
 	return NULL;
 }
 
@@ -311,10 +315,10 @@ const char *patcher_three_rounds_per_batch(void)
 	return NULL;
 }
 
-/* Number of changes that have begun and ended, of wrong results, and of results with no change. */
+/* Numbers of changes begun, changes ended, wrong results, and results not affected by a change. */
 static unsigned long started, done, wrong, compared;
 
-/* Execute the sites and check the result.  Each site must be in a state from @done to @started. */
+/* Execute the sites and check the result.  @done and @started bound the states that are allowed. */
 static void check_result(void)
 {
 	unsigned long low = smp_load_acquire(&done), high;

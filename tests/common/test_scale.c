@@ -13,7 +13,7 @@
 #define FEW		500
 #define MANY		4000
 #define TRIES		5
-/* Limit of the ratio of the two times. */
+/* Limit of the ratio of the times that check_registration_scales() compares. */
 #define MOST		3
 #define NAME_LEN	32
 
@@ -26,13 +26,13 @@ static void probe(void *private, void *call_private, const char *fmt, va_list *a
 	calls++;
 }
 
-static noinline void hit(void)
+static noinline void hit_marker(void)
 {
 	trace_mark(test_scale, MARK_NOARGS);
 }
 
-/* Return the marker name of probe @i: a name of its own if by_name is set, else a common one. */
-static const char *get_name(unsigned int i, char *name)
+/* Return the marker name of probe @i: its own name if by_name is set, else one name for all. */
+static const char *get_marker_name(unsigned int i, char *name)
 {
 	if (!by_name)
 		return "test_scale";
@@ -47,7 +47,7 @@ static int register_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_register(get_name(i, name), NULL, probe, &tags[i]);
+		err = marker_probe_register(get_marker_name(i, name), NULL, probe, &tags[i]);
 	return err;
 }
 
@@ -58,12 +58,12 @@ static int unregister_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_unregister(get_name(i, name), probe, &tags[i]);
+		err = marker_probe_unregister(get_marker_name(i, name), probe, &tags[i]);
 	return err;
 }
 
 /* Return the time in nanoseconds.  In a program it is the CPU time of this thread. */
-static u64 now_ns(void)
+static u64 get_time_ns(void)
 {
 #ifdef __KERNEL__
 	return ktime_get_ns();
@@ -76,28 +76,28 @@ static u64 now_ns(void)
 }
 
 /* Register and unregister @nr probes.  Return the nanoseconds to register them, or 0 on error. */
-static u64 time_probes(unsigned int nr)
+static u64 time_registration(unsigned int nr)
 {
-	u64 start = now_ns(), ns;
+	u64 start = get_time_ns(), ns;
 
 	if (register_probes(nr))
 		return 0;
-	ns = now_ns() - start;
+	ns = get_time_ns() - start;
 	calls = 0;
-	hit();
+	hit_marker();
 	if (unregister_probes(nr) || calls != (by_name ? 0 : nr))
 		return 0;
 	return ns ?: 1;
 }
 
 /* Return the nanoseconds to register MANY probes, FEW at a time, or 0 on error. */
-static u64 time_parts(void)
+static u64 time_registration_in_parts(void)
 {
 	u64 ns, sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < MANY / FEW; i++) {
-		ns = time_probes(FEW);
+		ns = time_registration(FEW);
 		if (!ns)
 			return 0;
 		sum += ns;
@@ -106,20 +106,21 @@ static u64 time_parts(void)
 }
 
 /*
- * Check that registering MANY probes at once takes about as long as FEW at a time, eight times.  If
- * the work were quadratic, it would take eight times as long.  Both times are minima of several
- * tries, since other load only adds to them.
+ * Check that registering MANY probes at once takes less than MOST times as long as registering the
+ * same number in MANY / FEW = 8 parts of FEW probes.  If the time of a registration were
+ * proportional to the number of probes, it would take about eight times as long.  Both times are
+ * minima of several tries, because other load can only increase them.
  */
-static const char *check_scaling(void)
+static const char *check_registration_scales(void)
 {
 	u64 parts = ~0ULL, whole = ~0ULL, ns;
 	unsigned int i;
 
 	for (i = 0; i < TRIES && (!i || whole >= MOST * parts); i++) {
-		ns = time_parts();
+		ns = time_registration_in_parts();
 		EXPECT(ns);
 		parts = ns < parts ? ns : parts;
-		ns = time_probes(MANY);
+		ns = time_registration(MANY);
 		EXPECT(ns);
 		whole = ns < whole ? ns : whole;
 	}
@@ -130,13 +131,13 @@ static const char *check_scaling(void)
 const char *markers_scale_on_one_name(void)
 {
 	by_name = false;
-	return check_scaling();
+	return check_registration_scales();
 }
 
 const char *markers_scale_on_many_names(void)
 {
 	by_name = true;
-	return check_scaling();
+	return check_registration_scales();
 }
 
 void scale_cleanup(void)
@@ -145,6 +146,6 @@ void scale_cleanup(void)
 	unsigned int i;
 
 	for (i = 0; i < MANY; i++)
-		marker_probe_unregister(get_name(i, name), probe, &tags[i]);
+		marker_probe_unregister(get_marker_name(i, name), probe, &tags[i]);
 	marker_synchronize_unregister();
 }

@@ -102,7 +102,7 @@ const char *sdt_calls_handlers(void)
 	EXPECT(!sdt_detach("test:::two-words", record_hit, &second));
 	hit_two(5, text);
 	EXPECT(seen[0].calls == 3 && seen[1].calls == 2);
-	/* A handler that is attached by two patterns is called once for each. */
+	/* A handler that is attached by two patterns is called once for each pattern. */
 	hit_none();
 	EXPECT(seen[0].calls == 5);
 	EXPECT(!sdt_detach("none", record_hit, &first));
@@ -207,7 +207,7 @@ const char *sdt_of_every_flavour(void)
 	return NULL;
 }
 
-/* Execute sites that pass fewer arguments than their probe has, as some of FreeBSD's kernel do. */
+/* Execute sites that pass fewer arguments than their probe has, as some sites in FreeBSD do. */
 static noinline void hit_few(int n, const char *text)
 {
 	SDT_PROBE0(few, , , untyped);
@@ -221,12 +221,12 @@ static noinline void hit_few(int n, const char *text)
 	SDT_PROBE(few, , , untyped, 0, 0, 0, 0, n + 4);
 }
 
-static noinline void hit_of_its_own(int n, const char *text)
+static noinline void hit_dtrace_probe(int n, const char *text)
 {
 	DTRACE_PROBE2(few__of__its__own, int, n, const char *, text);
 }
 
-/* Arguments that each of the sites above passes, in their order.  -1 stands for few_text. */
+/* The arguments of each site of hit_few(), in order of execution.  -1 stands for few_text. */
 static const struct {
 	unsigned int nr;
 	int args[SDT_MAX_ARGS];
@@ -265,7 +265,7 @@ const char *sdt_fewer_arguments(void)
 	EXPECT(!sdt_detach("few:::", check_few, &calls));
 	EXPECT(calls == ARRAY_SIZE(few) && !arguments_wrong);
 	EXPECT(!sdt_attach("sdt:::few-of-its-own", record_hit, &first));
-	hit_of_its_own(7, few_text);
+	hit_dtrace_probe(7, few_text);
 	EXPECT(seen[0].calls == 1 && seen[0].last.nr == 2 && seen[0].last.args[0] == 7);
 	EXPECT(seen[0].last.args[1] == (unsigned long)few_text);
 	EXPECT(!strcmp(seen[0].last.probe->types, "int,const char *"));
@@ -281,7 +281,7 @@ static unsigned long count_rounds(void)
 	return stats.rounds;
 }
 
-/* Breakpoints take one IPI round, however many they are; jumps take three. */
+/* Setting breakpoints takes one IPI round and writing jumps three, whatever the number of sites. */
 const char *sdt_rounds(void)
 {
 	unsigned long before = count_rounds();
@@ -312,7 +312,7 @@ const char *sdt_promotes_breakpoints(void)
 
 	EXPECT(sdt_promote("hot@", true) == -EINVAL);
 	EXPECT(sdt_promote("nowhere", true) == -ENOENT);
-	/* Refused for all sites, as some cannot hold a jump: one of 1 byte, and one of two nops. */
+	/* No site is promoted, because the sites of flavour nop and split cannot hold a jump. */
 	EXPECT(sdt_promote("seven", true) == -EINVAL);
 	EXPECT(!sdt_attach("hot", record_hit, &first));
 	hit_hot(1);
@@ -336,7 +336,7 @@ const char *sdt_promotes_breakpoints(void)
 	return NULL;
 }
 
-/* A site with a foreign breakpoint cannot be disabled; this does not affect other sites. */
+/* A site with a breakpoint of other code cannot be disabled; this does not affect other sites. */
 const char *sdt_switches_others_off(void)
 {
 	const u8 *other;
@@ -387,8 +387,8 @@ static void hit_storm(void)
 }
 
 /*
- * Every execution must call one handler exactly once, while another is attached and detached, and a
- * site is promoted and demoted.
+ * Every execution of a site must call count_hit() exactly once, while ignore_hit() is attached and
+ * detached, and a site is promoted and demoted.
  */
 const char *sdt_storm_exactly_once(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of permanent breakpoints: int3 is stored over the first byte of a nop, and of a jump. */
+/* Tests of permanent breakpoints: int3 is stored over the first byte of a nop or a jump. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -25,7 +25,7 @@ static const u8 jump[INSN] = { 0xe9, ADDITION, 0x00, 0x00, 0x00 };
 static const u8 nop_trap[INSN] = { 0xcc, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump_trap[INSN] = { 0xcc, ADDITION, 0x00, 0x00, 0x00 };
 
-/* Correct results of execute_site().  Others show that a part was executed twice or not at all. */
+/* Correct results of execute_site().  Any other shows code that ran twice or not at all. */
 #define JUMPED	0
 #define PASSED	1
 #define TRAPPED	2
@@ -121,7 +121,7 @@ const char *patcher_sets_permanent_breakpoints(void)
 	EXPECT(count_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
 	EXPECT(execute_site() == TRAPPED);
-	/* Replace it by a jump: a breakpoint on the jump keeps the other bytes of the jump. */
+	/* Replace the breakpoint by a jump; a breakpoint on the jump changes only one byte. */
 	EXPECT(!replace_insn(nop_trap, jump));
 	EXPECT(count_rounds() == before + 4);
 	EXPECT(execute_site() == JUMPED);
@@ -181,7 +181,7 @@ static int change_repeatedly(unsigned int batches)
 
 	for (i = 0; i < batches && !err; i++) {
 		err = store_trap(nop, nop_trap);
-		/* Breakpoints are stored for a short time only: let each thread execute one. */
+		/* Keep some of the breakpoints until each thread has executed the breakpoint. */
 		if (!(i % 64))
 			test_wait_whole_pass();
 		err = err ?: replace_insn(nop_trap, jump) ?: store_trap(jump, jump_trap) ?:

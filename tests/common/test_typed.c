@@ -16,7 +16,7 @@ DEFINE_MARKER(test_typed);
 DEFINE_MARKER(test_typed_noargs);
 DEFINE_MARKER(test_typed_many);
 
-/* Number of calls and last arguments of one registered probe: its private data. */
+/* Private data of a registered probe: number of its calls, and arguments of the last call. */
 struct record {
 	unsigned long calls;
 	u64 sector;
@@ -141,7 +141,7 @@ const char *typed_call_probes(void)
 	EXPECT(!marker_unregister_test_typed(probe_too, &records[1]));
 	hit(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* Call the stub like a CPU that executed the branch before the marker was switched off. */
+	/* Call the stub, as a CPU does that has executed the site before it was switched off. */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 

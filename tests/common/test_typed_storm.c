@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stress tests: probes of a typed marker are connected while all CPUs execute the marker. */
+/*
+ * Stress tests of typed markers: probes are connected to the marker test_typed_storm, and
+ * disconnected from it, while a thread on each CPU executes the marker.
+ */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -14,9 +17,10 @@
 DEFINE_MARKER(test_typed_storm);
 
 /*
- * Private data of the probes.  A probe must be called with the data that were registered with it.
- * After it was unregistered and marker_synchronize_unregister() has returned, .dead is set, and a
- * call with these data is an error.
+ * A struct tag is the private data of a probe.  In .probe it has the address of the probe, so that
+ * the probe can check that it was called with its own data.  .dead is set when the probe was
+ * unregistered and marker_synchronize_unregister() has returned: any later call with this tag is
+ * an error.  The variable wrong counts the errors.
  */
 #define TAGS	4
 
@@ -49,7 +53,7 @@ static void hit_storm_marker(void)
 	mark_typed(test_typed_storm, 7);
 }
 
-static int register_tag(unsigned int i)
+static int register_probe_with_tag(unsigned int i)
 {
 	struct tag *tag = &tags[i % TAGS];
 
@@ -58,7 +62,7 @@ static int register_tag(unsigned int i)
 	return marker_register_test_typed_storm(tag->probe, tag);
 }
 
-static int unregister_tag(unsigned int i)
+static int unregister_probe_with_tag(unsigned int i)
 {
 	struct tag *tag = &tags[i % TAGS];
 	int err = marker_unregister_test_typed_storm(tag->probe, tag);
@@ -68,8 +72,8 @@ static int unregister_tag(unsigned int i)
 	return err;
 }
 
-/* Replace one probe by another repeatedly, without a grace period in between. */
-static int replace_repeatedly(unsigned int times)
+/* Replace a probe by another probe @times times, without waiting for grace periods. */
+static int replace_probe_repeatedly(unsigned int times)
 {
 	static struct tag fixed[2] = { { typed_probe_a }, { typed_probe_b } };
 	unsigned int i;
@@ -92,12 +96,13 @@ const char *typed_storm(void)
 
 	wrong = 0;
 	EXPECT(!test_start_threads(hit_storm_marker));
-	/* First register one probe or none at a time, then one or two. */
+	/* In the first loop no probe or one probe is connected, in the second loop one or two. */
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
-		err = register_tag(i) ?: unregister_tag(i);
+		err = register_probe_with_tag(i) ?: unregister_probe_with_tag(i);
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
-		err = (i ? 0 : register_tag(0)) ?: register_tag(i + 1) ?: unregister_tag(i);
-	err = err ?: unregister_tag(i) ?: replace_repeatedly(test_batches / 20);
+		err = (i ? 0 : register_probe_with_tag(0)) ?: register_probe_with_tag(i + 1) ?:
+		      unregister_probe_with_tag(i);
+	err = err ?: unregister_probe_with_tag(i) ?: replace_probe_repeatedly(test_batches / 20);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
@@ -105,11 +110,13 @@ const char *typed_storm(void)
 }
 
 /*
- * Tests that the stub of a marker is rewritten only when no CPU can be inside it.  After the last
- * probe was unregistered, the next change waits for CPUs that have preemption disabled, as at a
- * marker.  In a program it does not wait, and the stub calls the probe through the iterator.
+ * typed_storm_waits() tests that the stub of a marker is rewritten only when no CPU can be inside
+ * it.  A site calls the stub with preemption disabled.  In this test, a thread disables preemption
+ * for up to HOLD_NS, which is longer than a few batches of the patcher take.  Meanwhile the only
+ * probe of the marker is replaced.  In the kernel, the replacement must wait for the thread before
+ * it rewrites the stub.  In a program, the wait is limited: if it times out, the stub must not be
+ * rewritten, and the iterator calls the new probe.
  */
-/* Maximum duration of a section with preemption disabled: longer than a few batches take. */
 #ifdef __KERNEL__
 #define HOLD_NS		4000000000ULL
 #else
@@ -119,12 +126,15 @@ const char *typed_storm(void)
 static atomic_t tickets;
 static bool wanted, inside, released;
 
-/* If wanted is set, disable preemption in one thread until released is set, or for HOLD_NS. */
+/*
+ * Function that the threads call.  If wanted is set, it disables preemption in one of the threads,
+ * until released is set or HOLD_NS have passed.
+ */
 static void disable_preemption_if_wanted(void)
 {
 	u64 start;
 
-	/* Only the first thread takes the ticket. */
+	/* There is one ticket: only the first thread gets it. */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();
@@ -137,8 +147,8 @@ static void disable_preemption_if_wanted(void)
 	preempt_enable_notrace();
 }
 
-/* Wait until a thread has disabled preemption.  Return false after 4 * HOLD_NS. */
-static bool wait_for_section(void)
+/* Let a thread disable preemption, and wait until it has.  Return false after 4 * HOLD_NS. */
+static bool wait_for_disabled_preemption(void)
 {
 	u64 start = ktime_get_ns();
 
@@ -151,10 +161,11 @@ static bool wait_for_section(void)
 }
 
 /*
- * Unregister a probe while a thread has preemption disabled, and register another one.  Return
- * -EAGAIN if no thread has disabled preemption, -EBUSY if the stub was rewritten meanwhile.
+ * Replace the only probe by another probe while a thread has preemption disabled.  Return -EAGAIN
+ * if no thread has disabled preemption; -EBUSY if the stub was rewritten although the thread still
+ * has preemption disabled.
  */
-static int replace_in_section(void)
+static int replace_probe_with_preemption_disabled(void)
 {
 	static struct tag a = { typed_probe_a }, b = { typed_probe_b };
 	int err;
@@ -162,7 +173,7 @@ static int replace_in_section(void)
 	err = marker_register_test_typed_storm(a.probe, &a);
 	if (err)
 		return err;
-	if (!wait_for_section())
+	if (!wait_for_disabled_preemption())
 		err = -EAGAIN;
 	err = marker_unregister_test_typed_storm(a.probe, &a) ?: err;
 	if (err)
@@ -183,17 +194,17 @@ const char *typed_storm_waits(void)
 		return "SKIP needs a second CPU, which disables preemption meanwhile";
 	EXPECT(!test_start_threads(disable_preemption_if_wanted));
 	for (i = 0; i < 10 && err == -EAGAIN; i++)
-		err = replace_in_section();
+		err = replace_probe_with_preemption_disabled();
 	WRITE_ONCE(wanted, false);
 	test_stop_threads();
 	EXPECT(!err);
 	return NULL;
 }
 
-/* Number of calls of a probe that stays registered while others are registered in turn. */
+/* Number of calls of a probe that stays registered while other probes come and go. */
 static atomic_long_t counted;
 
-static void count_number(void *private, unsigned long number)
+static void count_probe_call(void *private, unsigned long number)
 {
 	atomic_long_inc(&counted);
 }
@@ -206,12 +217,12 @@ const char *typed_storm_exactly_once(void)
 
 	wrong = 0;
 	atomic_long_set(&counted, 0);
-	EXPECT(!marker_register_test_typed_storm(count_number, NULL));
+	EXPECT(!marker_register_test_typed_storm(count_probe_call, NULL));
 	err = test_start_threads(hit_storm_marker);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = register_tag(i) ?: unregister_tag(i);
+		err = register_probe_with_tag(i) ?: unregister_probe_with_tag(i);
 	passes = test_stop_threads();
-	EXPECT(!marker_unregister_test_typed_storm(count_number, NULL));
+	EXPECT(!marker_unregister_test_typed_storm(count_probe_call, NULL));
 	EXPECT(!err && passes);
 	EXPECT(atomic_long_read(&counted) == passes);
 	EXPECT(!wrong);

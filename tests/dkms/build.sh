@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the modules of all DKMS packages in Debian's section main for a test kernel, in a minimal
-# Debian root: unmarked, that is as they are, and marked, with markers that mark.py inserts.
+# Debian root. Each package is built twice: unmarked (unchanged), and marked (with the markers that
+# mark.py inserts).
 #
 # usage: tests/dkms/build.sh KERNEL KMARKERS OUT
 # KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules are
@@ -18,8 +19,8 @@ export KMARKERS=$2
 here=$(realpath "$(dirname "$0")")
 release=$(basename "$kernel"/usr/lib/modules/*)
 failed=0
-# Time limits of a build in seconds. That of marked builds is larger: the machine may be busier
-# then.
+# Time limits of a build in seconds. The limit of marked builds is larger, because the machine may
+# be busier while they run.
 declare -A limit=([unmarked]=900 [marked]=2700)
 
 # Link the kernel's headers to the paths that their makefiles use.
@@ -45,7 +46,7 @@ build() {
 		cat "/var/lib/dkms/$name/$version/$release"/*/log/make.log >>"$log"
 }
 
-# warnings KIND: print the texts of the compiler's warnings, without their places in the sources
+# warnings KIND: print the texts of the compiler's warnings, without file names and line numbers
 warnings() {
 	sed -n 's/^.*warning: //p' "$out/$1-$package.log" | sort -u
 }

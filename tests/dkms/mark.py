@@ -4,9 +4,9 @@
 
 usage: mark.py SOURCES
 
-Each file with a MODULE_LICENSE() gets an inline function with a marker, which is called twice; a
-module parameter whose setter hits a marker and reads an immediate value; and a marker before a
-return statement of an existing function. Each makefile of modules includes kmarkers.mk and
+Each file with a MODULE_LICENSE() gets an inline function with a marker, and two calls of that
+function; a module parameter whose setter hits a marker and reads an immediate value; and a marker
+before a return statement of an existing function. Each makefile of modules includes kmarkers.mk and
 entry.mk. Folders named configure contain small modules that test the kernel for features, and are
 not changed.
 """
@@ -47,8 +47,8 @@ RETURN = re.compile(r"(?<=[;}]\n)(?=(?:[ \t]*\n)?\treturn\b)")
 def insert_own_marker(text: str, stem: str) -> str:
     """Insert a marker into the first suitable function of a file; return the new text.
 
-    The function must be called through a pointer, so that it is not in init text, which is freed.
-    Without such a function, the text is returned unchanged.
+    A function is suitable if it is called through a pointer, because then it is not in init text,
+    which is freed. Without such a function, the text is returned unchanged.
     """
     for found in FUNCTION.finditer(text):
         name = found[1]
@@ -69,7 +69,7 @@ def mark_file(path: Path) -> None:
     stem = re.sub(r"\W", "_", path.stem)[:24]
     includes = list(re.finditer(r"^#\s*include\s*[<\"][^\n]*\n", text, re.M))
     text = insert_own_marker(text, stem)
-    # Insert the headers before the file's own ones, which may be inside #if.
+    # Insert the headers before all #include lines of the file, because these may be inside #if.
     at = includes[0].start() if includes else 0
     text = f"{text[:at]}{HEADERS}{text[at:]}\n{OWN.format(stem=stem)}"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -50,7 +50,7 @@ void arena_instruction(struct input *in, u8 *bytes, unsigned int len)
 
 	for (i = 0; i < len; i++)
 		bytes[i] = take(in, 1);
-	/* Find the next form of length @len. */
+	/* Search from the selected element on for an instruction of length @len. */
 	for (i = 0; i < ARRAY_SIZE(forms); i++, form++) {
 		form %= ARRAY_SIZE(forms);
 		if (forms[form].len == len) {

@@ -6,7 +6,7 @@
 #define MAX_FORMAT	128
 #define GUARD		0x5a
 
-/* A conversion with three arguments, such as %*.*d, has five characters. */
+/* Formats have fewer arguments than characters: even %*.*d, with three arguments, has five. */
 #define MAX_SLOTS	MAX_FORMAT
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	for (i = 0; i < 4; i++)
 		slots[i] = take(&input, 8);
-	/* As many arguments as a format can use: numbers, whatever types the format has. */
+	/* Pass as many arguments as a format can use: all are numbers, also for strings. */
 	for (i = 4; i < MAX_SLOTS; i++)
 		slots[i] = slots[i % 4];
 	for (i = 0; i < MAX_FORMAT && input.left; i++)

@@ -31,7 +31,7 @@ struct input {
 	size_t left;
 };
 
-/* Take the next @bytes bytes of the input, and return them as a number.  At the end, take fewer. */
+/* Take @bytes bytes of the input, or fewer at its end, and return them as a number. */
 static inline u64 take(struct input *in, unsigned int bytes)
 {
 	u64 value = 0;

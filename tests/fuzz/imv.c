@@ -55,7 +55,7 @@ static void fill_chunk(struct input *in, unsigned int number)
 	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
-	/* Use no length beyond the chunk: the code that finds chunks has checked it. */
+	/* Use no length beyond the chunk, because the code that finds chunks has checked it. */
 	if (kind == 0)
 		head->bytes = take(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)

@@ -7,8 +7,8 @@
 static struct input input;
 
 /*
- * Decode each prefix of the bytes: it is refused, or decoded as all the bytes are.  Each prefix is
- * copied to memory of its size, so that AddressSanitizer reports a read behind it.
+ * Decode each prefix of @code: a prefix must be refused, or decoded like the whole code.  Each
+ * prefix is copied to memory of its size, so that AddressSanitizer reports a read behind it.
  */
 static void decode_prefixes(const u8 *code)
 {

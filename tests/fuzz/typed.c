@@ -2,7 +2,8 @@
 /*
  * Fuzz target: tables of stubs of typed markers, also wrong ones, and probes that are registered
  * and unregistered.  The stubs are in the arena.  A model computes which probes each marker must
- * call; they are compared with the bytes of its stubs and with the probe array of its iterator.
+ * call.  These probes are compared with the bytes of the marker's stubs and with the probe array
+ * of its iterator.
  */
 #include <linux/errno.h>
 
@@ -42,7 +43,7 @@ static void probe_by_name(void *private, void *call_private, const char *fmt, va
 {
 }
 
-/* Return the function of a probe.  Those of odd probes are out of reach of a direct jump. */
+/* Return the function of a probe.  A direct jump cannot reach the functions of odd probes. */
 static marker_typed_func *get_probe(int probe)
 {
 	return probe & 1 ? FAR : probe_near;
@@ -100,7 +101,7 @@ static bool overlaps_stub(const u8 *at)
 	return false;
 }
 
-/* Add the stub at @at to the model.  Return false if none begins there, or it overlaps another. */
+/* Add the stub at @at to the model.  Return false if @at has no stub, or if it overlaps another. */
 static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 {
 	const struct patcher_site *site = find_site(chunk, nr, at);
@@ -252,7 +253,10 @@ static void toggle_by_name(int marker)
 	model[marker].by_name = !model[marker].by_name;
 }
 
-/* Check a stub: the last stub of a marker calls its only probe directly, others the iterator. */
+/*
+ * Check where a stub jumps.  The @last stub of a marker jumps directly to the marker's probe if
+ * there is only one and it is in reach.  All other stubs jump to the iterator.
+ */
 static void check_stub(const struct stub *stub, bool last)
 {
 	int probe = model[stub->marker].probe[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module whose __init function reads an immediate value with imv_read(), which makes a patch site
- * in init text.  Loading it must fail.  _imv_read(), a plain load, is allowed there.
+ * in init text.  Loading the module must fail.  _imv_read(), a plain load, is allowed in init text.
  */
 #include <linux/module.h>
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two tracepoint callbacks that contain markers.  callbacks_get() contains several markers, for the
- * kernel's tracepoint module_get.  callbacks_own() is for a tracepoint that this module defines.
+ * Two tracepoint callbacks that contain markers.  callbacks_get(), a callback of the kernel's
+ * tracepoint module_get, contains several markers.  callbacks_own() is a callback of a tracepoint
+ * that this module defines.
  *
- * Writing to the parameter "fire" executes the module's own tracepoint.  Writing 1 or 0 to
- * the parameter "itself" registers or unregisters callbacks_get() at module_get directly,
- * without a marker.
+ * Writing to the parameter "fire" executes the module's own tracepoint.  Writing 1 or 0 to the
+ * parameter "itself" registers or unregisters callbacks_get() at module_get directly, without a
+ * marker.
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -45,7 +46,7 @@ static int set_fire(const char *unused, const struct kernel_param *kp)
 
 static bool connected;
 
-static int register_directly(bool on)
+static int register_callbacks_get(bool on)
 {
 	int err = 0;
 
@@ -62,7 +63,7 @@ static int set_itself(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: register_directly(on);
+	return kstrtobool(text, &on) ?: register_callbacks_get(on);
 }
 
 static const struct kernel_param_ops fire_ops = { .set = set_fire };
@@ -77,7 +78,7 @@ static int __init callbacks_init(void)
 
 static void __exit callbacks_exit(void)
 {
-	register_directly(false);
+	register_callbacks_get(false);
 	tracepoint_synchronize_unregister();
 }
 

@@ -3,8 +3,9 @@
  * Changes of the kernel's core text.  The commands are written to kmarkers_test_core/command in
  * debugfs:
  *
- *	redirect FUNCTION CALLEE	make the call of CALLEE return 4242
- *	redirect-too FUNCTION CALLEE	redirect the call for a second client, and restore it
+ *	redirect FUNCTION CALLEE	make the call of CALLEE in FUNCTION return 4242
+ *	redirect-too FUNCTION CALLEE	redirect the call for a second client, then restore
+ *					the call
  *	restore				undo redirect
  *	detour FUNCTION			make FUNCTION return 4343
  *	undetour			undo detour
@@ -16,7 +17,8 @@
  *	forget-race FUNCTION OFFSET	two threads unregister one site at the same time
  *	race FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread takes and releases text_mutex
- *	nothing				make requests that each lack one field; all must fail
+ *	nothing				make requests with a missing or wrong field each; all
+ *					must fail
  *	site FUNCTION OFFSET LEN	register a site and unregister it
  *	bytes ADDRESS LEN		answer: the bytes in memory
  *	scan ADDRESS LEN VALUE MASK	answer: offsets of the bytes b with (b & MASK) == VALUE
@@ -109,7 +111,10 @@ static int do_restore(char **words)
 	return err;
 }
 
-/* Redirect the call for a second client, which must not get the function's next call instead. */
+/*
+ * Redirect a call for a second client.  If the call is redirected already, this must fail, and not
+ * redirect the function's next call of the same callee.
+ */
 static int do_redirect_too(char **words)
 {
 	struct patcher_redirect other = {
@@ -190,7 +195,7 @@ static int unregister_changed_site(char **words)
 	return patcher_core_unregister(&redirect.core) == -EINVAL ? 0 : -EPROTO;
 }
 
-/* Redirect and restore a call repeatedly, while another thread tries to register an overlap. */
+/* Redirect and restore a call repeatedly, while a thread tries to register an overlapping site. */
 static int redirect_against_registrations(char **words)
 {
 	int err, registering;
@@ -202,12 +207,12 @@ static int redirect_against_registrations(char **words)
 	 * The patcher refuses a site that begins inside the call.  To find that out, it registers
 	 * disabled kprobes on the bytes.
 	 */
-	err = start_registering(function, redirect.core.offset + 1);
+	err = start_registering_site(function, redirect.core.offset + 1);
 	if (err)
 		return do_restore(words) ?: err;
-	while (!err && needs_more_attempts())
+	while (!err && needs_more_registrations())
 		err = do_restore(words) ?: do_redirect(words);
-	registering = stop_registering();
+	registering = stop_registering_site();
 	if (redirected)
 		err = do_restore(words) ?: err;
 	return err ?: registering;
@@ -239,7 +244,7 @@ static int repeat_unregister_race(char **words)
 	return err;
 }
 
-/* Make requests that each lack one thing.  Return 0 if all of them return -EINVAL. */
+/* Make requests with a missing or wrong field each.  Return 0 if all of them return -EINVAL. */
 static int make_incomplete_requests(char **words)
 {
 	static const char name[] = "getpid";
@@ -247,7 +252,7 @@ static int make_incomplete_requests(char **words)
 		{ .callee = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .callee = name, .module = THIS_MODULE },
-		/* The replacement is in a module, but .module is not set. */
+		/* The replacement is in this module, but .module is not set. */
 		{ .function = name, .callee = name, .replacement = replacement },
 		{ .function = name, .callee = name, .replacement = core_answer, .module = THIS_MODULE },
 	};

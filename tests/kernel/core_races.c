@@ -26,7 +26,7 @@ static struct {
 	int err;
 } registrar;
 
-static int register_repeatedly(void *unused)
+static int register_site_repeatedly(void *unused)
 {
 	while (!kthread_should_stop()) {
 		int err = patcher_core_register(&registrar.site);
@@ -39,7 +39,7 @@ static int register_repeatedly(void *unused)
 	return 0;
 }
 
-int start_registering(const char *function, unsigned long offset)
+int start_registering_site(const char *function, unsigned long offset)
 {
 	static const char owner[] = "registrar";
 
@@ -48,16 +48,16 @@ int start_registering(const char *function, unsigned long offset)
 	registrar.site.offset = offset;
 	registrar.site.len = 4;
 	registrar.site.owner = owner;
-	registrar.thread = kthread_run(register_repeatedly, NULL, "registrar");
+	registrar.thread = kthread_run(register_site_repeatedly, NULL, "registrar");
 	return PTR_ERR_OR_ZERO(registrar.thread);
 }
 
-bool needs_more_attempts(void)
+bool needs_more_registrations(void)
 {
 	return READ_ONCE(registrar.attempts) < ATTEMPTS;
 }
 
-int stop_registering(void)
+int stop_registering_site(void)
 {
 	kthread_stop(registrar.thread);
 	return registrar.err;
@@ -136,7 +136,7 @@ int redirect_in_two_threads(struct patcher_detour *detour)
 {
 	int err = race_two_threads(redirect_function, detour, -EBUSY);
 
-	/* One of the threads has redirected it. */
+	/* One of the threads has redirected the function: restore it. */
 	return patcher_restore_function(detour) ?: err;
 }
 
@@ -165,7 +165,7 @@ static struct holder {
 	unsigned int changes, turns;
 } holder;
 
-static int hold_repeatedly(void *unused)
+static int hold_text_mutex_repeatedly(void *unused)
 {
 	u8 before[5];
 
@@ -181,7 +181,9 @@ static int hold_repeatedly(void *unused)
 	return 0;
 }
 
-/* Return the address of @symbol, or 0.  register_kprobe() refuses data, but stores the address. */
+/*
+ * Return the address of a data symbol, or 0: register_kprobe() refuses it, but stores its address.
+ */
 static unsigned long find_data_symbol(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
@@ -194,7 +196,7 @@ int start_holding_text_mutex(const u8 *text)
 	memset(&holder, 0, sizeof(holder));
 	holder.mutex = (struct mutex *)find_data_symbol("text_mutex");
 	holder.text = text;
-	holder.thread = kthread_run(hold_repeatedly, NULL, "text_mutex");
+	holder.thread = kthread_run(hold_text_mutex_repeatedly, NULL, "text_mutex");
 	return PTR_ERR_OR_ZERO(holder.thread);
 }
 

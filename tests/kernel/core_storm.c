@@ -16,7 +16,7 @@
 
 #define SEARCHED	96
 #define MAX_STATES	4
-/* Number of changes after which both sites hold their first form again. */
+/* Number of changes after which both sites have had all their forms and hold the first one. */
 #define ALL_FORMS	12
 
 /**
@@ -73,10 +73,12 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Add the unconditional form that gives @result: a nop if that is @not_taken, the result when the
- * branch is not taken; otherwise a jump, but only to sites of 2 bytes.
+ * Add a form that always gives @result.  If @result is the result when the branch is not taken,
+ * which is @not_taken, the form is a nop.  Otherwise it is a jump, which is added only to a site of
+ * 2 bytes.
  */
-static void add_always(struct changed *site, unsigned long result, unsigned long not_taken)
+static void add_unconditional_form(struct changed *site, unsigned long result,
+				   unsigned long not_taken)
 {
 	u8 len = site->core.len, jmp[2] = { 0xeb, site->insn[0][1] };
 
@@ -86,7 +88,7 @@ static void add_always(struct changed *site, unsigned long result, unsigned long
 		add_form(site, jmp, result);
 }
 
-static int find_branch(struct changed *site)
+static int find_lcm_branch(struct changed *site)
 {
 	const u8 *text = (const u8 *)lcm;
 	unsigned long offset, not_taken;
@@ -108,15 +110,15 @@ static int find_branch(struct changed *site)
 	 * gives the same result as the form that comes after it.
 	 */
 	add_form(site, insn, 12);
-	add_always(site, 0, not_taken);
+	add_unconditional_form(site, 0, not_taken);
 	insn[len == 2 ? 0 : 1] ^= 1;
 	add_form(site, insn, 0);
-	add_always(site, 12, not_taken);
+	add_unconditional_form(site, 12, not_taken);
 	return 0;
 }
 
 /* Find mov $1,%reg in int_pow(), which loads the initial value of the product. */
-static int find_constant(struct changed *site)
+static int find_int_pow_constant(struct changed *site)
 {
 	const u8 *text = (const u8 *)int_pow;
 	unsigned long offset;
@@ -151,7 +153,7 @@ static void check_result(struct changed *site)
 	unsigned long low = smp_load_acquire(&done), high;
 	unsigned long seen = site->call();
 
-	/* Read @started after the call. */
+	/* Read started only after the call. */
 	smp_mb();
 	high = READ_ONCE(started);
 	if (high > low + 1)
@@ -205,7 +207,7 @@ static int make_changes(void)
 	return err;
 }
 
-static int register_all(void)
+static int register_both_sites(void)
 {
 	unsigned int i;
 	int err = 0;
@@ -217,7 +219,7 @@ static int register_all(void)
 	return err;
 }
 
-static bool text_is(const u8 (*text)[SEARCHED])
+static bool is_text_unchanged(const u8 (*text)[SEARCHED])
 {
 	return !memcmp(text[0], lcm, SEARCHED) && !memcmp(text[1], int_pow, SEARCHED);
 }
@@ -231,18 +233,18 @@ const char *core_text_storm(void)
 	started = done = wrong = 0;
 	memcpy(text[0], lcm, SEARCHED);
 	memcpy(text[1], int_pow, SEARCHED);
-	err = find_branch(&sites[0]) ?: find_constant(&sites[1]);
+	err = find_lcm_branch(&sites[0]) ?: find_int_pow_constant(&sites[1]);
 	if (err && IS_ENABLED(CONFIG_CC_IS_CLANG))
-		return "SKIP clang made no such instructions of lcm() and int_pow()";
+		return "SKIP this test does not know clang's code of lcm() or int_pow()";
 	EXPECT(!err);
-	EXPECT(!register_all());
+	EXPECT(!register_both_sites());
 	EXPECT(!test_start_threads(check_both_sites));
 	err = make_changes();
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
 	EXPECT(sites[0].compared && sites[1].compared);
-	EXPECT(text_is(text));
+	EXPECT(is_text_unchanged(text));
 	return NULL;
 }
 

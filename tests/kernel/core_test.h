@@ -8,18 +8,18 @@ struct patcher_core_site;
 struct patcher_detour;
 
 /*
- * start_registering() starts a thread that repeatedly tries to register a site of 4 bytes at an
- * offset where no instruction begins.  needs_more_attempts() returns true until the thread has made
- * enough attempts.  stop_registering() stops it, and returns 0 if all attempts returned -EINVAL, or
- * an error.
+ * start_registering_site() starts a thread that repeatedly tries to register a site of 4 bytes at
+ * an offset where no instruction begins.  needs_more_registrations() returns true until the thread
+ * has made enough attempts.  stop_registering_site() stops the thread, and returns 0 if all
+ * attempts returned -EINVAL, else an error.
  */
-int start_registering(const char *function, unsigned long offset);
-bool needs_more_attempts(void);
-int stop_registering(void);
+int start_registering_site(const char *function, unsigned long offset);
+bool needs_more_registrations(void);
+int stop_registering_site(void);
 
 /*
- * Redirect one function in two threads at the same time, and restore it.  Return 0 if one thread
- * got 0 and the other -EBUSY.
+ * Redirect one function in two threads at the same time, then restore the function.  Return 0 if
+ * one thread got 0 and the other -EBUSY.
  */
 int redirect_in_two_threads(struct patcher_detour *detour);
 
@@ -28,8 +28,8 @@ int unregister_in_two_threads(struct patcher_core_site *site);
 
 /*
  * start_holding_text_mutex() starts a thread that holds the kernel's text_mutex most of the time.
- * stop_holding_text_mutex() stops it, and returns -EPROTO if the first five bytes at @text changed
- * while the thread held the mutex, or if the thread never held it.
+ * stop_holding_text_mutex() stops the thread, and returns -EPROTO if the first five bytes at @text
+ * changed while the thread held the mutex, or if the thread never held it.
  */
 int start_holding_text_mutex(const u8 *text);
 int stop_holding_text_mutex(void);

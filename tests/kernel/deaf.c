@@ -19,7 +19,9 @@ static void loop_with_interrupts_off(void *unused)
 		cpu_relax();
 }
 
-/* Handle the trap of the int3: move the instruction pointer back to it, so that it traps again. */
+/*
+ * Handle the trap of the int3: move the instruction pointer back, so that the int3 traps for ever.
+ */
 static int repeat_breakpoint(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Macros that expand the macro @what once for each digit, appended to @n. */
+/* Macros that expand the macro @what ten times: for @n followed by each of the digits 0 to 9. */
 #ifndef TESTS_KERNEL_EACH_H
 #define TESTS_KERNEL_EACH_H
 
-/* EACH_2 to EACH_4 do the same, for nesting: a macro is not expanded inside itself. */
+/*
+ * EACH_2 to EACH_4 are equal, so that one can be used inside another: a macro is not expanded
+ * inside itself.
+ */
 #define EACH_1(what)							\
 	what(0) what(1) what(2) what(3) what(4)				\
 	what(5) what(6) what(7) what(8) what(9)

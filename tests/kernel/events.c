@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to kmarkers_test_events/hit
- * in debugfs hits the markers of this name.  Some are hit in interrupts, in handlers of kprobes,
- * and while the hit of another marker is recorded.
+ * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to kmarkers_test_events/hit in
+ * debugfs calls the function hit_NAME() below, once or TIMES times.  Some markers are hit in
+ * interrupts, in handlers of kprobes, and while the hit of another marker is recorded.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -153,8 +153,9 @@ static int add_breakpoint(void)
 }
 
 /*
- * Hit a marker when a hit of ev_outer calls kmarkers_layout_compute_size(), before it reserves its
- * record.  This kprobe uses ftrace, so its handler runs in the context of the caller.
+ * Handler of a kprobe on kmarkers_layout_compute_size(): hit a marker while a hit of ev_outer is in
+ * that function, before the hit reserves its record.  This kprobe uses ftrace, so its handler runs
+ * in the context of the caller.
  */
 static int on_measure(struct kprobe *probe, struct pt_regs *regs)
 {

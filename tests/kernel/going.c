@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module notifier that holds another module in MODULE_STATE_GOING until it is released.  It runs
- * after the module notifiers of kmarkers and before those of the kernel.  The parameters of the
- * held module still exist.  Parameters:
+ * A module notifier that holds another module in MODULE_STATE_GOING until that module is released.
+ * The notifier runs after the module notifiers of kmarkers and before those of the kernel.  While a
+ * module is held, its parameters still exist.  Parameters of this module:
  *
  *	hold		name of the module to hold; an empty line releases it
  *	held		1 while a module is held
@@ -74,8 +74,9 @@ static unsigned int count_foreign_ops(const struct module *module)
 }
 
 /*
- * Count in all live modules.  The kernel's list of modules is not exported, so the walk begins at
- * the entry of this module.  The head of the list is not in a module: it is in the kernel's data.
+ * Count the parameters with kernel_param_ops in another module, in all live modules.  The kernel's
+ * list of modules is not exported, so the walk begins at the entry of this module.  The head of the
+ * list is not in a module: it is in the kernel's data.
  */
 static int get_foreign_ops(char *buffer, const struct kernel_param *param)
 {

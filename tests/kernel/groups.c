@@ -39,7 +39,7 @@ static struct bench_group second = {
 
 static bench_op *const lacks_layouts[BENCH_LAYOUTS] = { base_0 };
 
-/* The variants of a group with a block function, which measures by itself: they are only names. */
+/* Variants of a group that measures in its own block function: they have no code to execute. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
@@ -158,7 +158,7 @@ static void make_fault(void)
  * Files that are read meanwhile show a run that has begun and measured nothing.  @ms must be less
  * than 1000: the kernel throttles real-time threads that run for longer.
  */
-static int keep_busy(void *ms)
+static int keep_cpu_busy(void *ms)
 {
 	unsigned long until = jiffies + msecs_to_jiffies((unsigned long)ms);
 
@@ -186,11 +186,11 @@ static int set_busy_ms(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	/* Refuse this while the module loads: if init fails, the thread's code is freed. */
+	/* Refuse the write while the module loads: if init fails, the thread's code is freed. */
 	if (THIS_MODULE->state != MODULE_STATE_LIVE)
 		return -EBUSY;
 	stop_keeper();
-	thread = kthread_create(keep_busy, (void *)ms, "test_keeper");
+	thread = kthread_create(keep_cpu_busy, (void *)ms, "test_keeper");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, 0);

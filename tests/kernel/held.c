@@ -29,11 +29,12 @@
 #define DS		0x3e
 
 /*
- * The task is kept from running until the thread that changes the run was found asleep LOOKS times
- * in a row, at intervals of 1 ms, but for at most LIMIT_MS.  That is less than the time after which
- * the kernel throttles real-time threads.  A slow machine may need several of the TRIES.
+ * The task is kept from running until CHECKS checks in a row, at intervals of 1 ms, have found the
+ * thread that changes the run asleep, but for at most LIMIT_MS.  LIMIT_MS is less than the time
+ * after which the kernel throttles real-time threads.  On a slow machine, several of the TRIES may
+ * fail.
  */
-#define LOOKS		20
+#define CHECKS		20
 #define LIMIT_MS	700
 #define TRIES		10
 
@@ -110,7 +111,7 @@ static noinline void pass_held_run(void)
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
-	/* The run enables interrupts with sti.  The jump that replaces it does not. */
+	/* The run enables interrupts with sti, but the jump that replaces the run does not. */
 	raw_local_irq_enable();
 }
 
@@ -153,21 +154,22 @@ static bool change_has_begun(void)
 }
 
 /*
- * Keep the CPU until the change has ended, or was found to wait.  cond_resched_tasks_rcu_qs()
- * reports quiescent states, so that the change need not wait for this thread.
+ * Keep the CPU until the change has ended, or was found to wait for the preempted task.
+ * cond_resched_tasks_rcu_qs() reports quiescent states, so that the change need not wait for this
+ * thread.
  */
 static void keep_cpu(void)
 {
 	u64 start = ktime_get_ns();
-	unsigned int looks = 0;
+	unsigned int asleep = 0;
 
-	while (!smp_load_acquire(&held.ended) && looks < LOOKS &&
+	while (!smp_load_acquire(&held.ended) && asleep < CHECKS &&
 	       ktime_get_ns() - start < LIMIT_MS * 1000000ULL) {
 		cond_resched_tasks_rcu_qs();
 		mdelay(1);
-		looks = change_has_begun() && !READ_ONCE(held.changer->on_rq) ? looks + 1 : 0;
+		asleep = change_has_begun() && !READ_ONCE(held.changer->on_rq) ? asleep + 1 : 0;
 	}
-	held.waited = looks == LOOKS;
+	held.waited = asleep == CHECKS;
 }
 
 static int keep_task_waiting(void *unused)
@@ -210,7 +212,7 @@ static int change_prefix(void)
 	return patcher_store_prefixes(owner, &poke, 1);
 }
 
-/* Call @change while the task is preempted, on another CPU than that of the task and the keeper. */
+/* Call @change while the task is preempted.  This function runs on another CPU than the task. */
 static long change_meanwhile(void *change)
 {
 	int err;
@@ -277,13 +279,13 @@ static int register_site(u8 *addr, unsigned int len, unsigned int flags)
 	return err;
 }
 
-static const char *hold_once(void (*pass)(void), int (*change)(void))
+static const char *preempt_task_and_change(void (*pass)(void), int (*change)(void))
 {
 	unsigned int here = cpumask_first(cpu_online_mask);
 
 	held.cpu = cpumask_next(here, cpu_online_mask);
 	if (held.cpu >= nr_cpu_ids)
-		return "SKIP needs a second CPU, for the preempted task";
+		return "SKIP this test needs a second CPU, for the preempted task";
 	interrupt.func = wake_keeper;
 	EXPECT(!create_held_thread(&held.keeper, keep_task_waiting, NULL, "test_keeper"));
 	sched_set_fifo(held.keeper);
@@ -293,12 +295,12 @@ static const char *hold_once(void (*pass)(void), int (*change)(void))
 	return held.inside ? NULL : "SKIP this kernel preempts no task there";
 }
 
-static const char *hold_in_run(void)
+static const char *change_run_while_preempted(void)
 {
 	const char *failed;
 
 	EXPECT(!register_site(held_run(), RUN_LEN, PATCHER_SITE_RUN));
-	failed = hold_once(pass_held_run, change_run);
+	failed = preempt_task_and_change(pass_held_run, change_run);
 	EXPECT(failed || held.changed);
 	EXPECT(failed || !held.early);
 	return failed;
@@ -312,7 +314,7 @@ const char *patcher_waits_for_held_task(void)
 
 	for (i = 0; i < TRIES; i++) {
 		held_cleanup();
-		failed = hold_in_run();
+		failed = change_run_while_preempted();
 		if (failed || held.waited)
 			return failed;
 	}
@@ -328,7 +330,7 @@ static bool has_passed(void)
 	return READ_ONCE(held.passed);
 }
 
-static const char *hold_at_prefix(void)
+static const char *change_prefix_while_preempted(void)
 {
 	const char *failed;
 
@@ -336,7 +338,7 @@ static const char *hold_at_prefix(void)
 	EXPECT(!register_site(held_prefix(), 1, PATCHER_SITE_PREFIX));
 	/* In later calls, the prefix is LOCK already. */
 	EXPECT(READ_ONCE(*held_prefix()) == DS || READ_ONCE(*held_prefix()) == LOCK);
-	failed = hold_once(pass_held_prefix, change_prefix);
+	failed = preempt_task_and_change(pass_held_prefix, change_prefix);
 	if (failed)
 		return failed;
 	EXPECT(held.number == 5);
@@ -345,7 +347,9 @@ static const char *hold_at_prefix(void)
 	return NULL;
 }
 
-/* Store LOCK over a DS prefix at which a task is preempted: the change does not wait for it. */
+/*
+ * Store LOCK over a DS prefix at which a task is preempted: the change does not wait for the task.
+ */
 const char *patcher_exchanges_held_prefix(void)
 {
 	const char *failed;
@@ -353,7 +357,7 @@ const char *patcher_exchanges_held_prefix(void)
 
 	for (i = 0; i < TRIES; i++) {
 		held_cleanup();
-		failed = hold_at_prefix();
+		failed = change_prefix_while_preempted();
 		if (failed || held.early)
 			return failed;
 	}

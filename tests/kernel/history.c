@@ -3,8 +3,9 @@
  * A client of the marker interfaces of 2006 to 2009.  It includes only the historical header
  * <linux/marker.h>, and uses only names of that header.
  *
- * Writing the name of a marker to the parameter "set" connects a probe of the kind of 2006 to it;
- * the parameter "connected" is the result.  Two tracepoint callbacks contain markers.
+ * Writing the name of a marker to the parameter "set" connects a probe with the prototype of 2006
+ * to the marker; the parameter "connected" is the result.  Two tracepoint callbacks contain
+ * markers.
  */
 #include <linux/marker.h>
 #include <linux/module.h>
@@ -65,7 +66,7 @@ static const struct kernel_param_ops list_ops = { .set = set_list };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
-/* Hit a marker whose name a module that is loaded later also uses, and call a probe directly. */
+/* Hit a marker whose name is also used by a module that is loaded later.  Call a probe directly. */
 static int set_tick(const char *unused, const struct kernel_param *kp)
 {
 	trace_mark(example_tick, "tick %lu", hits);

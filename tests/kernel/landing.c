@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jumps that are switched on and off by patching.  The instruction before the target of each jump
- * is shorter than 5 bytes: if a kprobe on it were optimised into a jump of 5 bytes, that would
+ * is shorter than 5 bytes: if a kprobe on it were optimised into a jump of 5 bytes, that jump would
  * overwrite the target.
  *
  *	branch	imv_branch()
@@ -77,11 +77,11 @@ static struct patcher_table table = {
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
-	/* The second is xor %edx, %edx; jmp over the nop and the addition; nop. */
+	/* When the run is on, it is xor %edx, %edx; jmp over the nop and the addition; nop. */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 };
 
-/* Switch a jump on or off.  With @wrong, the batch is refused, as its old bytes are wrong. */
+/* Switch a jump on or off.  If @wrong, the batch is refused, because its old bytes are wrong. */
 static int switch_site(bool run, bool on, bool wrong)
 {
 	struct patcher_poke poke = { .len = LEN };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose kmarkers tables have a later version than ours.  Loading it must fail. */
+/*
+ * A module whose kmarkers tables have a later version than those of this tree.  Loading it must
+ * fail.
+ */
 #include <linux/module.h>
 
 #include <kmarkers/table.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module that does not unregister its marker probes before it is unloaded: one typed probe, one
- * with a va_list, and one of the kind of 2006.
+ * with a va_list, and one with the prototype of 2006.
  */
 #include <linux/module.h>
 

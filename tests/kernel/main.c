@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The test cases of tests/common, in a module.  Writing "all" or the name of a case to the
- * parameter run runs them; the write returns when they have ended.  The parameter works also where
- * the kernel is locked down, which restricts debugfs.  In debugfs, kmarkers_test/results shows the
- * results as KTAP.  Writing N to kmarkers_test/fail_at makes the N-th allocation of the writing
- * task fail; the file reads 1 before and 0 after the failure.
+ * The test cases of tests/common, in a module.  Writing the name of a case to the parameter run
+ * runs the case, and writing "all" runs all cases; the write returns when they have ended.  The
+ * parameter works also where the kernel is locked down, which restricts debugfs.  In debugfs,
+ * kmarkers_test/results shows the results as KTAP.  Writing N to kmarkers_test/fail_at makes the
+ * N-th allocation of the writing task fail; the file reads 1 before and 0 after the failure.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -89,7 +89,7 @@ static int set_run(const char *value, const struct kernel_param *param)
 
 static const struct kernel_param_ops run_ops = { .set = set_run };
 module_param_cb(run, &run_ops, NULL, 0200);
-MODULE_PARM_DESC(run, "name of the case to run, or all; the write returns when they have ended");
+MODULE_PARM_DESC(run, "name of the case to run, or all; the write returns when all have ended");
 
 static int results_show(struct seq_file *m, void *unused)
 {
@@ -117,8 +117,8 @@ DEFINE_SHOW_ATTRIBUTE(results);
 static bool failing;
 
 /*
- * Make allocation number @nth of this task fail, or none if it is 0.  The kprobes stay registered
- * until the module is unloaded, since registering them takes long.
+ * Make allocation number @nth of this task fail, or no allocation if @nth is 0.  The kprobes stay
+ * registered until the module is unloaded, because registering them takes long.
  */
 static int fail_at_set(void *unused, u64 nth)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module that makes an indirect call: to an ENDBR or, with behind=1, to the instruction behind
- * it.  With indirect branch tracking (IBT) enabled, the latter must kill the kernel with a
- * control-protection fault; this shows that IBT is on.
+ * the ENDBR.  With indirect branch tracking (IBT) enabled, the call with behind=1 must kill the
+ * kernel with a control-protection fault, which shows that IBT is on.
  */
 #include <linux/module.h>
 
@@ -33,7 +33,10 @@ static int __init noendbr_init(void)
 	OPTIMIZER_HIDE_VAR(entry);
 	if (behind)
 		entry += KMARKERS_ENDBR_LEN;
-	/* A plain indirect call, not a retpoline, which ends in a ret: IBT does not check that. */
+	/*
+	 * A plain indirect call, not a retpoline, because a retpoline ends in a ret, which IBT does
+	 * not check.
+	 */
 	asm volatile(ANNOTATE_RETPOLINE_SAFE "\n"
 		     "call *%[entry]\n" : ASM_CALL_CONSTRAINT : [entry] "r" (entry)
 		     : "memory");

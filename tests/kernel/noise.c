@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Background activity in the kernel while stress tests change sites.  On every CPU, timers and
- * perf samples execute a site of an immediate value, as do non-maskable interrupts.  A static key
- * is toggled, and a kprobe is registered and unregistered.
+ * Background activity in the kernel while stress tests change sites.  On every CPU, timers, perf
+ * samples and non-maskable interrupts execute a site of an immediate value.  A static key is
+ * toggled, and a kprobe is registered and unregistered.
  *
- * Each execution must read one of two values, which only this module sets.  With probes=1, it also
- * executes three sites of SDT probes, each of which must call a handler once, while another handler
- * is attached and detached and a breakpoint site is promoted to a jump and demoted.
- * kmarkers_test_noise/counts in debugfs shows the number of executions.
+ * Each execution must read one of two values, which only this module sets.  With probes=1, each
+ * execution also executes three sites of SDT probes, each of which must call a handler once.  With
+ * changes=1, another handler is meanwhile attached and detached, and a breakpoint site is promoted
+ * to a jump and demoted. kmarkers_test_noise/counts in debugfs shows the number of executions.
  */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
@@ -65,8 +65,8 @@ SDT_PROBE_DEFINE1(noise, , , jumped, "unsigned int *");
 SDT_PROBE_DEFINE1(noise, , , trapped, "unsigned int *");
 
 /*
- * Count in the variable that args[0] points to, which is local to one execution: an interrupt may
- * execute the sites again on the same CPU.
+ * Count in the variable that args[0] points to.  Each execution has its own variable, because an
+ * interrupt may execute the sites on the same CPU meanwhile.
  */
 static void count_hit(void *private, const struct sdt_hit *hit)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An assembly macro that writes the record of a note, which is an SDT site without instruction. */
+/* An assembly macro that writes the record of a note, an SDT site without its own instruction. */
 #ifndef TESTS_KERNEL_NOTE_AT_H
 #define TESTS_KERNEL_NOTE_AT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes that cannot be armed, and some that look similar but can.  A note is an SDT site without an
- * instruction of its own; it is armed by a kprobe.  The note of the provider trefused is at an
- * instruction on which the kernel refuses a kprobe.
+ * Notes that cannot be armed, and some that look similar but can be armed.  A note is an SDT site
+ * without an instruction of its own; it is armed by a kprobe.  The note of the provider trefused is
+ * at an instruction on which the kernel refuses a kprobe.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -57,7 +57,10 @@ asm(".pushsection .text, \"ax\"\n"
 	NOTE_AT("5b", "sdt_tnotes___elsewhere", "1", "	.byte -8\n	movq %gs:8(%rbx), %rax\n")
 	".popsection\n");
 
-/* The note makes no code, so the function executes the same instructions if @value is 0 or not. */
+/*
+ * The note makes no code, so the function executes the same instructions whether @value is 0 or
+ * not.
+ */
 noinline void notes_alone(int value)
 {
 	if (value)

@@ -2,8 +2,8 @@
 /*
  * Tests of the raw tracepoints of typed markers, without a BPF program.  Like the kernel when it
  * attaches a program, this file finds the marker's struct bpf_raw_event_map in the module, and
- * registers a function at its tracepoint.  The function is called with a pointer to a struct
- * program and the arguments of the marker.
+ * registers a function at the tracepoint in that struct.  The function is called with a pointer to
+ * a struct program and the arguments of the marker.
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
@@ -52,7 +52,7 @@ static void count_seven(void *data, u64 number)
 		atomic_long_inc(&counted);
 }
 
-static const struct bpf_raw_event_map *find_record(const char *name)
+static const struct bpf_raw_event_map *find_raw_event(const char *name)
 {
 	unsigned int i;
 
@@ -62,7 +62,7 @@ static const struct bpf_raw_event_map *find_record(const char *name)
 	return NULL;
 }
 
-/* The functions that are attached.  The kernel warns if another function is detached. */
+/* The attached functions.  The kernel warns if a function that is not attached is detached. */
 static struct attached {
 	const char *name;
 	void *function, *data;
@@ -81,7 +81,7 @@ static struct attached *find_attached(const char *name, void *function, void *da
 
 static int attach(const char *name, void *function, void *data)
 {
-	const struct bpf_raw_event_map *record = find_record(name);
+	const struct bpf_raw_event_map *record = find_raw_event(name);
 	struct attached *place = find_attached(NULL, NULL, NULL);
 	int err;
 
@@ -100,12 +100,13 @@ static int detach(const char *name, void *function, void *data)
 	if (!place)
 		return -ENOENT;
 	memset(place, 0, sizeof(*place));
-	return tracepoint_probe_unregister(find_record(name)->tp, function, data);
+	return tracepoint_probe_unregister(find_raw_event(name)->tp, function, data);
 }
 
 /*
- * Wait until the marker's raw tracepoint is connected or not, as in @on, for at most LIMIT_MS.
- * Attaching connects it later if the lock of the marker registry was taken.
+ * Wait for at most LIMIT_MS until the marker's raw tracepoint is connected, if @on, or
+ * disconnected.  Return true if it is.  If another task held the lock of the marker registry,
+ * attach() returns before the tracepoint is connected.
  */
 static bool wait_until_connected(const struct marker_typed *typed, bool on)
 {
@@ -147,10 +148,10 @@ const char *raw_calls_programs(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;
 
-	EXPECT(find_record("test_typed")->num_args == 3);
-	EXPECT(find_record("test_typed_noargs")->num_args == 0);
-	EXPECT(find_record("test_typed_many")->num_args == 8);
-	EXPECT(!find_record("test_marker"));
+	EXPECT(find_raw_event("test_typed")->num_args == 3);
+	EXPECT(find_raw_event("test_typed_noargs")->num_args == 0);
+	EXPECT(find_raw_event("test_typed_many")->num_args == 8);
+	EXPECT(!find_raw_event("test_marker"));
 	hit(1);
 	EXPECT(!attach("test_typed", call_5, &programs[0]));
 	EXPECT(wait_until_connected(typed, true) && typed->direct);
@@ -232,7 +233,7 @@ static void hit_storm_marker(void)
 	mark_typed(test_typed_storm, 7);
 }
 
-/* Each hit calls one program exactly once, while another one is attached and detached. */
+/* Each hit calls one program exactly once, while another program is attached and detached. */
 const char *raw_exactly_once(void)
 {
 	unsigned long passes;
@@ -279,8 +280,9 @@ static void take_registry_lock_first(void)
 }
 
 /*
- * Take both mutexes in both orders: attaching a program takes that of tracepoints first.  At the
- * end, the marker must be in the state that the kernel has set last.
+ * Take the mutex of tracepoints and that of the marker registry in both orders: attaching a program
+ * takes the mutex of tracepoints first, registering a probe takes it second.  At the end, the
+ * marker must be in the state that the kernel has set last.
  */
 const char *raw_storm_of_locks(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SDT probes of a module: one in an inline function that two others call, and one of each flavour
- * but note.  Writing N to the parameter pass executes their sites N times.  With hold=1, the module
- * attaches a handler of its own, and is unloaded without detaching it.
+ * SDT probes of a module: one in an inline function that two other functions call, and one of each
+ * flavour but note.  Writing N to the parameter pass executes their sites N times.  With hold=1,
+ * the module attaches a handler of its own, and is unloaded without detaching it.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -43,8 +43,9 @@ static noinline int tsdt_write(int number)
 /*
  * A function that is never called.  The nop of its site contains the distance of the jump, here
  * more than 64 bytes.  When int3 replaces the first byte of the site, the kernel decodes
- * instructions from the second byte on.  With such a distance, some forms of the nop would not be
- * decoded up to the end of the site, and the kernel would take the constants for instructions.
+ * instructions from the second byte on.  With such a distance and some forms of the nop, the
+ * decoding would not end where the site ends, and the kernel would take the constants for
+ * instructions.
  */
 static noinline __used void tsdt_apart(void)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes of tsdt, the provider that kmarkers_test_sdt defines, too: one probe is the same there,
- * one has an argument of another type, and one has an argument of each kind.  Writing N to the
- * parameter pass executes the sites N times; the parameter first does so in the module's init
- * function.
+ * Probes of tsdt, a provider that kmarkers_test_sdt defines, too: one probe is equal in both
+ * modules, one has an argument of another type, and one has an argument of each kind.  Writing N to
+ * the parameter pass executes the sites N times.  With first=N, the module's init function does so.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that makes the kernel log a warning, by which the test job that loads it must fail. */
+/*
+ * A module that makes the kernel log a warning, because of which the test job that loads it must
+ * fail.
+ */
 #include <linux/module.h>
 
 static int __init warn_init(void)
@@ -14,6 +17,6 @@ static void __exit warn_exit(void)
 }
 module_exit(warn_exit);
 
-MODULE_DESCRIPTION("A deliberate warning, by which a test job must fail");
+MODULE_DESCRIPTION("A deliberate warning, because of which a test job must fail");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

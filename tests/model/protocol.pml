@@ -30,7 +30,7 @@
 #define PARTS		2	/* separately fetched parts of an instruction; part 0 is its first byte */
 #endif
 
-/* Numbers of rounds that variants leave out or do badly; 0 for none. */
+/* The round that a variant leaves out or does wrong; 0 for none. */
 #ifndef NO_ROUND
 #define NO_ROUND	0	/* the round that is left out */
 #endif
@@ -47,7 +47,7 @@
 #endif
 
 /*
- * With RUN, even versions are runs of instructions, of which each is a part, and odd versions are a
+ * With RUN, an even version is a run of instructions, each of which is a part.  An odd version is a
  * jump over the site.  The handler always emulates the jump.
  */
 #ifdef RUN
@@ -78,7 +78,7 @@ byte seen[CPUS * SITES * PARTS];
 byte number;				/* number of batches that have been published */
 byte pokes, refs;			/* batch whose array is published; its reference count */
 byte array;				/* batch whose array exists, or 0 if none does */
-bool listed = true, table = true;	/* the table of sites is in the list; it is not freed */
+bool listed = true, table = true;	/* the table of sites is listed; it is not freed */
 
 /* CPUs. */
 byte running[CPUS];			/* level of the context that runs */
@@ -123,8 +123,8 @@ bool planted;			/* an int3 of a debugger is at site 0, after the last batch */
 #endif
 
 /*
- * True if an execution may have executed version @v: that of any batch from the last that had
- * settled when the execution began to the last that has begun.
+ * True if an execution may have executed version @v.  Allowed are the versions of all batches from
+ * @since, the last that had settled when the execution began, to the last that has begun.
  */
 #ifdef RETURN
 #define LEGAL(v)	(v == VERSION(MIN(since, LAST(site))) || \
@@ -200,8 +200,8 @@ inline synchronise(cpu)
 #endif
 
 /*
- * MAY_TRAP: the CPU may execute a breakpoint.  PENDING: the handler would find the site in the
- * batch.
+ * MAY_TRAP: true if the CPU may execute a breakpoint.  PENDING: true if the handler would find the
+ * site in the current batch.
  */
 #if GROUND == EMULATOR
 #define MAY_TRAP	(seen[VIEW(me, site, 0)] == BIT(INT3) || \
@@ -435,7 +435,7 @@ trap:
 		:: else -> skip
 		fi
 	}
-	/* patcher_sites_find(): a breakpoint of the patcher that no handler claims is a panic */
+	/* patcher_sites_find(): a breakpoint of the patcher that no handler claims is fatal */
 stale:	atomic {
 		AWAKE(me) ->
 		printf("cpu %d level %d: finds nothing pending\n", me, level);
@@ -485,8 +485,8 @@ stale:	atomic {
 	}
 #ifdef LIVE
 	/*
-	 * Retry only when the next attempt must succeed: an endless wait is then an invalid end
-	 * state.
+	 * Retry only when the next attempt must succeed.  A context that waits for ever then stays
+	 * here, and spin reports an invalid end state.
 	 */
 	atomic {
 		AWAKE(me) && (PENDING || PASSED_ON || !MAY_TRAP) ->
@@ -742,8 +742,8 @@ proctype writer()
 	od;
 
 	/*
-	 * A debugger stores an int3.  Its handler, which is not modelled, continues behind the
-	 * site.
+	 * A debugger stores an int3.  The debugger's handler, which is not modelled, continues
+	 * behind the site.
 	 */
 #ifdef FOREIGN
 	atomic { WRITER -> planted = true };

@@ -34,7 +34,7 @@ VIOLATIONS = {
     "unclaimed": Found.UNCLAIMED,
     "freed": Found.FREED,
 }
-# The numbers in a replay that are values of a part of an instruction; one of them stands for int3.
+# These match a number in a replay that is the value of a part of an instruction; one value is int3.
 VALUES = (
     re.compile(r"(?<=part \d := )\d+"),
     re.compile(r"(?<=part \d: )\d+"),
@@ -86,7 +86,7 @@ class ModelError(Exception):
     """A tool failed, or the name of a variant is unknown."""
 
 
-def call(words: Sequence[str], directory: Path) -> str:
+def run_tool(words: Sequence[str], directory: Path) -> str:
     """Run a tool in a directory; return its output, or raise ModelError."""
     run = subprocess.run(
         words,
@@ -101,7 +101,7 @@ def call(words: Sequence[str], directory: Path) -> str:
     return run.stdout
 
 
-def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
+def list_spin_defines(variant: Variant, ground: Ground, search: Search) -> list[str]:
     """Return the -D arguments of spin for a variant, an environment and a kind of search."""
     # The model numbers the environments from 1, in the order of Ground.
     number = list(Ground).index(ground) + 1
@@ -110,7 +110,7 @@ def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
     ]
 
 
-def classify(text: str) -> Found:
+def classify_search_output(text: str) -> Found:
     """Return the result of a search, from the output of the checker."""
     if "invalid end state (at" in text:
         return Found.ENDLESS
@@ -123,8 +123,8 @@ def classify(text: str) -> Found:
     return Found.BROKEN
 
 
-def readable(replay: str, int3: str) -> str:
-    """Return the steps of a replay, one per line, with the number of int3 replaced by its name."""
+def format_replay(replay: str, int3: str) -> str:
+    """Return the steps of a replay, one per line, with the word int3 for the number `int3`."""
     lines = []
     for raw in replay.splitlines():
         line = raw.strip()
@@ -136,17 +136,19 @@ def readable(replay: str, int3: str) -> str:
     return "\n".join(lines)
 
 
-def keep_trail(outcome: Outcome, search: Search, defines: list[str], directory: Path) -> Path:
+def write_counterexample(
+    outcome: Outcome, search: Search, defines: list[str], directory: Path
+) -> Path:
     """Write the steps of the counterexample to a text file; return its path."""
     batches = re.search(r"BATCHES=(\d)", outcome.variant.switches)
     int3 = str(int(batches[1]) + 1 if batches else 3)
-    replay = call(["spin", "-t", "-T", *defines, MODEL.name], directory)
+    replay = run_tool(["spin", "-t", "-T", *defines, MODEL.name], directory)
     path = OUTPUT / f"{outcome.variant.name}-{outcome.ground}.txt"
     path.write_text(
         f"# {outcome.variant.what}; on: {outcome.ground}; found: {outcome.found}\n"
         f"# spin {' '.join(defines)} {MODEL.name}, search for {search.name}\n"
         f"# level 0 is the writer, 1 a task or an interrupt, 2 an NMI\n"
-        f"{readable(replay, int3)}\n"
+        f"{format_replay(replay, int3)}\n"
     )
     return path
 
@@ -160,27 +162,27 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     shutil.copy(MODEL, directory)
-    defines = switches(variant, ground, search)
+    defines = list_spin_defines(variant, ground, search)
     start = time.monotonic()
-    call(["spin", "-a", *defines, MODEL.name], directory)
-    call(["gcc", "-w", "-DSAFETY", "-DNOREDUCE", *options, "-o", "pan", "pan.c"], directory)
-    text = call(["./pan", LONG_DEPTH if variant in LONG else DEPTH, "-w22"], directory)
+    run_tool(["spin", "-a", *defines, MODEL.name], directory)
+    run_tool(["gcc", "-w", "-DSAFETY", "-DNOREDUCE", *options, "-o", "pan", "pan.c"], directory)
+    text = run_tool(["./pan", LONG_DEPTH if variant in LONG else DEPTH, "-w22"], directory)
     (directory / "pan.txt").write_text(text)
     states = re.search(r"(\S+) states, stored", text)
     outcome = Outcome(
         variant,
         ground,
-        classify(text),
+        classify_search_output(text),
         int(float(states[1])) if states else 0,
         time.monotonic() - start,
     )
     if outcome.found not in (Found.HOLDS, Found.BROKEN):
-        outcome.trail = keep_trail(outcome, search, defines, directory)
+        outcome.trail = write_counterexample(outcome, search, defines, directory)
     return outcome
 
 
 def check_variant(variant: Variant, ground: Ground) -> Outcome:
-    """Search for forbidden states and, if there is none, for endless loops."""
+    """Search a variant for forbidden states and, if there is none, for endless loops."""
     outcome = run_search(variant, ground, STATES)
     if outcome.found != Found.HOLDS:
         return outcome
@@ -198,8 +200,8 @@ def ensure_spin() -> bool:
     return bool(shutil.which("spin"))
 
 
-def show_outcome(outcome: Outcome) -> None:
-    """Print the row of an outcome and, after a failure, the path of the counterexample."""
+def print_outcome(outcome: Outcome) -> None:
+    """Print a line of the table of results and, after a failure, the path of the counterexample."""
     line = (
         f"{'ok' if outcome.passed else 'FAIL':5}{outcome.ground:9} {outcome.variant.name:24}"
         f"{outcome.variant.what:48}{outcome.expected:10} {outcome.found:10}"
@@ -210,7 +212,7 @@ def show_outcome(outcome: Outcome) -> None:
         print(f"     see {outcome.trail or OUTPUT / 'work'}", flush=True)
 
 
-def show_unneeded(outcomes: Sequence[Outcome]) -> None:
+def print_unneeded_steps(outcomes: Sequence[Outcome]) -> None:
     """Print the protocol steps that an environment does not need, and why they are kept."""
     print("steps that an environment does not need, and why they are kept:")
     for variant in MUTANTS:
@@ -224,7 +226,7 @@ def show_unneeded(outcomes: Sequence[Outcome]) -> None:
             print(f"  {variant.name} ({where}): {variant.kept or 'NO REASON GIVEN'}")
 
 
-def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcome]:
+def check_variants(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcome]:
     """Check all pairs of variant and environment in parallel; print the results in order."""
     pairs = [
         (variant, ground) for variant in chosen for ground in grounds if ground in variant.found
@@ -232,13 +234,14 @@ def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcom
     outcomes = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for outcome in pool.map(lambda pair: check_variant(*pair), pairs):
-            show_outcome(outcome)
+            print_outcome(outcome)
             outcomes.append(outcome)
     return outcomes
 
 
 def choose_variants(names: Sequence[str], long: bool) -> list[Variant]:
-    """Return the variants with these names. Without names, return all, the large ones if `long`."""
+    """Return the variants with these names. Without names, return all, but the large ones only if
+    `long` is true."""
     if not names:
         return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
     known = [*PROTOCOL, *MUTANTS, *LONG]
@@ -271,12 +274,12 @@ def main() -> int:
         f"{'states':>9}     s"
     )
     try:
-        outcomes = run_all(chosen, list(Ground))
+        outcomes = check_variants(chosen, list(Ground))
     except (ModelError, OSError) as error:
         print(f"check-model: {error}", file=sys.stderr)
         return 2
     print("counterexamples: build/model/*.txt")
-    show_unneeded(outcomes)
+    print_unneeded_steps(outcomes)
     failed = sum(not outcome.passed for outcome in outcomes)
     print(f"{len(outcomes) - failed} passed, {failed} failed")
     return 1 if failed or not outcomes else 0

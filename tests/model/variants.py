@@ -2,7 +2,7 @@
 """Variants that tests/model/run.py checks: the protocol as it is, and with steps done wrong.
 
 Each variant is tests/model/protocol.pml with some switches, and the results that the searches must
-have: the run fails if the model has too few or too many faults.
+have. The run fails if a search finds a fault that is not expected, or misses an expected one.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Variant:
     kept: str = ""
 
 
-def everywhere(kernel: Found, emulator: Found, user: Found) -> dict[Ground, Found]:
-    """Return the expected results in all three environments."""
+def expect_results(kernel: Found, emulator: Found, user: Found) -> dict[Ground, Found]:
+    """Return the expected results, given for each of the three environments."""
     return {KERNEL: kernel, EMULATOR: emulator, USER: user}
 
 
-ALL_HOLD = everywhere(HOLDS, HOLDS, HOLDS)
+ALL_HOLD = expect_results(HOLDS, HOLDS, HOLDS)
 
 PROTOCOL = [
     Variant("protocol", "2 CPUs, 2 batches, 1 site, NMIs", "", ALL_HOLD),
@@ -70,7 +70,7 @@ PROTOCOL = [
         "at-once",
         "stronger: only new from the end of round 1 on",
         "AT_ONCE",
-        everywhere(HOLDS, WRONG, HOLDS),
+        expect_results(HOLDS, WRONG, HOLDS),
     ),
     Variant(
         "foreign",
@@ -82,82 +82,92 @@ PROTOCOL = [
         "unregister",
         "unregistered while the code still runs",
         "UNREGISTER BATCHES=1",
-        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        expect_results(HOLDS, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "drain-unregister",
-        "the same, with a grace period before it, too",
+        "unregistered after one more grace period",
         "UNREGISTER DRAIN_FIRST BATCHES=1",
-        everywhere(HOLDS, HOLDS, UNCLAIMED),
+        expect_results(HOLDS, HOLDS, UNCLAIMED),
     ),
 ]
 
 # Reasons to keep a step that is not needed in some environment.
-DRAINED = "on a real CPU round 3 outlasts every handler; emulators and signal handlers need it"
-IN_ORDER = "this emulator reads both parts in order from memory; CPUs that fetch ahead need it"
+DRAINED = (
+    "on a real CPU handlers end before round 3 does; emulators and signal handlers need this step"
+)
+IN_ORDER = (
+    "this emulator reads both parts in order from memory; CPUs that fetch ahead need this step"
+)
 
 MUTANTS = [
-    Variant("no-int3", "no breakpoint", "NO_INT3", everywhere(TORN, TORN, TORN)),
-    Variant("no-round-1", "round 1 left out", "NO_ROUND=1", everywhere(TORN, TORN, TORN)),
+    Variant("no-int3", "no breakpoint", "NO_INT3", expect_results(TORN, TORN, TORN)),
+    Variant("no-round-1", "round 1 left out", "NO_ROUND=1", expect_results(TORN, TORN, TORN)),
     Variant(
-        "no-round-2", "round 2 left out", "NO_ROUND=2", everywhere(TORN, HOLDS, TORN), kept=IN_ORDER
+        "no-round-2",
+        "round 2 left out",
+        "NO_ROUND=2",
+        expect_results(TORN, HOLDS, TORN),
+        kept=IN_ORDER,
     ),
     Variant(
         "no-round-3",
         "round 3 left out",
         "NO_ROUND=3 BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        expect_results(ENDLESS, ENDLESS, ENDLESS),
     ),
-    Variant("no-answer-1", "round 1 not waited for", "NO_ANSWER=1", everywhere(TORN, TORN, TORN)),
+    Variant(
+        "no-answer-1", "round 1 not waited for", "NO_ANSWER=1", expect_results(TORN, TORN, TORN)
+    ),
     Variant(
         "no-answer-2",
         "round 2 not waited for",
         "NO_ANSWER=2",
-        everywhere(TORN, HOLDS, TORN),
+        expect_results(TORN, HOLDS, TORN),
         kept=IN_ORDER,
     ),
     Variant(
         "no-answer-3",
         "round 3 not waited for",
         "NO_ANSWER=3",
-        everywhere(ENDLESS, ENDLESS, HOLDS),
-        kept="a thread can be interrupted anywhere, an NMI cannot: kernels need it",
+        expect_results(ENDLESS, ENDLESS, HOLDS),
+        kept="a thread can be interrupted anywhere, an NMI cannot: kernels need this step",
     ),
     Variant(
         "not-self",
         "rounds leave out the writer's own CPU",
         "NOT_SELF",
-        everywhere(TORN, HOLDS, TORN),
-        kept="an emulated CPU has fetched no bytes ahead while it runs the writer; a real one may",
+        expect_results(TORN, HOLDS, TORN),
+        kept="while it runs the writer, only a real CPU may have fetched bytes ahead",
     ),
     Variant(
         "tail-first",
         "tails and round 2 before the breakpoint",
         "TAIL_FIRST",
-        everywhere(TORN, TORN, TORN),
+        expect_results(TORN, TORN, TORN),
     ),
     Variant(
         "first-before-tail",
         "first bytes and round 3 before the tails",
         "FIRST_BEFORE_TAIL",
-        everywhere(TORN, TORN, TORN),
+        expect_results(TORN, TORN, TORN),
     ),
     Variant(
         "no-emulation",
         "the handler waits instead of emulating",
         "NO_EMULATION BATCHES=1",
-        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
+        expect_results(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "emulate-old",
         "the handler emulates the old instruction",
         "EMULATE_OLD",
-        everywhere(HOLDS, HOLDS, HOLDS),
+        expect_results(HOLDS, HOLDS, HOLDS),
         kept="the contract allows old or new until the return; emulating the new one gives at-once",
     ),
     Variant(
         "emulate-old-at-once",
-        "the same, against the stronger property",
+        "old instruction emulated; stronger property",
         "EMULATE_OLD AT_ONCE",
         {KERNEL: WRONG, USER: WRONG},
     ),
@@ -165,74 +175,74 @@ MUTANTS = [
         "no-retry",
         "the handler claims no stale breakpoint",
         "NO_RETRY",
-        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        expect_results(HOLDS, UNCLAIMED, UNCLAIMED),
         kept=DRAINED,
     ),
     Variant(
         "retry-by-byte",
-        "claimed only if the byte has changed",
+        "stale int3 claimed only if the byte has changed",
         "RETRY_BY_BYTE",
-        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        expect_results(HOLDS, UNCLAIMED, UNCLAIMED),
         kept=DRAINED,
     ),
     Variant(
         "byte-first",
-        "the same, byte read before looking for a batch",
+        "retry-by-byte, byte read before the batch",
         "BYTE_FIRST",
-        everywhere(HOLDS, HOLDS, UNCLAIMED),
-        kept="a handler that is not waited for may take the end of a batch for its beginning",
+        expect_results(HOLDS, HOLDS, UNCLAIMED),
+        kept="a handler that is not waited for may mistake the end of a batch for its beginning",
     ),
     Variant(
         "number-early",
         "batch counted before it is published",
         "NUMBER_EARLY",
-        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        expect_results(HOLDS, UNCLAIMED, UNCLAIMED),
         kept=DRAINED,
     ),
     Variant(
         "number-late",
         "batch counted after the breakpoint",
         "NUMBER_LATE",
-        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        expect_results(HOLDS, UNCLAIMED, UNCLAIMED),
         kept=DRAINED,
     ),
     Variant(
         "always-retry",
         "somebody else's int3 is retried",
         "FOREIGN ALWAYS_RETRY BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        expect_results(ENDLESS, ENDLESS, ENDLESS),
     ),
     Variant(
         "publish-late",
         "batch published after the breakpoint",
         "PUBLISH_LATE BATCHES=1",
-        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
+        expect_results(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "count-first",
         "reference count set before the array",
         "COUNT_FIRST",
-        everywhere(HOLDS, FREED, FREED),
+        expect_results(HOLDS, FREED, FREED),
         kept=DRAINED,
     ),
     Variant(
         "withdraw-early",
         "batch withdrawn before round 3",
         "WITHDRAW_EARLY BATCHES=1",
-        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
+        expect_results(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "no-count",
         "handlers do not count themselves",
         "NO_COUNT",
-        everywhere(HOLDS, FREED, FREED),
+        expect_results(HOLDS, FREED, FREED),
         kept=DRAINED,
     ),
     Variant(
         "no-wait",
         "the writer does not wait for handlers",
         "NO_WAIT",
-        everywhere(HOLDS, FREED, FREED),
+        expect_results(HOLDS, FREED, FREED),
         kept=DRAINED,
     ),
     Variant(
@@ -240,17 +250,17 @@ MUTANTS = [
         "handlers with interrupts on",
         "INTERRUPTS_ON",
         {KERNEL: HOLDS},
-        kept="count and retry suffice; that round 3 outlasts handlers is a second safeguard",
+        kept="count and retry suffice; that handlers end before round 3 does is a second safeguard",
     ),
     Variant(
         "interrupts-on-no-wait",
-        "the same, and handlers not waited for",
+        "interrupts on, and handlers not waited for",
         "INTERRUPTS_ON NO_WAIT",
         {KERNEL: FREED},
     ),
     Variant(
         "interrupts-on-no-retry",
-        "the same, and no retry",
+        "interrupts on, and no retry",
         "INTERRUPTS_ON NO_RETRY",
         {KERNEL: UNCLAIMED},
     ),
@@ -258,26 +268,26 @@ MUTANTS = [
         "no-publish",
         "batch not published at all",
         "NO_PUBLISH BATCHES=1",
-        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
+        expect_results(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
-    Variant("no-tails", "tails left out", "NO_TAILS BATCHES=1", everywhere(TORN, TORN, TORN)),
+    Variant("no-tails", "tails left out", "NO_TAILS BATCHES=1", expect_results(TORN, TORN, TORN)),
     Variant(
         "no-first",
         "first bytes left out: int3 stays",
         "NO_FIRST BATCHES=1",
-        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
+        expect_results(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "no-withdraw",
         "batch not withdrawn: writer waits for itself",
         "NO_WITHDRAW BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        expect_results(ENDLESS, ENDLESS, ENDLESS),
     ),
     Variant(
         "no-withdraw-no-wait",
         "batch not withdrawn, handlers not waited for",
         "NO_WITHDRAW NO_WAIT",
-        everywhere(HOLDS, FREED, FREED),
+        expect_results(HOLDS, FREED, FREED),
         kept=DRAINED,
     ),
     Variant("no-tasks", "runs: tasks not waited for", "RUN NO_TASKS", {KERNEL: TORN}),
@@ -305,7 +315,7 @@ MUTANTS = [
         "no grace period after the table left the list",
         "UNREGISTER DRAIN_FIRST NO_GRACE BATCHES=1",
         {KERNEL: HOLDS, EMULATOR: HOLDS},
-        kept="handlers of breakpoints that are not ours, not modelled, walk the list too",
+        kept="handlers of other code's breakpoints, which are not modelled, walk the list, too",
     ),
 ]
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of SDT sites in functions in which the compiler duplicates, moves or merges the code that
- * calls the handlers.  The functions are called with all sites enabled, which gives the number of
- * hits of each site; then with a handler at one site at a time, while all other sites are disabled
- * and while they are enabled.  test_sdt_copies.py builds a program from this file alone, with
- * COPIES_ALONE, with several compilers.
+ * calls the handlers.  First the functions are called with all sites enabled, which gives the
+ * number of hits of each site.  Then they are called with a handler at one site at a time, once
+ * while all other sites are disabled and once while they are enabled.  test_sdt_copies.py builds a
+ * program from this file alone, with COPIES_ALONE, with several compilers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,7 +223,7 @@ static void record_ip(void *private, const struct sdt_hit *hit)
 		hits->ip[hits->nr++] = hit->ip;
 }
 
-static void call_all(void)
+static void call_all_functions(void)
 {
 	unsigned int i;
 	long c;
@@ -254,13 +254,14 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Number of checked sites that had the hits of another site, of which they are a copy. */
+/* Number of checked sites whose hits were those of another site, because they are copies of it. */
 static unsigned int nr_copies;
 
 /*
- * Check that a handler at the site at @ip gets as many hits as this site, or the site of which it
- * is a copy, had when all sites were enabled, and no hits of other sites.  Return the number of
- * errors, 0 or 1.
+ * Check a handler that is attached to @pattern, which matches only the site at @ip.  The handler
+ * must get as many hits as this site had when all sites were enabled, and no hits of other sites.
+ * If the site is a copy, the hits are those of the site of which it is a copy.  @when is printed
+ * with an error.  Return the number of errors, 0 or 1.
  */
 static int check_site(const char *pattern, const char *when, unsigned long ip)
 {
@@ -272,7 +273,7 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 		printf("# %s: cannot attach a handler\n", pattern);
 		return 1;
 	}
-	call_all();
+	call_all_functions();
 	if (sdt_detach(pattern, record_ip, &some)) {
 		printf("# %s: cannot detach the handler\n", pattern);
 		return 1;
@@ -301,9 +302,10 @@ static const struct sdt_probe *get_probe(const struct patcher_site *site)
 
 /*
  * Check one site while the others are disabled and while they are enabled.  A site in the arguments
- * of another one is executed only while that is enabled.
+ * of another site is executed only while that other site is enabled, so this site is not checked
+ * while the others are disabled.
  */
-static int check_both_ways(const struct patcher_site *site)
+static int check_site_both_ways(const struct patcher_site *site)
 {
 	unsigned long ip = patcher_site_addr(site);
 	char pattern[100];
@@ -320,7 +322,7 @@ static int check_both_ways(const struct patcher_site *site)
 	return failed;
 }
 
-/* Check all sites and print errors.  Return the number of wrong sites. */
+/* Check all sites and print errors.  Return the number of errors. */
 static unsigned int check_all(void)
 {
 	const struct patcher_site *site;
@@ -329,13 +331,13 @@ static unsigned int check_all(void)
 	all.nr = 0;
 	if (sdt_attach("copies:::*", record_ip, &all))
 		return 1;
-	call_all();
+	call_all_functions();
 	if (sdt_detach("copies:::*", record_ip, &all))
 		return 1;
 	for (site = __start_kmarkers_sdt; site < __stop_kmarkers_sdt; site++) {
 		if (get_probe(site)->provider != &sdt_provider_copies)
 			continue;
-		wrong += check_both_ways(site);
+		wrong += check_site_both_ways(site);
 		nr++;
 	}
 	printf("# %u sites, %u hits, %u copies, %u wrong\n", nr, all.nr, nr_copies, wrong);

@@ -52,7 +52,10 @@ static const char *check_counts_per_pass(void)
 	return NULL;
 }
 
-/* A count of a counter that ran for a part of the time is scaled up; without any time it is NaN. */
+/*
+ * Check that the count of a counter that ran for a part of the time is scaled up, and that the
+ * count of a counter that never ran is NaN.
+ */
 static const char *check_scaled_counts(void)
 {
 	struct native_count half = { 100, 2000, 1000 }, none = { 0, 2000, 0 }, odd = { 1, 1, 2 };

@@ -79,7 +79,9 @@ static bool next_case(struct oracle_case *test)
 	if (draw_random() % 8 == 0)
 		test->regs.sp = (unsigned long)oracle_stack + draw_random() % ORACLE_STACK_BYTES;
 	at = put_form(test->code, forms[draw_random() % ARRAY_SIZE(forms)]);
-	/* Often make the operands zeros or small displacements, which random bytes rarely are. */
+	/*
+	 * Sometimes make the operands 0 or -1, because random bytes rarely are small displacements.
+	 */
 	if (draw_random() % 8 == 0)
 		memset(test->code + at, draw_random() & 1 ? 0 : 0xff, ORACLE_MAX - at);
 	return true;

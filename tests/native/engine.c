@@ -88,7 +88,10 @@ bool __wrap_patcher_text_can_wait(void)
 	return can_wait;
 }
 
-/* A run, a site of several instructions, is refused in core text: tasks may be preempted inside. */
+/*
+ * Check that a run, a site of several instructions, is refused in core text, because tasks may be
+ * preempted inside the run.
+ */
 static const char *check_no_runs_in_core_text(void)
 {
 	prepare_table(PATCHER_SITE_RUN);
@@ -103,7 +106,10 @@ static const char *check_no_runs_in_core_text(void)
 	return NULL;
 }
 
-/* A site that is a run and a prefix is refused: a run has no byte to exchange alone. */
+/*
+ * Check that a site that is both a run and a prefix is refused: no byte of a run may be exchanged
+ * alone.
+ */
 static const char *check_no_run_is_a_prefix(void)
 {
 	prepare_table(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
@@ -114,7 +120,7 @@ static const char *check_no_run_is_a_prefix(void)
 	return NULL;
 }
 
-/* In a program, changes of core text are refused: core text exists in the kernel only. */
+/* Check that changes of core text are refused in a program: only the kernel has core text. */
 static const char *check_no_core_text(void)
 {
 	prepare_table(0);
@@ -134,7 +140,9 @@ static void pause_for_ms(long ms)
 
 static bool inside, found;
 
-/* Act as a slow breakpoint handler, which looks up the site after the table was unregistered. */
+/*
+ * Act as a slow breakpoint handler, which looks up the site while its table is being unregistered.
+ */
 static void *look_up_late(void *unused)
 {
 	rcu_read_lock();
@@ -164,7 +172,7 @@ static const char *check_core_table_drained(void)
 
 static bool done;
 
-/* Act as a slow breakpoint handler, which has looked up the site before it is unregistered. */
+/* Act as a slow breakpoint handler, which has looked up the site before it was unregistered. */
 static void *look_up_early(void *unused)
 {
 	rcu_read_lock();
@@ -194,7 +202,10 @@ static const char *check_unregister_waits(void)
 	return NULL;
 }
 
-/* A run may be replaced by instructions with a jump, if the jump leads to the end of the run. */
+/*
+ * Check that a run may be replaced by instructions with a jump, if the jump leads to the end of the
+ * run.
+ */
 static const char *check_runs_that_jump(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
@@ -239,7 +250,10 @@ bool __wrap_native_has_shadow_stack(void)
 	return shadow_stack;
 }
 
-/* With shadow stacks, a batch with a call as old or new instruction is refused; others are not. */
+/*
+ * Check that with shadow stacks, a batch with a call as old or new instruction is refused, and that
+ * other batches are not.
+ */
 static const char *check_no_call_with_shadow_stack(void)
 {
 	prepare_table(0);

@@ -69,7 +69,7 @@ static const char *change_in_both(void)
 
 		_exit(!good);
 	}
-	/* With this end open, read_byte() would not return if the child has ended. */
+	/* Close this end: otherwise read_byte() would not return if the child has ended. */
 	close_end(&to_parent[1]);
 	EXPECT(read_byte(to_parent));
 	EXPECT(imv_read(value) == 1);
@@ -192,7 +192,10 @@ static void read_early(int sig)
 		seen_early = imv_read(value);
 }
 
-/* Change the value in the parent while a signal handler runs in the child, inside fork(). */
+/*
+ * Change the value in the parent while a signal handler runs in the child, inside fork().  Check
+ * that the child still reads the old value.
+ */
 static const char *check_signal_in_fork(void)
 {
 	struct sigaction action = { .sa_handler = read_early }, before;
@@ -250,7 +253,10 @@ static unsigned int fork_among_changes(void)
 	return good;
 }
 
-/* Check that fork() is not delayed until other threads have made all changes; a few may be. */
+/*
+ * Check that fork() is not delayed until other threads have made all changes.  Half of the forks
+ * may be delayed.
+ */
 static const char *check_fork_during_changes(void)
 {
 	pthread_t threads[CHANGERS];
@@ -273,7 +279,7 @@ static const char *check_fork_during_changes(void)
 	return NULL;
 }
 
-#define LOOKS	20
+#define CHECKS	20
 
 /* A mutex like the one that a batch holds from its beginning to its end. */
 static struct mutex held = __MUTEX_INITIALIZER(held);
@@ -312,7 +318,7 @@ static const char *check_fork_waits_for_mutex(void)
 {
 	void *reaped = NULL;
 	pthread_t thread;
-	int looks;
+	int asleep;
 	bool early;
 
 	forker = 0;
@@ -322,8 +328,8 @@ static const char *check_fork_waits_for_mutex(void)
 		mutex_unlock(&held);
 		return "cannot create a thread";
 	}
-	for (looks = 0; looks < LOOKS && !READ_ONCE(forked); usleep(1000))
-		looks = is_sleeping(READ_ONCE(forker)) ? looks + 1 : 0;
+	for (asleep = 0; asleep < CHECKS && !READ_ONCE(forked); usleep(1000))
+		asleep = is_sleeping(READ_ONCE(forker)) ? asleep + 1 : 0;
 	early = READ_ONCE(forked);
 	mutex_unlock(&held);
 	pthread_join(thread, &reaped);

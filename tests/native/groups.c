@@ -21,12 +21,12 @@ static u64 return_loops(u32 loops)
 
 static bench_op *const return_loops_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = return_loops };
 
-/* A group with a block function, which measures by itself.  Two cases change its results. */
+/* A group that measures in its own block function.  Tests change the results of this function. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
 };
-static unsigned int own_step, own_variant;
+static unsigned int own_samples, own_variant;
 
 static int own_block(u32 block, struct bench_sample *samples)
 {
@@ -37,7 +37,7 @@ static int own_block(u32 block, struct bench_sample *samples)
 
 static unsigned int own_block_samples(void)
 {
-	return own_step;
+	return own_samples;
 }
 
 static const struct bench_group own_group = {
@@ -50,24 +50,27 @@ static const char *check_wrong_block_function(void)
 	struct bench_config config = { .blocks = 4, .seed = 5 };
 	struct bench_result result = { 0 };
 
-	own_step = 2;
+	own_samples = 2;
 	own_variant = 1;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
-	/* If the number of samples changes later, the first one is valid: memory was allocated. */
-	own_step = 1000000;
+	/*
+	 * If the number of samples changes later, the first number is used, because memory was
+	 * allocated for it.
+	 */
+	own_samples = 1000000;
 	EXPECT(!bench_run_group(&own_group, &result, never_stop) && result.nr == 8);
-	own_step = 2;
+	own_samples = 2;
 	own_variant = 2;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result));
 	EXPECT(bench_run_group(&own_group, &result, never_stop) == -EINVAL && !result.nr);
-	/* Total numbers of samples that exceed 32 bits, and 0. */
+	/* Total numbers of samples that exceed 32 bits, and the number 0, are refused. */
 	config.blocks = BENCH_MAX_BLOCKS;
-	own_step = 1000000;
+	own_samples = 1000000;
 	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
-	own_step = 1U << 31;
+	own_samples = 1U << 31;
 	config.blocks = 2;
 	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
-	own_step = 0;
+	own_samples = 0;
 	EXPECT(bench_alloc_result(&own_group, &config, &result) == -EINVAL && !result.planned);
 	return NULL;
 }
@@ -90,7 +93,7 @@ static const char *check_bad_groups(void)
 	char name[BENCH_MAX_NAME + 2] = "";
 	unsigned int i;
 
-	own_step = 2;
+	own_samples = 2;
 	EXPECT(!bench_find_group_error(&loops) && !bench_find_group_error(&own));
 	own.nr_variants = 1;
 	EXPECT(!bench_find_group_error(&own));
@@ -100,7 +103,7 @@ static const char *check_bad_groups(void)
 	EXPECT(is_refused(&loops, "no block function"));
 	loops.block_samples = NULL;
 	own.block_samples = own_block_samples;
-	own_step = 0;
+	own_samples = 0;
 	EXPECT(is_refused(&own, "no samples"));
 	variants[1].measured = BENCH_ROUNDS + 1;
 	EXPECT(is_refused(&loops, "enum bench_measured"));

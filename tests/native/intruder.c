@@ -25,7 +25,10 @@ int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_pok
 static u8 *wrong_page;
 static bool shown;
 
-/* Map the text and, if there is a wrong page, map that over it.  @pokes must be in one page. */
+/*
+ * Map the text and, if there is a wrong page, map that page over the text.  @pokes must be in one
+ * page.
+ */
 int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes,
 			    unsigned int nr)
 {

@@ -112,6 +112,7 @@ static const char *check_refused_formats(void)
 	return NULL;
 }
 
+/* Return true if a marker's format gives the print_fmt @wanted. */
 static bool prints(const char *format, const char *wanted)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
@@ -138,8 +139,8 @@ static const char *check_print_fmt(void)
 }
 
 /*
- * Check that a print fmt has only conversions that the tracers of Debian 12 support: they would
- * skip the argument of any other.
+ * Check that a print fmt has only conversions that the tracers of Debian 12 support: for any other
+ * conversion, these tracers take no argument, so that later conversions print wrong arguments.
  */
 static const char *check_supported_conversions(void)
 {
@@ -230,7 +231,7 @@ static bool takes_all_arguments(const char *format)
 	return same;
 }
 
-/* Return string number *@left modulo @nr of @from, and divide *@left by @nr. */
+/* Return the string of @from whose index is *@left modulo @nr, and divide *@left by @nr. */
 static const char *pick_string(unsigned int *left, const char *const *from, unsigned int nr)
 {
 	const char *one = from[*left % nr];

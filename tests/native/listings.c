@@ -26,7 +26,7 @@
 static char *text;
 static size_t text_size;
 
-/* Return the text that @show prints, or "" on error.  It is valid until the next call. */
+/* Return the text that @show prints, or "" on error.  The text is valid until the next call. */
 static const char *get_text(int (*show)(struct seq_file *m, void *unused))
 {
 	struct seq_file m;

@@ -74,7 +74,7 @@ static void run_case(const struct test_case *test)
 	const char *failed;
 
 	if (strstr(test->name, "storm") && has_one_cpu()) {
-		report(test, "SKIP one CPU: a stress test needs several");
+		report(test, "SKIP a stress test needs several CPUs");
 		return;
 	}
 	failed = test->run();
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	printf("KTAP version 1\n");
 	fflush(stdout);
 	if (kmarkers_start()) {
-		printf("1..0 # SKIP live patching: the reason is on stderr\n");
+		printf("1..0 # SKIP kmarkers_start() failed: the reason is on stderr\n");
 		return 4;
 	}
 	for_each_case(count_case);

@@ -74,7 +74,10 @@ static void disconnect_links(void)
 	marker_synchronize_unregister();
 }
 
-/* Hit all markers once.  Return true if each name has called its probe this number of times. */
+/*
+ * Hit all markers once.  Return true if the markers of each name have called the probe the given
+ * number of times.
+ */
 static bool hits_call(unsigned int value, unsigned int jump, unsigned int formats,
 		      unsigned int typed)
 {
@@ -105,7 +108,9 @@ static const char *check_connect(void)
 {
 	EXPECT(hits_call(0, 0, 0, 0));
 	EXPECT(!connect_links());
-	/* The two markers many_formats differ in format.  Only that with the first format is on. */
+	/*
+	 * The two markers many_formats differ in format: only the one with the first format is on.
+	 */
 	EXPECT(hits_call(1, 2, 1, 1));
 	disconnect_links();
 	EXPECT(hits_call(0, 0, 0, 0));
@@ -254,7 +259,10 @@ static const char *check_unloaded_probes(void)
 	EXPECT(marker_tables_disconnect_gone(is_same_code, count_typed_call) == 2);
 	EXPECT(hits_call(0, 0, 0, 0) && !calls[4]);
 
-	/* Also a probe of the kind of 2006, which markers call through a function of kmarkers. */
+	/*
+	 * Check a probe with the prototype of 2006, too: markers call it through a function of
+	 * kmarkers.
+	 */
 	EXPECT(marker_set_probe("many_value", NULL, count_call_2006) == 1);
 	calls_2006 = 0;
 	hit_markers();

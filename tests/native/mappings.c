@@ -24,7 +24,7 @@ static bool read_mapping(FILE *maps, struct mapping *mapping)
 	return true;
 }
 
-int bad_mappings(const void *in_text)
+int count_bad_mappings(const void *in_text)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long site = (unsigned long)in_text;

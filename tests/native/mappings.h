@@ -6,6 +6,6 @@
  * Return the number of writable mappings that are executable or map the program's text, which
  * contains @in_text.  Return -1 if the mappings cannot be read.
  */
-int bad_mappings(const void *in_text);
+int count_bad_mappings(const void *in_text);
 
 #endif /* TESTS_NATIVE_MAPPINGS_H */

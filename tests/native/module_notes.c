@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose SDT sites are notes in the form that modules have, records of where the site
- * and its arguments are.  Tests in tests/tools compile it.  It stores a breakpoint at each site;
- * for each hit it prints the name of the probe and the arguments, which it fetches as
- * kmarkers_sdt does.
+ * A program whose SDT sites are notes in the form that notes have in modules: records of the
+ * address of the site and the locations of the arguments.  Tests in tests/tools compile the
+ * program.  It stores a breakpoint at each site; for each hit it prints the name of the probe and
+ * the arguments, which it fetches as kmarkers_sdt does.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -69,7 +69,9 @@ static u8 *get_site(unsigned int i)
 	return (u8 *)patcher_site_addr(&records[i].site);
 }
 
-/* Print a hit, step over the instruction at the site, and then store the breakpoints again. */
+/*
+ * Print a hit, execute the instruction at the site in a single step, then restore the breakpoints.
+ */
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;

@@ -58,7 +58,7 @@ static const u8 unknown[][8] = {
 	{ 16, 0x48, 0x89, 0xc8 },
 	{ 8, 0x40, 0x89, 0xc8 },		/* %eax */
 	{ 8, 0x48, 0x89, 0xc9 },		/* to %rcx */
-	{ 8, 0x48, 0x8b, 0x4b, 0x08 },		/* the same, from memory */
+	{ 8, 0x48, 0x8b, 0x4b, 0x08 },		/* 8(%rbx) to %rcx */
 	{ 8, 0x48, 0x01, 0xc8 },		/* add */
 	{ 8, 0x65, 0x48, 0x8b, 0x03 },		/* %gs:(%rbx) */
 	{ 8, 0x48, 0xc7, 0xc1, 1, 0, 0, 0 },	/* $1 to %rcx */
@@ -123,7 +123,10 @@ static const struct {
 	{ 0, { 0x04, 0x8d, 8 }, 1, 4 },				/* 8(,%rcx,4) */
 };
 
-/* Also check that an operand is refused if it is longer than what may be read. */
+/*
+ * Check operands without a base register.  Also check that an operand is refused if it is longer
+ * than the bytes that may be read.
+ */
 static const char *check_baseless_operands(void)
 {
 	struct kmarkers_memory found;

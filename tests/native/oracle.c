@@ -144,7 +144,7 @@ static void leave_sandbox(ucontext_t *context, int sig)
 static const int signals[] = { SIGTRAP, SIGSEGV, SIGILL, SIGBUS };
 
 /* Block all other signals in the sandbox, where the stack pointer may be invalid. */
-static void block_others(ucontext_t *context)
+static void block_other_signals(ucontext_t *context)
 {
 	unsigned long mask = ~0UL;
 	unsigned int i;
@@ -159,7 +159,7 @@ static void enter_sandbox(ucontext_t *context)
 {
 	unsigned long into = oracle.expected.ip - oracle.test.regs.ip;
 
-	block_others(context);
+	block_other_signals(context);
 	write_frame(context, &oracle.test.regs);
 	if (into < ORACLE_MAX && *(u8 *)oracle.expected.ip != INT3)
 		context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
@@ -228,7 +228,7 @@ static int build_sandbox(void)
 	return 0;
 }
 
-/* Install the handler, with its own stack: the stack pointer may be invalid. */
+/* Install the handler, with its own stack, because the stack pointer of a case may be invalid. */
 static int install_handlers(struct sigaction *old)
 {
 	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };

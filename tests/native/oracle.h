@@ -43,8 +43,8 @@ struct oracle_result {
 
 /*
  * Emulate and execute cases until @next returns false or a result differs.  Meanwhile SIGTRAP,
- * SIGSEGV, SIGILL and SIGBUS have other handlers.  Only one thread may call this.
- * Return 0 or a negative errno.
+ * SIGSEGV, SIGILL and SIGBUS have other handlers.  Only one thread may call this function.  Return
+ * 0 or a negative errno.
  */
 int oracle_run(oracle_next *next, struct oracle_result *result);
 

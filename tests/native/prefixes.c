@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the exchange of an instruction's prefix while a thread is held at the instruction.  The
- * instruction adds to memory that cannot be accessed, so a signal is delivered before it, whose
- * handler returns to it.  A preempted task returns to an instruction in the same way.
+ * instruction adds to memory that cannot be accessed, so it raises a signal.  The thread is held in
+ * the signal handler, and then returns to the instruction, as a preempted task does.
  *
  * With a DS prefix the thread returns to the prefix, which may have become LOCK.  With a nop
- * instead of the prefix it returns behind the nop, and adds without the LOCK prefix that all
- * other threads already use.
+ * instead of the prefix it returns behind the nop, and adds without the LOCK prefix that all other
+ * threads already use.
  */
 #include <pthread.h>
 #include <signal.h>

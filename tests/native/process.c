@@ -48,7 +48,10 @@ static int change_repeatedly(unsigned int nr)
 	return err;
 }
 
-/* Change the value test_batches times while three threads execute @run, until stop is set. */
+/*
+ * Change the value test_batches times while three threads execute @run, which returns when stop is
+ * set.
+ */
 static const char *change_while_running(void *(*run)(void *))
 {
 	unsigned int i, nr = 0;
@@ -179,7 +182,10 @@ static const char *check_clone(void)
 	return NULL;
 }
 
-/* Close all descriptors, as daemons do, and open files, to which a change must not write. */
+/*
+ * Close all descriptors, as daemons do, and open files, which get the numbers of closed
+ * descriptors.  Change the value.  Return true if the change has not written to the files.
+ */
 static bool change_without_descriptors(void)
 {
 	char mine[1 << 16], theirs[sizeof(mine)];
@@ -345,7 +351,7 @@ unsigned long process_traps_counted(void)
 	return foreign;
 }
 
-/* Check that SIGTRAP that kmarkers has not caused is passed to the program's own handler. */
+/* Check that a SIGTRAP that kmarkers has not caused is passed to the program's own handler. */
 static const char *check_foreign_traps(void)
 {
 	unsigned long before = foreign;
@@ -358,7 +364,8 @@ static const char *check_foreign_traps(void)
 }
 
 /*
- * Check that a program that ignores SIGTRAP still does so after the start, but is killed by int3.
+ * Check that a program that ignores SIGTRAP still ignores it after the start, but is killed by
+ * int3.
  */
 static const char *check_ignored_sigtrap(void)
 {

@@ -133,7 +133,7 @@ static void check_leaf(void)
 	failed |= protocol_leaf() != 0;
 }
 
-/* Check that a breakpoint, which the leaf executes after two of the rounds, keeps the red zone. */
+/* Check that a breakpoint keeps the red zone of the leaf, which hits it after two of the rounds. */
 static const char *check_red_zone(void)
 {
 	struct patcher_stats before, after;
@@ -224,7 +224,10 @@ static void begin_batch(void)
 		failed = true;
 }
 
-/* Check a batch that begins after the handler's lookup and before it reads the byte in memory. */
+/*
+ * Check a batch that begins after the handler has searched the current batch for the address, and
+ * before the handler reads the byte in memory.
+ */
 static const char *check_breakpoint_of_new_batch(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
@@ -252,7 +255,7 @@ static bool refuse_trap(const struct patcher_table *table, const struct patcher_
 	return false;
 }
 
-/* A trap function that refuses the trap, after the breakpoint was removed and stored again. */
+/* A trap function that refuses the trap, after it has removed the breakpoint and restored it. */
 static bool refuse_stored_again(const struct patcher_table *table, const struct patcher_site *site,
 				struct pt_regs *regs)
 {
@@ -261,7 +264,10 @@ static bool refuse_stored_again(const struct patcher_table *table, const struct 
 	return false;
 }
 
-/* Check a permanent breakpoint that is stored again before the handler reads the byte in memory. */
+/*
+ * Check a permanent breakpoint that is removed and restored before the handler reads the byte in
+ * memory.
+ */
 static const char *check_trap_stored_again(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
@@ -293,7 +299,7 @@ static noinline void hit_met(void)
 static unsigned long met_at;
 static unsigned int unclaimed;
 
-static void record_place(void *private, const struct sdt_hit *hit)
+static void record_hit_address(void *private, const struct sdt_hit *hit)
 {
 	met_at = hit->ip;
 }
@@ -305,17 +311,20 @@ static void trap_at_met(void)
 	unclaimed += !patcher_handle_int3(&regs) || regs.ip == met_at;
 }
 
-/* Check a trap directly after a breakpoint was stored, by arming and by demoting: it is handled. */
+/*
+ * Check that a trap directly after a breakpoint was stored is handled: the breakpoint that arms a
+ * site, and the one that demotes a site.
+ */
 static const char *check_first_trap(void)
 {
 	int err;
 
-	EXPECT(!sdt_attach("met", record_place, NULL));
+	EXPECT(!sdt_attach("met", record_hit_address, NULL));
 	hit_met();
-	EXPECT(!sdt_detach("met", record_place, NULL));
+	EXPECT(!sdt_detach("met", record_hit_address, NULL));
 	unclaimed = 0;
 	protocol_after_round = trap_at_met;
-	err = sdt_attach("met", record_place, NULL);
+	err = sdt_attach("met", record_hit_address, NULL);
 	protocol_after_round = NULL;
 	EXPECT(!err);
 	EXPECT(!sdt_promote("met", true));
@@ -323,7 +332,7 @@ static const char *check_first_trap(void)
 	err = sdt_promote("met", false);
 	protocol_after_round = NULL;
 	EXPECT(!err);
-	EXPECT(!sdt_detach("met", record_place, NULL));
+	EXPECT(!sdt_detach("met", record_hit_address, NULL));
 	EXPECT(!unclaimed);
 	return NULL;
 }
@@ -331,11 +340,11 @@ static const char *check_first_trap(void)
 static const char *check_no_alias_left(void)
 {
 	EXPECT(!protocol_register());
-	EXPECT(bad_mappings(protocol_site_first) == 0);
+	EXPECT(count_bad_mappings(protocol_site_first) == 0);
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
-	EXPECT(bad_mappings(protocol_site_first) == 0);
+	EXPECT(count_bad_mappings(protocol_site_first) == 0);
 	EXPECT(protocol_change(protocol_nop, protocol_jump) == -EILSEQ);
-	EXPECT(bad_mappings(protocol_site_first) == 0);
+	EXPECT(count_bad_mappings(protocol_site_first) == 0);
 	return NULL;
 }
 
@@ -346,7 +355,10 @@ static void pause_3_ms(void)
 	nanosleep(&pause, NULL);
 }
 
-/* Check the bucket of a batch's duration: at least 9 ms, and at most the measured time. */
+/*
+ * Check in which bucket of the histogram the duration of a batch is counted: that of at least 9 ms,
+ * and at most that of the measured time.
+ */
 static const char *check_durations(void)
 {
 	struct patcher_stats before, after;

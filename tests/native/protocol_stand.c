@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Three sites for the tests of protocol.c, and functions that the linker calls instead of functions
- * of the patcher (ld --wrap): they call a hook of the test, and then the patcher's function.
+ * Three sites for the tests of protocol.c, and functions that replace functions of the patcher (ld
+ * --wrap): each calls a hook of the test and the patcher's function.
  */
 #include <string.h>
 

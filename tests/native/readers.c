@@ -106,7 +106,10 @@ static void *synchronize(void *unused)
 	return NULL;
 }
 
-/* Also wait for probes.  It is called in children of fork(), where no thread is in a probe. */
+/*
+ * Wait for probes, then make every kind of change.  This is called in children of fork(), where no
+ * thread is in a probe.
+ */
 static int change_and_synchronize(void)
 {
 	marker_synchronize_unregister();
@@ -151,7 +154,7 @@ static void *hit_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
 		hit();
-		/* Otherwise this thread could take the lock again before any other does. */
+		/* Let another thread take the lock before this thread takes it a second time. */
 		sched_yield();
 	}
 	return NULL;
@@ -191,7 +194,10 @@ static int fork_often(void)
 	return 0;
 }
 
-/* Check a probe that takes a lock which handlers of pthread_atfork() take, too, as for logging. */
+/*
+ * Check a probe that takes a lock, such as that of a log, which handlers of pthread_atfork() take,
+ * too.
+ */
 static const char *check_fork_handlers(void)
 {
 	EXPECT(run_in_child(fork_often) == 0);
@@ -282,7 +288,9 @@ static int cancel_at_the_gate(void)
 	return result || ended != PTHREAD_CANCELED || forked || check_usable() ? 2 : 0;
 }
 
-/* The same for a thread whose change waits for a fork, which waits for a held mutex. */
+/*
+ * Check the cancellation of a thread whose change waits for a fork, which waits for a held mutex.
+ */
 static const char *check_cancelled_waiting_change(void)
 {
 	EXPECT(run_in_child(cancel_at_the_gate) == 0);

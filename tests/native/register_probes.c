@@ -90,7 +90,10 @@ static void hit(void)
 	mark_typed(regs_marker, 1UL << 40, 7);
 }
 
-/* Hit the marker once.  Return true if it has called each (register) probe this number of times. */
+/*
+ * Hit the marker once.  Return true if it has called each (register) probe the given number of
+ * times.
+ */
 static bool hit_calls(unsigned int first, unsigned int first_registers, unsigned int second,
 		      unsigned int second_registers, unsigned int others)
 {
@@ -113,7 +116,7 @@ static int unregister_by_name(unsigned int i)
 
 static const char *check_combinations(void)
 {
-	marker_stub_register_probe = get_register_probe;
+	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(hit_calls(0, 0, 0, 0, 0));
 	EXPECT(!register_by_name(0));
 	EXPECT(hit_calls(0, 1, 0, 0, 0));
@@ -156,7 +159,7 @@ static const char *check_during_registrations(void)
 	const char *failed;
 	unsigned long hits;
 
-	marker_stub_register_probe = get_register_probe;
+	marker_stub_find_register_probe = get_register_probe;
 	reset_counts();
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_start_threads(hit));
@@ -192,7 +195,7 @@ static bool is_tested_name(void *data, const char *name, unsigned long code)
 /* Check that a probe stays connected while the stub cannot be patched, and can be removed later. */
 static const char *check_failed_disconnect(void)
 {
-	marker_stub_register_probe = get_register_probe;
+	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_tables_disconnect_gone(is_tested_name, NULL));
@@ -207,7 +210,7 @@ static const char *check_failed_disconnect(void)
 #define WAITING	"regs_waiting"
 #define OTHERS	64
 
-/* Call @change for many other names: their order in the registry is not known. */
+/* Call @change for many other names, because the order of names in the registry is not known. */
 static int change_others(int (*change)(const char *name))
 {
 	unsigned int i;
@@ -233,11 +236,11 @@ static int disconnect_other(const char *name)
 
 /*
  * Check a pair of probe and data that stays connected to one name, because the stub cannot be
- * patched: it is disconnected from the other names, and the error is not -ENOENT.
+ * patched: the pair is disconnected from the other names, and the error is not -ENOENT.
  */
 static const char *check_failed_disconnect_of_one_name(void)
 {
-	marker_stub_register_probe = get_register_probe;
+	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!change_others(connect_other));
 	EXPECT(!marker_probe_register(WAITING, FORMAT, by_name, &seen[0]));
@@ -263,7 +266,7 @@ static void clean_up(void)
 	marker_probe_unregister(NAME, plain_probe, NULL);
 	marker_unregister_regs_marker(typed_probe, NULL);
 	marker_synchronize_unregister();
-	marker_stub_register_probe = NULL;
+	marker_stub_find_register_probe = NULL;
 }
 
 const struct test_case register_probe_cases[] = {

@@ -190,7 +190,7 @@ static const char *check_loop_counts(void)
 		EXPECT(loops[0] && loops[0] < loops[1] && loops[1] < loops[2]);
 		EXPECT(loops[0] * passes[i] >= 9900000);
 		EXPECT(loops[2] * passes[i] <= 30000000 || loops[2] <= 12);
-		/* The same with disturbances in seven windows of eight. */
+		/* Disturbances in seven windows of eight give the same loop counts. */
 		EXPECT(!find_loop_counts(passes[i], 8, again));
 		EXPECT(!memcmp(loops, again, sizeof(loops)));
 	}
@@ -285,12 +285,12 @@ static u64 count_preemption(u32 loops)
 
 AT_EACH_LAYOUT(count_preemption);
 
-static u64 do_both(u32 loops)
+static u64 migrate_and_preempt(u32 loops)
 {
 	return migrate(loops) + count_preemption(loops);
 }
 
-AT_EACH_LAYOUT(do_both);
+AT_EACH_LAYOUT(migrate_and_preempt);
 
 /* Check that a sample has the flags of migration and preemption, and the CPU of its beginning. */
 static const char *check_flags(void)
@@ -298,7 +298,7 @@ static const char *check_flags(void)
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("migrates", migrate),
 		BENCH_ROW("preempted", count_preemption),
-		BENCH_ROW("both", do_both),
+		BENCH_ROW("both", migrate_and_preempt),
 	};
 	static const u32 flags[] = {
 		BENCH_MIGRATED, BENCH_PREEMPTED, BENCH_MIGRATED | BENCH_PREEMPTED,

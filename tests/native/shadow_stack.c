@@ -129,7 +129,9 @@ asm(".pushsection .text\n"
 	"	ret\n"
 	".popsection\n");
 
-/* Replace the nop by a branch with this opcode to the next instruction, and restore it. */
+/*
+ * Replace the nop by a jump or call with this opcode to the next instruction, then restore the nop.
+ */
 static int replace_and_restore(u8 opcode)
 {
 	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };

@@ -67,7 +67,10 @@ static int start_after_failure(unsigned int nth)
 	       kmarkers_start() != -EBUSY;
 }
 
-/* Let a later allocation fail in each child process, until none fails. */
+/*
+ * Start in one child process after another, and let a later allocation fail in each, until none
+ * fails.
+ */
 static int start_after_each_failure(void)
 {
 	unsigned int nth = 0;
@@ -128,7 +131,7 @@ int start_scenario(const char *name)
 	return -1;
 }
 
-/* Discard the messages of the new program on stderr. */
+/* Execute this program with a scenario.  Discard the messages of the new program on stderr. */
 void start_exec(char *name)
 {
 	char *const arguments[] = { "test", "--start", name, NULL };
@@ -187,7 +190,10 @@ static void on_trap(int sig)
 {
 }
 
-/* In a child, replace the library's handler of SIGTRAP in each possible way, and restore it. */
+/*
+ * In a child, replace the library's handler of SIGTRAP in each possible way, and restore the
+ * handler.
+ */
 static int lose_sigtrap(void)
 {
 	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, on_trap };

@@ -66,7 +66,7 @@ static void fill_head(unsigned int bytes, unsigned int record)
 	};
 }
 
-/* Add a table with the instruction from @addr to @end as its only site, and drop it again. */
+/* Add a table with the instruction from @addr to @end as its only site, and drop the table. */
 static int add_and_drop(const u8 *addr, const u8 *end, u8 size, u16 flags)
 {
 	struct kmarkers_span span = { NULL };
@@ -209,7 +209,10 @@ static __used noinline void other_instructions(void)
 }
 
 static struct patcher_site others[OTHERS];
-/* One site reads scaled[1], which is set.  All others read scaled[0], at a lower address. */
+/*
+ * The site in read_scaled() reads scaled[1], which the test sets.  All others read scaled[0], at a
+ * lower address.
+ */
 static DEFINE_IMV(u8, scaled)[2];
 
 static noinline u8 read_scaled(void)

@@ -138,7 +138,7 @@ int traced_by_uprobes(void)
 		read_value();
 	}
 	err = kmarkers_start() ? 1 : check_all();
-	/* Remove the uprobes, and add them again, as when another tracer attaches. */
+	/* Remove the uprobes and add them a second time, as when another tracer attaches. */
 	close_uprobes();
 	err = err ?: check_all();
 	if (!err && add_uprobes())
@@ -163,7 +163,7 @@ static const char *check_under_uprobes(void)
 	int code = start_anew("uprobes");
 
 	if (code == NO_UPROBES)
-		return "SKIP no uprobes, or no permission for them";
+		return "SKIP this process cannot add uprobes";
 	EXPECT(code == 0);
 	return NULL;
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs as root in a minimal Debian: installs, upgrades and removes the packages as users do.
 # /srv/packages contains the packages, /srv/next those of a later version, /srv/examples the
-# examples. Prints KTAP. Writes modules for tests in a test kernel, and the key of DKMS, to
-# /srv/modules; those for a kernel that is installed later to /srv/modules-later.
+# examples. Prints KTAP. Writes the modules that are tested in a test kernel, and the key of DKMS,
+# to /srv/modules. Writes the modules for a kernel that is installed later to /srv/modules-later.
 #
 # usage: root.sh VERSION NEXT
 version=$1 next=$2
@@ -50,7 +50,7 @@ get() {
 }
 
 # list_files: print all files but caches, logs and lists, to find files that a package leaves
-# behind. The key that DKMS has made is left out: it is for the modules of all packages.
+# behind. The key that DKMS has made is left out, because it is for the modules of all packages.
 list_files() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv -o -path /run \
 		-o -path /var/cache -o -path /var/log -o -path '/var/lib/dpkg/*-old' \
@@ -98,7 +98,8 @@ build() {
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
 }
 
-# build_headers: build a module for each installed header for modules, which includes only that
+# build_headers: for each installed header for modules, build a module that includes only this
+# header
 build_headers() {
 	objects='' headers=$(cd "$(pkg-config --variable=kmarkers kmarkers)/include" &&
 		grep -L '#error "include <' kmarkers/*.h linux/*.h | grep -v /user.h) || return
@@ -123,7 +124,7 @@ build_examples() {
 }
 
 # deliver DIRECTORY: build and sign an external client module, and copy all modules and other files
-# for the test kernel to DIRECTORY. Under Secure Boot, clients must be signed, too.
+# for the test kernel to DIRECTORY. The client is signed, because Secure Boot requires it.
 deliver() {
 	rm -rf /srv/client
 	cp -r /srv/examples/client /srv/client

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the HTML report in Chromium, on three screen sizes, in light and dark colours.
 
-kmarkers check runs it where scripts/setup --page has installed Chromium and build/page.
+kmarkers check runs these tests only if scripts/setup --page has installed Chromium and the Python
+environment build/page.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ SECONDS = 600
 
 
 def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
-    """Check pages in Chromium; return the lines with the faults of each page, by file name."""
+    """Check pages in Chromium, with `brief` on the first screen size only; return the lines with
+    the faults of each page, by file name."""
     words = [str(PYTHON), str(BROWSER), *(["--brief"] if brief else []), *map(str, pages)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr
@@ -30,12 +32,12 @@ def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference(tmp_path_factory.mktemp("page"))
+    return pages.make_reference_run(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_hostile(tmp_path_factory.mktemp("hostile"))
+    return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
 def test_reference_page_has_no_fault_on_any_screen(reference: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fixtures of several test files."""
+"""Fixtures that several test files use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from kmtools.runner import suite
 
 @pytest.fixture
 def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a cache with a kernel that only the fake emulator can boot."""
+    """Make a cache directory with a kernel that only the fake QEMU of fakelab can boot; return the
+    directory that contains the cache."""
     make_laboratory(tmp_path)
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HERE", str(tmp_path))
@@ -21,8 +22,9 @@ def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def own_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redirect the logs of suites that a test runs, so that those in build/check are kept."""
+def redirect_suite_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redirect the logs of the suites that a test runs, so that the logs in build/check are not
+    overwritten."""
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parses SVG figures of kmarkers, and compares two of them by texts, positions and CSS classes.
 
-The bytes differ between versions of matplotlib; positions may differ by NEAR."""
+Bytes are not compared, because they differ between versions of matplotlib. Positions may differ by
+NEAR."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ NUMBER = re.compile(r"-?[\d.]+")
 
 @dataclass(frozen=True)
 class Part:
-    """A path or text element: its CSS classes, other attributes, text, path commands,
-    coordinates."""
+    """A path or text element: its tag (`kind`), CSS classes, other attributes (`look`), text, path
+    commands (`steps`) and coordinates (`places`)."""
 
     kind: str
     classes: str
@@ -59,8 +60,8 @@ def parse_texts(svg: str) -> list[Part]:
 
 
 def sort_elements(drawn: Sequence[Part]) -> list[Part]:
-    """Return elements sorted by kind: texts, then paths. Versions of matplotlib mix them
-    differently."""
+    """Return the elements `drawn`, texts first, then paths, because versions of matplotlib draw
+    texts and paths in different orders."""
     return sorted(drawn, key=lambda part: part.kind == "path")
 
 
@@ -68,7 +69,7 @@ def find_difference(one: str, other: str) -> str:
     """Return a description of the first difference between two SVGs; "" if there is none."""
     first, second = sort_elements(parse_elements(one)), sort_elements(parse_elements(other))
     if len(first) != len(second):
-        return f"{len(first)} and {len(second)} parts"
+        return f"{len(first)} and {len(second)} elements"
     for a, b in zip(first, second, strict=True):
         if (a.kind, a.classes, a.look, a.text) != (b.kind, b.classes, b.look, b.text):
             return f"{a} and {b}"
@@ -78,7 +79,7 @@ def find_difference(one: str, other: str) -> str:
             if abs(p - q) > NEAR
         ]
         if far or len(select_coordinates(a)) != len(select_coordinates(b)):
-            return f"places of {a} and {b}"
+            return f"coordinates of {a} and {b}"
     return ""
 
 

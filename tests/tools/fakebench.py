@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A fake machine for tests of make bench: it records builds, boots and measurements as steps."""
+"""A fake machine for tests of make bench: it records builds, boots and measurements as steps, and
+executes none of them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ TIERS = ("native", "vm", "icount")
 class Machine:
     """Replaces builds, boots and measurements by functions that record a step in `done`.
 
-    `trouble` has an exception to raise, or a function to call, in a step.
+    `trouble` maps the name of a step to an exception that the step raises, or to a function that
+    the step calls with its raw directory.
     """
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,19 +39,20 @@ class Machine:
         monkeypatch.setattr(benchrun, "LOCAL", self.local)
         monkeypatch.setattr(bench, "ROOT", tmp_path)
         monkeypatch.setattr(commands, "ROOT", tmp_path)
-        monkeypatch.setattr(bench, "run_measuring_step", self.command)
-        monkeypatch.setattr(bench, "require_root", lambda _: self.at("root"))
-        monkeypatch.setattr(collect, "merge_run", self.collected)
-        monkeypatch.setattr(report, "report_run", self.shown)
+        monkeypatch.setattr(bench, "run_measuring_step", self.run_program)
+        monkeypatch.setattr(bench, "require_root", lambda _: self.record_step("root"))
+        monkeypatch.setattr(collect, "merge_run", self.collect_run)
+        monkeypatch.setattr(report, "report_run", self.report_run)
         monkeypatch.setattr(bench, "build_modules", self.build)
-        monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.at("fetch"))
-        monkeypatch.setattr(catalogue, "require_kernel", self.kernel)
-        monkeypatch.setattr(native, "measure_processes", self.in_user_space)
-        monkeypatch.setattr(guest, "measure_in_test_kernel", self.in_kernel)
+        monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.record_step("fetch"))
+        monkeypatch.setattr(catalogue, "require_kernel", self.get_kernel)
+        monkeypatch.setattr(native, "measure_processes", self.measure_in_user_space)
+        monkeypatch.setattr(guest, "measure_in_test_kernel", self.measure_in_kernel)
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
-    def at(self, step: str, raw: Path | None = None) -> None:
-        """Record a step; raise its error of `trouble`, if there is one."""
+    def record_step(self, step: str, raw: Path | None = None) -> None:
+        """Raise the exception that `trouble` has for this step; otherwise record the step. With
+        `raw`, write simulated samples to this directory, then call the function of `trouble`."""
         trouble = self.trouble.get(step)
         if isinstance(trouble, BaseException):
             raise trouble
@@ -60,8 +63,8 @@ class Machine:
             if trouble is not None:
                 trouble(raw)
 
-    def runs(self) -> list[Path]:
-        """Return the directories of runs, the oldest first."""
+    def list_runs(self) -> list[Path]:
+        """Return the run directories, the oldest first."""
         return sorted(path for path in self.local.glob("2*") if path.is_dir())
 
     def bench(self, *words: str) -> int:
@@ -69,41 +72,43 @@ class Machine:
         self.done.clear()
         return main(["bench", *words])
 
-    def in_user_space(self, raw: Path, **_: object) -> None:
-        """Replace the measurement in user space."""
-        self.at("native", raw)
+    def measure_in_user_space(self, raw: Path, **_: object) -> None:
+        """Replace native.measure_processes(): record the step, and write simulated samples."""
+        self.record_step("native", raw)
 
-    def in_kernel(self, tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
-        """Replace the measurement in a test kernel."""
-        self.at(tier, raw)
+    def measure_in_kernel(
+        self, tier: str, kernel: str, modules: Path, raw: Path, **_: object
+    ) -> None:
+        """Replace guest.measure_in_test_kernel(): record `tier`, and write simulated samples."""
+        self.record_step(tier, raw)
 
     def build(self, *_: object, uses: Path | None = None) -> int:
-        """Replace the build of the kmarkers modules, or with `uses` of a module outside the
-        tree."""
-        self.at("own module" if uses else "modules")
+        """Replace the build of the kmarkers modules; with `uses`, the build of a module outside
+        the tree."""
+        self.record_step("own module" if uses else "modules")
         return 0
 
-    def collected(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
-        """Record the step, and collect the samples."""
-        self.at("collect")
+    def collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
+        """Record the step, then call the real collect.merge_run()."""
+        self.record_step("collect")
         return self.whole_merge(run, reader=reader)
 
-    def shown(
+    def report_run(
         self,
         run: Path,
         tier: str | None = None,
         tables: Sequence[str] | None = None,
         cache: object = None,
     ) -> bool:
-        """Replace the report."""
-        self.at("report")
+        """Replace report.report_run(): record the step, and write no report."""
+        self.record_step("report")
         return True
 
-    def command(self, words: Sequence[object], *_: object) -> None:
+    def run_program(self, words: Sequence[object], *_: object) -> None:
         """Replace the programs that install packages and build kmbench."""
-        self.at("packages" if "--bench" in words else "kmbench")
+        self.record_step("packages" if "--bench" in words else "kmbench")
 
-    def kernel(self, name: str) -> Kernel:
+    def get_kernel(self, name: str) -> Kernel:
         """Return an unpacked kernel with this name."""
         return Kernel(name, "s", "p", "1", self.release, "vmlinuz")
 

@@ -15,8 +15,9 @@ from kmtools.lab import catalogue
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 
-# The beginning of a shell script that replaces QEMU. It parses its arguments: $console, $status and
-# $results are the files of the serial ports, $nonce is that of the kernel's command line.
+# The beginning of a shell script that replaces QEMU. The script finds in its arguments $console,
+# $status and $results, the files of the serial ports, and $nonce, which is on the kernel's command
+# line.
 FAKE_QEMU = r"""#!/bin/sh
 [ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
 for arg; do
@@ -36,7 +37,8 @@ finish() {
 
 
 def make_laboratory(root: Path) -> None:
-    """Make a cache directory with a fake kernel, for the fake QEMU."""
+    """Make in `root` a cache directory with a fake kernel, the results archive that the fake QEMU
+    returns, and a job."""
     tree = root / "cache" / "kernels" / catalogue.get_default_kernel_name()
     tree.mkdir(parents=True)
     (tree / "vmlinuz").touch()
@@ -57,7 +59,7 @@ def make_laboratory(root: Path) -> None:
 
 @contextmanager
 def use_fake_qemu(laboratory: Path, script: str) -> Iterator[None]:
-    """Make KMARKERS_QEMU name a fake QEMU that runs `script`, for the block."""
+    """Set KMARKERS_QEMU to a fake QEMU that runs `script`, until the `with` block ends."""
     fake = laboratory / "qemu"
     fake.write_text(FAKE_QEMU + script)
     fake.chmod(0o755)
@@ -68,10 +70,11 @@ def use_fake_qemu(laboratory: Path, script: str) -> Iterator[None]:
         del os.environ["KMARKERS_QEMU"]
 
 
-def boot_fake(
+def boot_with_fake_qemu(
     laboratory: Path, script: str, timeout: float = 20.0, silence: float = 60.0
 ) -> tuple[Result, list[str]]:
-    """Boot with the fake QEMU; return the result and the lines of the status channel."""
+    """Boot with a fake QEMU that runs `script`; return the result and the lines of the status
+    channel."""
     said: list[str] = []
     request = Request(
         kernel=catalogue.get_default_kernel_name(),

@@ -20,9 +20,10 @@ FULL = "E: Failed to fetch mirror://m/x.deb  Error writing to file - write (28: 
 CHANGED = "E: Failed to fetch mirror://m/x.deb  Hash Sum mismatch"
 NO_SUITE = "E: The repository 'mirror://m s-security Release' does not have a Release file."
 
-# Replaces apt-get and apt-cache. Files in $MIRROR control it: NAME.refused has the error message
-# for the download of a package, `stale` and `no-security` those for the download of lists; NAME.cut
-# truncates the download of a package.
+# A script that replaces apt-get and apt-cache. Control files in $MIRROR make a download fail with
+# the error message that the file contains: NAME.refused the download of package NAME, `stale` that
+# of all package lists, `no-security` that of the lists of a security suite. NAME.cut truncates the
+# download of package NAME.
 FAKE_APT = r"""#!/bin/sh
 program=${0##*/}
 while :; do
@@ -74,7 +75,7 @@ esac
 
 
 class FakeMirror:
-    """A mirror with packages of two releases of a kernel, and of a compiler."""
+    """A mirror with the packages of two releases of a kernel, and the package make."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.dir = root / "mirror"
@@ -90,17 +91,17 @@ class FakeMirror:
         monkeypatch.setenv("KMARKERS_CACHE", str(self.cache))
         source = Source("mirror://m", "s", ("main",))
         monkeypatch.setattr(apt, "find_mirror", lambda suite: Mirror(source, source))
-        # Only root can make device nodes, so fetching needs root.
+        # Pretend to be root and to make device nodes: fetching a kernel needs both.
         monkeypatch.setattr("os.geteuid", lambda: 0)
         monkeypatch.setattr("os.mknod", lambda path, *_: Path(path).touch())
         monkeypatch.setattr(unpack, "NEEDED_BYTES", 1 << 20)
         monkeypatch.setattr(unpack, "is_qemu_unpacked", lambda entry: True)
         for number, release in enumerate((OLD, NEW), 1):
-            self.package(f"linux-image-{release}", str(number), f"boot/vmlinuz-{release}")
-            self.package(f"linux-headers-{release}", str(number), f"usr/src/linux-{release}/x")
-        self.package("make", "1", "usr/bin/make")
+            self.add_package(f"linux-image-{release}", str(number), f"boot/vmlinuz-{release}")
+            self.add_package(f"linux-headers-{release}", str(number), f"usr/src/linux-{release}/x")
+        self.add_package("make", "1", "usr/bin/make")
 
-    def package(self, name: str, version: str, file: str, content: bytes = b"") -> None:
+    def add_package(self, name: str, version: str, file: str, content: bytes = b"") -> None:
         """Add a package with one file to the mirror."""
         tree = self.dir.parent / "package"
         (tree / "DEBIAN").mkdir(parents=True)
@@ -115,11 +116,12 @@ class FakeMirror:
         subprocess.run(words, check=True, capture_output=True)
         shutil.rmtree(tree)
 
-    def say(self, file: str, text: str) -> None:
-        """Make apt fail with a message, by a control file such as NAME.refused."""
+    def make_apt_fail(self, file: str, text: str) -> None:
+        """Make apt fail with the message `text`: write the control file `file`, such as
+        NAME.refused."""
         (self.dir / file).write_text(f"{text}\n")
 
-    def well_again(self) -> None:
+    def let_apt_succeed(self) -> None:
         """Remove all control files, so that apt succeeds again."""
         for path in self.dir.iterdir():
             if path.suffix != ".deb":
@@ -127,5 +129,6 @@ class FakeMirror:
 
     @property
     def log(self) -> list[str]:
-        """Return the log of downloads: of lists and packages."""
+        """Return the logged downloads: "update" for package lists, "install" or "download" for
+        packages."""
         return (self.dir / "log").read_text().split()

@@ -19,7 +19,8 @@ ENTRY = 0xFFFFFFFF9A200B40
 
 @dataclass
 class FakeCpu:
-    """The state of one CPU. `next` is called before each query, and may change it."""
+    """The state of one CPU; `place` is its instruction pointer. The function `next` is called
+    before each query of the registers, and may change the state."""
 
     place: int = 0xFFFFFFFF99000000
     flags: int = 0x246
@@ -33,21 +34,22 @@ class FakeCpu:
         self.next(self)
         return (
             f"\r\nCPU#{number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
-            f"RSI=0 RDI=0 RBP=0 RSP={stack_pointer_of(number):016x}\r\n"
+            f"RSI=0 RDI=0 RBP=0 RSP={get_stack_pointer(number):016x}\r\n"
             f"RIP={self.place:016x} RFL={self.flags:08x} [---Z-P-] CPL={3 if self.user else 0}"
             f" II=0 A20=1 SMM=0 HLT={int(self.halted)}\r\n"
             f"GDT=     fffffe0000001000 0000007f\r\nIDT=     {IDT:016x} 00000fff\r\n"
         )
 
 
-def stack_pointer_of(number: int) -> int:
-    """Return the stack pointer of a CPU."""
+def get_stack_pointer(number: int) -> int:
+    """Return the stack pointer of CPU `number`."""
     return 0xFFFFC90000000000 + number * 0x10000
 
 
-def make_idt_entry(entry: int) -> list[int]:
-    """Return the two words of an IDT entry for a handler address."""
-    return [(entry >> 16 & 0xFFFF) << 48 | 0x8E00 << 32 | 0x10 << 16 | entry & 0xFFFF, entry >> 32]
+def make_idt_entry(handler: int) -> list[int]:
+    """Return the two words of an IDT entry for the address `handler`."""
+    low = (handler >> 16 & 0xFFFF) << 48 | 0x8E00 << 32 | 0x10 << 16 | handler & 0xFFFF
+    return [low, handler >> 32]
 
 
 class FakeMonitor:
@@ -67,14 +69,14 @@ class FakeMonitor:
         while True:
             line, _ = self._server.accept()
             with line, line.makefile("rw") as qmp:
-                self._say(qmp, {"QMP": {"version": {}}})
+                self._send(qmp, {"QMP": {"version": {}}})
                 for request in qmp:
                     # QMP may send an event before any answer.
-                    self._say(qmp, {"event": "RTC_CHANGE"})
-                    self._say(qmp, self._answer(json.loads(request)))
+                    self._send(qmp, {"event": "RTC_CHANGE"})
+                    self._send(qmp, self._answer(json.loads(request)))
 
     @staticmethod
-    def _say(qmp: TextIO, what: dict[str, Any]) -> None:
+    def _send(qmp: TextIO, what: dict[str, Any]) -> None:
         qmp.write(json.dumps(what) + "\r\n")
         qmp.flush()
 
@@ -85,18 +87,18 @@ class FakeMonitor:
             return {"return": {"status": self.state}}
         if command == "human-monitor-command":
             arguments = request["arguments"]
-            return {"return": self._human(arguments["command-line"])}
+            return {"return": self._run_human_command(arguments["command-line"])}
         if command in ("qmp_capabilities", "stop", "cont"):
             return {"return": {}}
         return {"error": {"desc": f"there is no {command}"}}
 
-    def _human(self, command: str) -> str:
+    def _run_human_command(self, command: str) -> str:
         if command == "info registers -a":
             return "".join(cpu.registers(number) for number, cpu in enumerate(self.cpus))
         words = re.fullmatch(r"x /(\d+)([gb])x 0x([0-9a-f]+)", command)
         assert words, command
         address, size = int(words[3], 16), 8 if words[2] == "g" else 1
-        found = [self._word(address + size * n) for n in range(int(words[1]))]
+        found = [self._read_word(address + size * n) for n in range(int(words[1]))]
         known = [f"0x{word:0{2 * size}x}" for word in found if word is not None]
         # QEMU prints two words in a line, and stops at unreadable memory.
         return "".join(
@@ -104,11 +106,11 @@ class FakeMonitor:
             for n in range((len(known) + 1) // 2)
         )
 
-    def _word(self, address: int) -> int | None:
+    def _read_word(self, address: int) -> int | None:
         if IDT + 48 <= address < IDT + 64:
             return make_idt_entry(ENTRY)[(address - IDT - 48) // 8]
         for number, cpu in enumerate(self.cpus):
-            index = (address - stack_pointer_of(number)) // 8
+            index = (address - get_stack_pointer(number)) // 8
             if 0 <= index < len(cpu.stack):
                 return cpu.stack[index]
         return self.memory.get(address)

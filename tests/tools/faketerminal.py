@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A pseudoterminal for tests of programs: it emulates the screen, and can type and change its
-size."""
+"""A pseudoterminal for tests of programs: it emulates the screen, types keys, and changes the size
+of the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ TOKEN = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|\x1b\[?[?\d;]*$|[\r\n]|[^\x1b
 
 
 class Terminal:
-    """Runs a program on a pseudoterminal. `screen` is the visible text, `said` all output."""
+    """Runs a program on a pseudoterminal. `screen` is the visible text, `said` all output,
+    `beyond` the number of columns by which the longest line exceeds the width. `other`, `cursor`
+    and `wraps` are modes: the alternate screen, a visible cursor, automatic line wrap."""
 
     def __init__(self, words: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
         """Start the program `words`; `size` is width and height."""
@@ -48,16 +50,16 @@ class Terminal:
         """The visible lines."""
         return "\n".join(self.lines.get(y, "") for y in range(max(self.lines, default=-1) + 1))
 
-    def until(self, done: Callable[[], bool]) -> None:
+    def read_until(self, done: Callable[[], bool]) -> None:
         """Read output until done() is true; fail after a time limit."""
         end = time.monotonic() + SECONDS
         while not done():
-            assert time.monotonic() < end, f"it did not come to that:\n{self.screen}"
+            assert time.monotonic() < end, f"timeout; the screen is:\n{self.screen}"
             self._read()
 
-    def ended(self) -> int:
+    def wait_for_exit(self) -> int:
         """Read output until the program ends; return its exit code."""
-        self.until(lambda: self.status is not None)
+        self.read_until(lambda: self.status is not None)
         assert self.status is not None
         return os.waitstatus_to_exitcode(self.status)
 
@@ -72,16 +74,16 @@ class Terminal:
         if not select.select([self._fd], [], [], 0.2)[0]:
             return
         try:
-            self._take(os.read(self._fd, 65536).decode(errors="replace"))
+            self._interpret_output(os.read(self._fd, 65536).decode(errors="replace"))
         except OSError:  # the program has ended
             self.status = os.waitpid(self.pid, 0)[1]
 
-    def _take(self, text: str) -> None:
+    def _interpret_output(self, text: str) -> None:
         self.said += text
         text, self._left = self._left + text, ""
         for match in TOKEN.finditer(text):
             if match[3]:
-                self._control(match[1], match[2], match[3])
+                self._apply_escape_sequence(match[1], match[2], match[3])
             elif match[0].startswith("\x1b"):
                 self._left = match[0]
             elif match[0] == "\r":
@@ -89,9 +91,9 @@ class Terminal:
             elif match[0] == "\n":
                 self._y += 1
             else:
-                self._put(match[0])
+                self._put_text(match[0])
 
-    def _control(self, private: str, number: str, letter: str) -> None:
+    def _apply_escape_sequence(self, private: str, number: str, letter: str) -> None:
         if private:
             names = {"1049": "other", "25": "cursor", "7": "wraps"}
             setattr(self, names[number], letter == "h")
@@ -106,7 +108,7 @@ class Terminal:
         elif letter == "m":
             self.colours += 1
 
-    def _put(self, text: str) -> None:
+    def _put_text(self, text: str) -> None:
         line = self.lines.get(self._y, "").ljust(self._x)
         self.lines[self._y] = line[: self._x] + text + line[self._x + len(text) :]
         self._x += len(text)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Generates a small run with data for every figure, with the same bytes on every machine.
 
-Random numbers are from random.Random.random(), whose series is the same in all versions of Python.
+All random numbers come from random.Random.random(), because its series is the same in all versions
+of Python.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ Line = tuple[object, ...]
 
 
 def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Line]:
-    """Yield the measured windows of a benchmark, with drift of a block, jitter and rare
-    interruptions."""
+    """Yield simulated windows of a benchmark, whose variants have these `costs` in ticks, with a
+    drift for each block, jitter and rare interruptions."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         drift, layout = 0.02 * draw(), block % rawdata.LAYOUTS
@@ -69,8 +70,8 @@ def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> I
 
 
 def simulate_switching(seed: int) -> Iterator[Line]:
-    """Yield measurements of switching sites, by each mechanism, with the gap seen by another
-    CPU."""
+    """Yield simulated durations of switching sites with each mechanism of WAYS, and the gap that
+    another CPU sees in its execution."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         for way, (start, each) in WAYS.items():
@@ -83,7 +84,8 @@ def simulate_switching(seed: int) -> Iterator[Line]:
 
 
 def write_process(path: Path, seed: int, emulated: str) -> None:
-    """Write the raw files of one process with all benchmarks."""
+    """Write the raw files of one process with all benchmarks; `emulated` is the value of this key
+    in the env file."""
     rawdata.write_tier(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
     for number, (benchmark, costs) in enumerate(TIMED.items()):
         rawdata.write_raw(
@@ -93,7 +95,8 @@ def write_process(path: Path, seed: int, emulated: str) -> None:
 
 
 def make_run(root: Path) -> Path:
-    """Make the run and its report; return its directory. It has no data of this machine."""
+    """Make the run and its report in `root`; return the run directory. Data about this machine are
+    removed, so that the run is the same on every machine."""
     raw, run = root / "raw", root / "run"
     for process in range(1, PROCESSES + 1):
         write_process(raw / "native" / f"process-{process}", 1000 * process, emulated="0")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the handbook, and checks its pages. kmarkers check runs it where Sphinx is installed."""
+"""Makes the handbook, and checks its pages. kmarkers check runs these tests only if Sphinx is
+installed."""
 
 from __future__ import annotations
 
@@ -44,14 +45,16 @@ def site() -> Path:
     return handbook.OUT
 
 
-def list_names(site: Path) -> set[str]:
-    """Return the names in the index of the site, which Sphinx writes for other sites' links."""
+def list_indexed_names(site: Path) -> set[str]:
+    """Return the names in objects.inv, the index that Sphinx writes so that other sites can link to
+    names."""
     packed = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
     return {line.split()[0] for line in zlib.decompress(packed).decode().splitlines() if line}
 
 
-def list_documented() -> Iterator[str]:
-    """Yield each exported function, and what the public headers document."""
+def list_documented_names() -> Iterator[str]:
+    """Yield the names of exported functions with a kernel-doc comment, and of all functions, macros
+    and structures with a kernel-doc comment in the public headers."""
     for path in sorted(ROOT.glob("include/kmarkers/*.h")):
         yield from DOCUMENTED.findall(path.read_text(encoding="utf-8"))
     for module in handbook.MODULES:
@@ -61,9 +64,9 @@ def list_documented() -> Iterator[str]:
 
 
 def test_reference_has_every_function_and_macro(site: Path) -> None:
-    wanted = sorted(set(list_documented()))
+    wanted = sorted(set(list_documented_names()))
     assert len(wanted) > 150
-    names = list_names(site)
+    names = list_indexed_names(site)
     assert [name for name in wanted if name not in names] == []
 
 
@@ -72,7 +75,7 @@ def test_reference_has_every_command(site: Path) -> None:
     assert [name for name in COMMANDS if f"usage: kmarkers {name}" not in text] == []
 
 
-def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
+def test_every_link_has_an_existing_target(site: Path) -> None:
     pages = {path: Anchors(path) for path in sorted(site.rglob("*.html"))}
     assert len(pages) > 100
     dead = []
@@ -89,14 +92,14 @@ def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
     assert dead == []
 
 
-def test_first_page_has_every_document(site: Path) -> None:
+def test_first_page_names_every_document(site: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
     pages = [path for path in site.glob("Documentation/*.html") if path.stem != "README"]
     assert len(pages) >= 18
     assert [path.name for path in pages if f"Documentation/{path.name}" not in text] == []
 
 
-def test_pages_say_of_which_commit_they_are(site: Path) -> None:
+def test_first_page_names_its_commit(site: Path) -> None:
     commit = handbook.describe_commit()
     assert len(commit) >= 7
     assert f"commit {commit}" in (site / "index.html").read_text(encoding="utf-8")

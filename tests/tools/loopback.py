@@ -18,7 +18,7 @@ import pytest
 from kmtools.base.paths import ROOT
 
 UNPACKED = ROOT / "build" / "fleet" / "sshd"
-REMEDY = "scripts/setup --fleet brings it"
+REMEDY = "scripts/setup --fleet installs it"
 WAIT_SECONDS = 30.0
 
 
@@ -42,7 +42,7 @@ def find_sshd() -> Path:
     for path in (Path("/usr/sbin/sshd"), UNPACKED / "usr/sbin/sshd"):
         if path.exists():
             return path
-    pytest.skip(f"there is no sshd: {REMEDY}")
+    pytest.skip(f"sshd is missing: {REMEDY}")
 
 
 def is_answering(port: int) -> bool:
@@ -57,7 +57,8 @@ def is_answering(port: int) -> bool:
 
 
 def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
-    """Write keys and configuration files of a server; return the options of ssh."""
+    """Write the keys and configuration files of the SSH server `program` to `folder`; return the
+    options with which ssh connects to this server."""
     root = UNPACKED if program.is_relative_to(UNPACKED) else Path("/")
     for name in ("host", "user"):
         key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
@@ -79,7 +80,8 @@ def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
         if (root / "usr/lib/openssh" / name).exists():
             lines.append(f"{word} {root}/usr/lib/openssh/{name}")
     (folder / "config").write_text("\n".join(lines) + "\n")
-    # sshd requires a user named sshd, which this machine may not have.
+    # sshd requires a user named sshd. This machine may have none, so add one to a copy of
+    # /etc/passwd.
     users = Path("/etc/passwd").read_text()
     if "\nsshd:" not in users:
         users += "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
@@ -92,7 +94,8 @@ def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
 
 @contextmanager
 def run_server(folder: Path) -> Iterator[Server]:
-    """Run sshd for the block, in a mount namespace of its own; then terminate its process."""
+    """Run sshd in its own mount namespace while the `with` block runs, then terminate sshd. Its
+    keys, configuration and log are in `folder`."""
     program = find_sshd()
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("ssh-keygen"):
         pytest.skip("needs root, unshare and ssh-keygen")

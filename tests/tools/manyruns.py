@@ -28,7 +28,7 @@ NOISE = 0.002
 
 
 def list_windows() -> list[tuple[str, str, int, int, int]]:
-    """Return all windows of a run: benchmark, variant, process, block and loops."""
+    """Return all windows of a run, each as benchmark, variant, process, block and loop count."""
     return [
         (benchmark, variant, process, (process - 1) * BLOCKS + block, loops)
         for benchmark, costs in COSTS.items()
@@ -91,8 +91,8 @@ def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> 
 
 
 def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") -> None:
-    """Write runs of one machine on different days; in those from number `since` on, the variant
-    COSTLIER costs more. The directories are called `name`-NUMBER."""
+    """Write runs of different days. Runs from number `since` on have the second CPU model, with
+    which the variant of COSTLIER costs 1 % more. The directories are called `name`-NUMBER."""
     maker = Maker(folder)
     for number in range(count):
         later = number >= since
@@ -100,7 +100,7 @@ def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") ->
         env = json.loads((run / "env.json").read_text())
         env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
         (run / "env.json").write_text(json.dumps(env))
-        # The order of names differs from that of dates.
+        # Number the directories so that the order of names differs from the order of dates.
         run.rename(folder / f"{name}-{(number * 7) % count:02}")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the installed headers: each compiles alone, in a module and in a program. The suite
-`headers` of make check-full runs them."""
+"""Tests of the installed headers: each header for modules compiles alone in a module, each header
+for programs alone in a program. The suite `headers` of make check-full runs these tests."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ static inline int trace(int x) { return x; }
 static inline int count(int x) { return x; }
 static inline int matches(int x) { return x; }
 """
-# Historical names without a prefix: those of the markers and probes of 2006 to 2009, of sdt(9) and
-# of <sys/sdt.h>. All other public names must have a prefix of kmarkers.
+# Historical names without a prefix, from the markers and probes of 2006 to 2009, from sdt(9) and
+# from <sys/sdt.h>. All other public names must match PREFIXED.
 HISTORICAL = {
     "MARK", "MARK_NOARGS", "GET_MARKER", "DEFINE_MARKER", "DECLARE_MARKER",
     "DECLARE_MARKER_NOARGS", "EXPORT_MARKER_SYMBOL", "EXPORT_MARKER_SYMBOL_GPL", "trace_mark",
@@ -74,7 +74,7 @@ PREFIXED = re.compile(
 @pytest.fixture(scope="module")
 def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run `scripts/install dev`; return the installed directory with the headers."""
-    # Build both libraries: other tests may have built only one.
+    # Build both libraries, because other tests may have built only one.
     nativeprograms.build_programs("libkmarkers.a", "libkmbench.a")
     root = tmp_path_factory.mktemp("installed")
     env = {**os.environ, "DESTDIR": str(root), "PREFIX": "/usr"}
@@ -118,8 +118,8 @@ def list_module_headers(share: Path) -> list[str]:
 
 
 def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
-    """Build modules from source texts, by file name; fail if one does not build without a
-    warning."""
+    """Build a module from each source text in `texts`, which is keyed by module name; fail if the
+    compiler reports an error or a warning."""
     kernel = catalogue.get_default_kernel_name()
     if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
@@ -153,7 +153,7 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
 
 
 def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
-    """Only <linux/marker.h> may define MARK(), which drivers define, too."""
+    """<linux/marker.h> is left out, because it defines MARK(), as some drivers do."""
     names = [name for name in list_module_headers(share) if name != "linux/marker.h"]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'

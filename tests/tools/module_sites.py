@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the reader of sites in module files, and of make variables that other makefiles set. The
-suite `headers` of make check-full runs them."""
+suite `headers` of make check-full runs these tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SDT_PROVIDER_DEFINE(mine);
 SDT_PROBE_DEFINE1(mine, , , start, "int");
 static DEFINE_IMV(unsigned int, limit) = 1500;
 #ifdef EARLY
-/* The compiler inlines it into the init function. */
+/* The compiler inlines set_up() into the init function. */
 static int set_up(int mode)
 {
 	trace_mark(mine_set_up, "mode %d", mode);
@@ -49,7 +49,7 @@ MODULE_LICENSE("GPL");
 
 
 def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
-    """Build the test module in a directory with this name; return the module file."""
+    """Build SOURCE as a module in a directory called `name`; return the module file."""
     kernel = catalogue.get_default_kernel_name()
     if why := chroot.find_chroot_obstacle():
         pytest.skip(why)
@@ -68,7 +68,7 @@ def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
 
 
 def describe_sites(sites: list[Site]) -> list[tuple[str, str, str, str]]:
-    """Return kind, name, flavour and function of sites, sorted."""
+    """Return the kind, name, flavour and function of each site, sorted."""
     return sorted((site.kind, site.name, site.flavour, site.function) for site in sites)
 
 
@@ -128,7 +128,7 @@ def test_object_is_the_same_in_two_directories(tmp_path: Path) -> None:
     assert code == 0, log.read_text()
 
 
-def test_error_about_a_damaged_file_names_it(tmp_path: Path) -> None:
+def test_error_names_the_damaged_module_file(tmp_path: Path) -> None:
     data = build_module(tmp_path, "fine").read_bytes()
     damaged = tmp_path / "damaged.ko"
     drawn = random.Random(1)

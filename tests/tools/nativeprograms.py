@@ -15,7 +15,7 @@ EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 
 
 def build_programs(*names: str) -> None:
-    """Build programs or libraries; by default the programs that these tests run."""
+    """Build the programs or libraries `names`; by default the programs that most tests run."""
     names = names or ("kmbench", "kmbench-no-tsc", "test", "deny")
     programs = [str(NATIVE / name) for name in names]
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), *programs], check=True)
@@ -42,5 +42,5 @@ def run_kmbench_denied(
 
 
 def read_env_file(directory: Path) -> dict[str, str]:
-    """Return the keys and values in the env file of a run."""
+    """Return the keys and values in the env file of a raw directory."""
     return collect.read_key_values(directory / "env")

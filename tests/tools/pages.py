@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes runs whose HTML reports are tested: the reference run, one with hostile names, one with all
-benchmarks."""
+"""Makes runs whose HTML reports are tested: the reference run, a run with hostile names, and a run
+with all benchmarks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NAMES = {"none": 1.0, "none-clone": 1.0, EVIL: 9.0, "-": 2.0, "é\u05d0": 3.0}
 HOSTILE = rawdata.Bench("empty-loop", NAMES)
 
 
-def make_reference(root: Path) -> Path:
-    """Copy the reference run, and make its report from its samples; return the run."""
+def make_reference_run(root: Path) -> Path:
+    """Copy the reference run, and make its report from its samples; return the copy."""
     run = root / "reference"
     run.mkdir()
     shutil.copy(REFERENCE / "env.json", run)
@@ -28,7 +28,7 @@ def make_reference(root: Path) -> Path:
     return run
 
 
-def make_hostile(root: Path) -> Path:
+def make_hostile_run(root: Path) -> Path:
     """Make a run whose names contain HTML, are very long, or have special characters."""
     one, other = "a-long-name" * 9, "and-another" * 9
     long = rawdata.Bench("getppid-quiet", {one: 1.0, f"{one}-clone": 1.0, other: 9.0})
@@ -61,17 +61,17 @@ KERNEL_ONLY = {
 }
 
 
-def parse_list(listed: str) -> dict[str, list[str]]:
-    """Parse the output of `kmbench list`: benchmarks and their variants, without those of
-    switching."""
+def parse_benchmark_names(listed: str) -> dict[str, list[str]]:
+    """Parse the output of `kmbench list`; return the variants of each benchmark. Benchmarks of
+    switching sites (arm-*) are left out."""
     lines = (line.split(": ") for line in listed.splitlines())
     return {name: own.split() for name, own in lines if not name.startswith("arm-")}
 
 
 def make_full_run(root: Path, listed: str) -> Path:
-    """Make a run with all benchmarks in the tiers of make bench, in which no verdict is
-    "equivalent"."""
-    programs, kernels = parse_list(listed), parse_list(listed)
+    """Make a run with all benchmarks in the tiers of make bench; `listed` is the output of
+    `kmbench list`. Only clones cost the same as their baseline."""
+    programs, kernels = parse_benchmark_names(listed), parse_benchmark_names(listed)
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())
 

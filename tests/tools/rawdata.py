@@ -28,8 +28,8 @@ done
 
 @dataclass
 class Noise:
-    """Simulated disturbances in ticks per operation, except `tails` (a probability) and
-    `correlation` (of neighbouring blocks, 0 to 1)."""
+    """Simulated disturbances. `jitter`, `drift` and `layout` are in ticks per operation; `tails`
+    and `flagged` are probabilities; `correlation` of neighbouring blocks is from 0 to 1."""
 
     jitter: float = 0.02
     correlation: float = 0.5
@@ -86,7 +86,8 @@ BENCHES = (
 
 
 def make_correlated_series(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float64]:
-    """Return an autoregressive series (coefficient `rho`) of unit variance."""
+    """Return an autoregressive series of `n` values with the coefficient `rho` and unit
+    variance."""
     shocks = rng.standard_normal(n)
     series = np.empty(n)
     series[0] = shocks[0]
@@ -98,8 +99,8 @@ def make_correlated_series(rng: np.random.Generator, n: int, rho: float) -> NDAr
 def simulate_windows(
     bench: Bench, blocks: int, seed: int, exact: bool = False
 ) -> list[tuple[object, ...]]:
-    """Return the simulated windows of a benchmark; with `exact`, instruction counts without
-    noise."""
+    """Return the simulated windows of a benchmark; with `exact`, the values are instruction counts
+    without noise."""
     rng = np.random.default_rng(seed)
     noise, names = bench.noise, list(bench.costs)
     common = np.cumsum(rng.standard_normal(blocks)) * noise.drift / np.sqrt(blocks)
@@ -142,7 +143,8 @@ def write_tier(
     exact: bool = False,
     **env: str,
 ) -> Path:
-    """Write a raw directory with an env file and the samples of benchmarks."""
+    """Write the raw directory `path` with the samples of `benches` and an env file, to which `env`
+    adds entries; return `path`."""
     path.mkdir(parents=True, exist_ok=True)
     for index, bench in enumerate(benches):
         write_raw(

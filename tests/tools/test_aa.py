@@ -38,7 +38,7 @@ def clones(tmp_path: Path) -> list[Result]:
 
 
 def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process of each run gets another seed; the baseline is not among the rows."""
+    """Each process of each run gets its own seed."""
     seeds: list[int] = []
 
     def write(raw: Path, *, blocks: int, processes: int, seed: int, **_more: object) -> None:
@@ -52,7 +52,8 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
-    """The neighbour process uses a core in bursts until the block ends."""
+    """The neighbour process uses a core in bursts until the `with` block ends, also if the block
+    ends by an exception."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with bursts.run_neighbour_process(1):
         time.sleep(5)
@@ -67,13 +68,14 @@ def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
     assert "ZeroDivisionError" in done.stderr and time.monotonic() - began < 10
 
 
-def with_cost(result: Result, delta: float) -> Result:
-    """Return the result with another cost, and an interval of 0.1 to either side."""
+def replace_cost(result: Result, delta: float) -> Result:
+    """Return `result` with the added cost `delta`, and an interval of 0.1 to either side of it."""
     return replace(result, delta=delta, delta_ci=Interval(delta - 0.1, delta + 0.1))
 
 
-def run_command(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
-    """Run the command with these results in place of measurements; return its exit code."""
+def run_check_aa(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
+    """Run `kmarkers check aa` with the results `runs` in place of measurements; return the exit
+    code."""
     measured = iter(runs)
     monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
     return main(["check", "aa", "-o", f"runs={len(runs)}"])
@@ -82,8 +84,8 @@ def run_command(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
 def test_without_core_cycles_there_is_no_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
-    """Without core cycles there is no verdict: the limit is in core cycles, the spread in ticks."""
-    assert run_command(monkeypatch, clones, clones) == 2
+    """If core cycles are unknown, the check is skipped, because its limit is in core cycles."""
+    assert run_check_aa(monkeypatch, clones, clones) == 2
     said = capsys.readouterr()
     assert "SKIP aa: no core cycles of empty-loop are known here" in said.out
     assert "A/A clones" not in said.out
@@ -92,13 +94,14 @@ def test_without_core_cycles_there_is_no_verdict(
 def test_differences_are_in_core_cycles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
-    """If a tick is two core cycles, a difference in cycles is twice that in ticks."""
+    """If a tick is two core cycles, a difference in core cycles is twice the difference in
+    ticks."""
     core = CoreCycles("estimated", 2.0)
     near, far = (
-        [with_cost(replace(result, core=core, verdict="same"), delta) for result in clones]
+        [replace_cost(replace(result, core=core, verdict="same"), delta) for result in clones]
         for delta in (0.0, 0.04)
     )
-    assert run_command(monkeypatch, near, far) == 0
+    assert run_check_aa(monkeypatch, near, far) == 0
     out = capsys.readouterr().out
     assert "empty-loop: A/A differences within 0.080 core cycles (at most 0.1)" in out
     assert "0 of 4 A/A clones slower or faster" in out
@@ -112,12 +115,15 @@ def test_two_runs_with_different_costs_fail(
     cost: float,
     code: int,
 ) -> None:
-    """A variant that costs more in the second run fails, although the clones are equal."""
+    """The check fails if the cost of a variant differs too much between two runs, although the
+    clones are equal."""
     core = CoreCycles("estimated", 1.0)
-    same = [with_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
+    same = [replace_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
     other = replace(same[0], variant="marker", is_clone=False, verdict="slower")
     assert (
-        run_command(monkeypatch, [*same, with_cost(other, 1.0)], [*same, with_cost(other, cost)])
+        run_check_aa(
+            monkeypatch, [*same, replace_cost(other, 1.0)], [*same, replace_cost(other, cost)]
+        )
         == code
     )
     out = capsys.readouterr().out
@@ -143,13 +149,15 @@ def test_contradicting_or_too_few_verdicts_fail(
     code: int,
     said: str,
 ) -> None:
-    """A verdict that differs from that of most other runs is false; too few verdicts are a failure,
-    too."""
+    """A verdict is false if it contradicts the verdict of most runs. The check fails if more than
+    5 % of the verdicts are false, or if too few rows have a verdict."""
     core = CoreCycles("estimated", 1.0)
-    same = [with_cost(replace(result, core=core, verdict="equivalent"), 0.0) for result in clones]
-    other = with_cost(replace(same[0], variant="marker", is_clone=False), 1.0)
+    same = [
+        replace_cost(replace(result, core=core, verdict="equivalent"), 0.0) for result in clones
+    ]
+    other = replace_cost(replace(same[0], variant="marker", is_clone=False), 1.0)
     runs = [[*same, replace(other, verdict=verdict)] for verdict in verdicts]
-    assert run_command(monkeypatch, *runs) == code
+    assert run_check_aa(monkeypatch, *runs) == code
     assert said in capsys.readouterr().out
 
 
@@ -157,7 +165,7 @@ def test_contradicting_or_too_few_verdicts_fail(
 def test_options_below_one_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
 ) -> None:
-    """Numbers below 1 are refused before a measurement."""
+    """Numbers below 1 are refused before anything is measured."""
     monkeypatch.setattr(aa, "judge_clone_runs", None)
     assert main(["check", "aa", "-o", "=".join(words)]) == 2
     assert f"{words[0]}: '{words[1]}' is no whole number above 0" in capsys.readouterr().err
@@ -180,11 +188,11 @@ def test_message_of_a_failed_run_is_printed(
 def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     monkeypatch: pytest.MonkeyPatch, clones: list[Result], name: str, code: int
 ) -> None:
-    """Beside a neighbour process, clones may differ by more than a tenth of a cycle, up to the
-    margin."""
+    """In the test `bursts`, which measures beside a neighbour process, clones may differ by more
+    than a tenth of a cycle, up to the margin. In the test `aa`, they may not."""
     core = CoreCycles("estimated", 1.0)
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
-    measured = iter([[with_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])
+    measured = iter([[replace_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])
     monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
     assert main(["check", name, "-o", "runs=2"]) == code
 
@@ -192,10 +200,11 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
 def test_clone_beyond_its_margin_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
-    """A clone beyond its margin fails, also if its verdict is "unresolved"."""
+    """The check fails if a clone differs from its baseline by more than the margin, even if the
+    verdict of the clone is "unresolved"."""
     core = CoreCycles("estimated", 1.0)
     here = [replace(result, core=core, verdict="unresolved", margin=0.25) for result in clones]
     for delta, code in ((0.24, 0), (0.26, 1)):
-        assert run_command(monkeypatch, [with_cost(result, delta) for result in here]) == code
+        assert run_check_aa(monkeypatch, [replace_cost(result, delta) for result in here]) == code
         out = capsys.readouterr().out
         assert f"{2 * code} of 2 A/A clones in hot loops are beyond their margin" in out

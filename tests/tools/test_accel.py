@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the choice of an accelerator, with given results in place of boots."""
+"""Tests of the choice between KVM and emulation (TCG), with given results in place of trial
+boots."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ Ask = Callable[..., accel.Accel]
 
 
 class Boots:
-    """Replaces trial boots by given results, by kernel; `kernels` has the kernels that were
-    booted."""
+    """Replaces each trial boot by the result that `outcomes` has for its kernel; `kernels` lists
+    the kernels that were booted."""
 
     def __init__(self, **outcomes: Result) -> None:
         self.outcomes = outcomes
@@ -51,14 +52,14 @@ class Boots:
 
 
 @pytest.fixture(autouse=True)
-def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _use_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv(accel.VARIABLE, raising=False)
     monkeypatch.setattr(accel, "_found", {})
 
 
 def forget_verdicts() -> None:
-    """Clear the verdicts in memory, as if another process ran."""
+    """Clear the verdicts in memory, so that they are read from the cache as in a new process."""
     accel._found.clear()
 
 
@@ -171,7 +172,9 @@ def test_crash_under_kvm_is_not_attributed_to_the_emulator(tmp_path: Path) -> No
         assert (crash is not None) is again, (name, emulated)
 
 
-def test_is_emulated_if_the_hypervisor_is_tcg(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_instructions_are_emulated_if_the_hypervisor_is_tcg(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for below, emulated in ((b"", False), (b"KVMKVMKVM", False), (b"TCGTCGTCGTCG", True)):
         monkeypatch.setattr(accel, "read_hypervisor_name", lambda below=below: below)
         assert accel.are_instructions_emulated("kvm") is emulated
@@ -189,7 +192,7 @@ def test_kvm_guest_sees_the_caches_of_its_host() -> None:
     assert Request("a", Path(), Path()).accel is None
 
 
-def test_metal_tier_under_a_hypervisor_says_so() -> None:
+def test_description_of_metal_tier_names_a_virtual_machine() -> None:
     assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")
     said = sections.describe_tier(make_tier("metal", hypervisor="KVMKVMKVM"))
     assert said.startswith("The kernel that runs here, which is that of a virtual machine.")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the Ansible role over ssh. All machines are this one, each with a directory of its own.
-One is unreachable, one too slow, one sends wrong data, one has a foreign directory, two work."""
+"""Tests of the Ansible role over ssh. Every machine of the inventory is this host, with a directory
+of its own. Of six machines, one is unreachable, one is too slow, one sends wrong data, one has a
+directory with foreign files, and two succeed."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from kmtools.cli import main
 
 PLAYBOOK = Path(sys.prefix) / "bin" / "ansible-playbook"
 PROGRAM = ROOT / "build" / "native" / "kmbench"
-# A program that writes samples in a unit that does not exist.
+# A script that runs kmbench, then replaces the unit of one sample by a unit that is not allowed.
 LIAR = f"""#!/bin/sh
 "{PROGRAM}" "$@" || exit
 for out; do :; done
@@ -41,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[loopback.Server
 
 
 class Fleet:
-    """An Ansible inventory, and the directory of the fetched runs."""
+    """An Ansible inventory, and the directory to which the playbook fetches runs."""
 
     def __init__(self, path: Path, server: loopback.Server) -> None:
         self.path, self.runs = path, path / "runs"
@@ -60,7 +61,7 @@ class Fleet:
         }
 
     def folder(self, name: str) -> Path:
-        """Return the directory of a machine."""
+        """Return the directory of the machine `name`."""
         return self.path / "folders" / name
 
     def add(self, name: str, program: str = "", **variables: object) -> None:
@@ -126,7 +127,7 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
     for name, sums in (("well-1", "unreachable=0    failed=0"), ("dead", "unreachable=1")):
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
         assert sums in line, done.stdout
-    # The role has removed its directories, but not the one that existed before.
+    # The role has removed the directories that it made, but not the one that existed before.
     assert list((fleet.path / "folders").iterdir()) == [precious.parent]
     assert list(precious.parent.iterdir()) == [precious]
     listed = fleet.path / "machines"

@@ -25,7 +25,7 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
     table = machine.done.index("report")
     assert machine.done[:table] == ["kmbench", "native", "collect"]
     assert machine.done.index("fetch") > machine.done.index("packages") > table
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert read_tiers(run) == list(TIERS)
     assert read_run_entry(run) == {"quick": False, "missing": []}
     assert (machine.local / "latest").resolve() == run
@@ -56,7 +56,7 @@ def test_failed_tier_is_reported_and_other_tiers_are_measured(
     wrong = FailedError("it broke") if failed else UnableError("it broke")
     machine.trouble[step] = wrong
     assert machine.bench() == (1 if failed else 2)
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert read_tiers(run) == [tier for tier in TIERS if tier not in lacking]
     entries = [{"tier": tier, "failed": failed, "why": "it broke"} for tier in lacking]
     assert read_run_entry(run)["missing"] == entries
@@ -86,7 +86,7 @@ def test_without_numpy_a_line_tells_how_to_make_the_report(
     assert machine.bench() == 2
     said = capsys.readouterr()
     assert "apt-get install python3-numpy" in said.err
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert f"scripts/kmarkers report {run}" in said.err
     # The report is printed after the native tier, and at the end for all tiers.
     assert said.out.count("medians only") == 1 + len(TIERS)
@@ -108,7 +108,7 @@ def test_equal_or_decreasing_dates_do_not_overwrite_a_run(
 
     monkeypatch.setattr(benchrun, "datetime", Clock)
     assert machine.bench() == 0 and machine.bench() == 0
-    names = [path.name for path in machine.runs()]
+    names = [path.name for path in machine.list_runs()]
     assert names == ["20310101T000000Z", "20310101T000000Z-2"]
     assert (machine.local / "latest").resolve().name == names[1]
     Clock.year = 2030
@@ -122,14 +122,14 @@ def test_second_concurrent_bench_is_refused(
     with hold_lock(tmp_path / "build" / "bench.lock", "others"):
         assert machine.bench() == 2
     assert "another bench is running" in capsys.readouterr().err
-    assert machine.runs() == [] and machine.bench() == 0
+    assert machine.list_runs() == [] and machine.bench() == 0
 
 
 @pytest.mark.parametrize("place", ["build", "results"])
 def test_unwritable_checkout_is_refused(
     machine: Machine, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # A file in place of the directory: root can write to any directory.
+    # Put a file in place of the directory, because root can write to any directory.
     (tmp_path / place).write_text("")
     assert machine.bench() == 2
     said = capsys.readouterr().err
@@ -146,4 +146,4 @@ def test_full_disk_at_the_start_leaves_no_directory(
     monkeypatch.setattr(benchrun, "write_atomically", full)
     assert machine.bench() == 2
     assert "results cannot be written: No space left on device" in capsys.readouterr().err
-    assert machine.runs() == []
+    assert machine.list_runs() == []

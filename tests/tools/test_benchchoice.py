@@ -47,14 +47,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_only_chosen_tiers_are_measured_and_native_needs_no_root(machine: Machine) -> None:
     machine.trouble["root"] = AssertionError("asked for root")
     assert machine.bench("--tiers", "native") == 0
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert read_tiers(run) == ["native"] and read_run_entry(run)["missing"] == []
     assert "packages" not in machine.done
 
 
 def test_baseline_and_clone_are_measured_with_chosen_variants(machine: Machine) -> None:
     assert machine.bench("--tiers", "native", "--variants", "none-c*") == 0
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     lines = (run / "samples.csv").read_text().splitlines()[2:]
     assert {line.split(",")[4] for line in lines} == {"none", "none-clone"}
 
@@ -71,11 +71,11 @@ def test_guest_under_kvm_measures_more_blocks(
 ) -> None:
     told: dict[str, dict[str, Any]] = {}
 
-    def in_kernel(tier: str, *places: object, **words: Any) -> None:
+    def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
         told[tier] = words
-        machine.at(tier, Path(str(places[2])))
+        machine.record_step(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(guest, "measure_in_test_kernel", in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel(accelerator))
     monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: emulated)
     for words in (("--quick",), ()):
@@ -95,16 +95,16 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 ) -> None:
     told: dict[str, dict[str, object]] = {}
 
-    def in_user_space(raw: Path, **words: object) -> None:
+    def measure_in_user_space(raw: Path, **words: object) -> None:
         told["native"] = words
-        machine.in_user_space(raw)
+        machine.measure_in_user_space(raw)
 
-    def in_kernel(tier: str, *places: object, **words: object) -> None:
+    def measure_in_kernel(tier: str, *places: object, **words: object) -> None:
         told[tier] = words
-        machine.at(tier, Path(str(places[2])))
+        machine.record_step(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(native, "measure_processes", in_user_space)
-    monkeypatch.setattr(guest, "measure_in_test_kernel", in_kernel)
+    monkeypatch.setattr(native, "measure_processes", measure_in_user_space)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     words = ("--benchmarks", "lo*,other", "--variants", "x", "--blocks", "12", "--budget", "2m")
     assert machine.bench(*words) == 0
     assert told["native"]["benchmarks"] == ["loop"]
@@ -117,29 +117,30 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 
 
 def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
-    """Patterns also choose live benchmarks; a quick run has none of whole operations."""
+    """Patterns also choose live benchmarks. In emulated test kernels, macro benchmarks are measured
+    only in the tier icount, and not in a quick run."""
 
-    def live(quick: bool, tier: str, wanted: list[str]) -> Live:
+    def select_live(quick: bool, tier: str, wanted: list[str]) -> Live:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
         return bench.Bench(run, print, Events(None), None, lambda _: None).select_live_benchmarks(
             tier
         )
 
-    assert live(False, "icount", []) == Live(4, ["macro-ping", "macro-hackbench"])
-    assert live(False, "icount", ["macro-p*", "loop"]) == Live(4, ["macro-ping"])
-    assert live(False, "vm", ["macro-*"]) == live(True, "icount", []) == NONE_LIVE
+    assert select_live(False, "icount", []) == Live(4, ["macro-ping", "macro-hackbench"])
+    assert select_live(False, "icount", ["macro-p*", "loop"]) == Live(4, ["macro-ping"])
+    assert select_live(False, "vm", ["macro-*"]) == select_live(True, "icount", []) == NONE_LIVE
     assert make_guest_settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
     assert make_guest_settings(3, 1).splitlines()[2] == "live 0"
 
 
-def test_a_resumed_run_keeps_what_was_chosen(
+def test_resumed_run_keeps_chosen_tiers_and_benchmarks(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["icount"] = KeyboardInterrupt()
     words = ("--tiers", "native,icount", "--benchmarks", "loop", "--blocks", "7")
     assert machine.bench(*words) == 130
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     machine.trouble.clear()
     assert machine.bench("--resume", run.name, "--blocks", "8") == 2
     assert "its amounts is" in capsys.readouterr().err
@@ -177,12 +178,12 @@ def test_pattern_without_match_is_reported_before_setup(
 ) -> None:
     assert machine.bench(*words) == 2
     assert said in capsys.readouterr().err
-    assert machine.done == [] and machine.runs() == []
+    assert machine.done == [] and machine.list_runs() == []
 
 
 def test_table_of_names_matches_kmbench_list(native_programs: None) -> None:
-    """The table contains all names that kmbench lists. The suite `counts` checks those of
-    kernels."""
+    """The table contains all names that kmbench lists. The suite `counts` checks the names of
+    benchmarks that run in a kernel."""
     done = run_kmbench("list")
     listed = choice.parse_benchmark_list(done.stdout)
     # Peers (other tracers) are listed only if their packages are installed.
@@ -231,7 +232,7 @@ def test_bad_value_is_reported_and_nothing_is_measured(
         code = error.code
     assert code == 2
     assert said in capsys.readouterr().err
-    assert machine.done == [] and machine.runs() == []
+    assert machine.done == [] and machine.list_runs() == []
 
 
 def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> No
     assert [one["number"] for one in steps] == list(range(1, len(steps) + 1))
     tiers = {one["tier"]: one["measured"] for one in told if one["event"] == "tier"}
     assert tiers == {"native": True, "vm": False, "icount": False}
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert told[-1]["event"] == "end"
     assert (told[-1]["code"], told[-1]["run"]) == (2, str(run))
 
@@ -263,7 +264,7 @@ def test_budget_is_parsed_with_units(text: str, seconds: int) -> None:
 
 
 def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
-    """Runs the part of bench.sh that chooses benchmarks, with a directory in place of debugfs."""
+    """Run the part of bench.sh that chooses benchmarks, with a directory in place of debugfs."""
     job = GUEST_JOB.read_text()
     part = job[job.index("# refuse_to_measure WHY") : job.index('if [ -n "$own" ]; then\n\tbefore')]
     part += job[job.index("for samples in") : job.index('if [ -z "$patterns" ]')]
@@ -272,7 +273,7 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         if name != "config":
             (tmp_path / name / "samples").touch()
 
-    def names(patterns: str, before: str = "") -> tuple[int, str]:
+    def select_names(patterns: str, before: str = "") -> tuple[int, str]:
         own = f"own=/own owned=mine before=' {before} '" if before else "own="
         text = f"bench={tmp_path}\npatterns='{patterns}'\nlive=0\n{own}\n{part}\necho $names\n"
         done = subprocess.run(
@@ -281,13 +282,19 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         return done.returncode, done.stdout.strip()
 
     refused = "bench: not measured:"
-    assert names("density-* c*") == (0, "cold-branch density-empty density-full")
-    assert names("*-full") == (0, "density-full")
-    assert names("") == (0, "")
-    assert names("*", before="config density-empty density") == (0, "cold-branch density-full")
+    assert select_names("density-* c*") == (0, "cold-branch density-empty density-full")
+    assert select_names("*-full") == (0, "density-full")
+    assert select_names("") == (0, "")
+    assert select_names("*", before="config density-empty density") == (
+        0,
+        "cold-branch density-full",
+    )
     there = "cold-branch density-empty density-full"
-    assert names("*", before=there) == (1, f"{refused} mine adds no benchmark")
+    assert select_names("*", before=there) == (1, f"{refused} mine adds no benchmark")
     none = f"{refused} no benchmark of mine matches"
-    assert names("x", before="config") == (1, f"{none} x")
-    assert names("c* x* density-*", before="config") == (1, f"{none} x*")
-    assert names("memcpy-*") == (1, f"{refused} no benchmark in this kernel matches memcpy-*")
+    assert select_names("x", before="config") == (1, f"{none} x")
+    assert select_names("c* x* density-*", before="config") == (1, f"{none} x*")
+    assert select_names("memcpy-*") == (
+        1,
+        f"{refused} no benchmark in this kernel matches memcpy-*",
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of make bench RESUME=RUN: no samples are lost, and only a matching run is continued."""
+"""Tests of make bench RESUME=RUN: no samples are lost, and a run is continued only with the same
+options, sources, kernel and machine."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ STEPS = (
 def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> None:
     machine.trouble[step] = KeyboardInterrupt()
     assert machine.bench() == 130
-    runs = machine.runs()
+    runs = machine.list_runs()
     finished = [path.name for path in runs for path in (path / "raw").iterdir()]
     if step in ("kmbench", "native"):
         assert runs == [] and finished == []
@@ -51,13 +52,13 @@ def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> N
     assert [tier for tier in TIERS if tier in machine.done] == [
         tier for tier in TIERS if tier not in finished
     ]
-    assert machine.runs() == runs and read_tiers(runs[0]) == list(TIERS)
+    assert machine.list_runs() == runs and read_tiers(runs[0]) == list(TIERS)
     assert read_run_entry(runs[0])["missing"] == []
     assert (machine.local / "latest").resolve() == runs[0]
 
 
 def truncate_samples(raw: Path) -> None:
-    """Truncate a file of samples."""
+    """Truncate the file of samples in the directory `raw`."""
     file = raw / "loop.csv"
     file.write_bytes(file.read_bytes()[:-40])
 
@@ -65,7 +66,7 @@ def truncate_samples(raw: Path) -> None:
 def test_invalid_samples_are_kept_aside_and_measured_again(machine: Machine) -> None:
     machine.trouble["vm"] = truncate_samples
     assert machine.bench() == 1
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert read_tiers(run) == ["native", "icount"]
     assert (run / "raw" / "vm.refused-1" / "loop.csv").is_file()
     machine.trouble.clear()
@@ -85,7 +86,7 @@ def test_full_disk_during_collect_loses_no_samples(
     assert machine.bench() == 1
     said = capsys.readouterr().err
     assert "No space left on device; make room" in said
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert (run / "raw" / "native" / "loop.csv").is_file()
     assert f"make bench RESUME={run.name}" in said
     monkeypatch.setattr(collect, "write_run_files", whole)
@@ -106,7 +107,7 @@ def test_full_disk_during_measurement_keeps_complete_samples(
 
     machine.trouble["vm"] = full
     assert machine.bench() == 1
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     said = capsys.readouterr().err
     assert "make room and run it again" in said and f"make bench RESUME={run.name}" in said
     monkeypatch.setattr(benchrun, "write_atomically", whole)
@@ -130,7 +131,7 @@ def test_resuming_with_other_options_is_refused(
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.bench() == 130
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     record = json.loads((run / "run.json").read_text())
     assert record[key] != other
     (run / "run.json").write_text(json.dumps({**record, key: other}))
@@ -149,7 +150,7 @@ def test_resuming_with_another_kernel_build_is_refused(
     assert machine.bench() == 130
     machine.trouble.clear()
     machine.release = "6.1.0-next"
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert machine.bench("--resume", run.name) == 2
     assert "is 6.1.0-next now" in capsys.readouterr().err
     assert "icount" not in machine.done and read_tiers(run) == ["native", "vm"]
@@ -159,7 +160,7 @@ def test_resuming_an_unknown_or_broken_run_is_refused(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert machine.bench() == 0
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert machine.bench("--resume", "19991231T235959Z") == 2
     assert f"there are: {run.name}\n" in capsys.readouterr().err
     (run / "run.json").write_text("{")
@@ -172,7 +173,7 @@ def test_resumed_quick_run_stays_quick(
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.bench("--quick") == 130
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
     assert read_run_entry(run)["quick"] is True
@@ -181,7 +182,7 @@ def test_resumed_quick_run_stays_quick(
 def test_existing_run_directory_is_not_removed(machine: Machine, tmp_path: Path) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.bench() == 130
-    kept = machine.runs()[0].rename(tmp_path / "mine")
+    kept = machine.list_runs()[0].rename(tmp_path / "mine")
     (kept / "notes").touch()
     for raw in kept.glob("raw/*/*.csv"):
         raw.unlink()

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a checkout on a machine without python3, whose scripts/setup exits with $SETUP."""
+    """Make a checkout whose scripts/setup exits with the code $SETUP, and a PATH without
+    python3."""
     programs = {
         "scripts/setup": 'exit "$SETUP"',
         "bin/make": "mkdir -p build/native; cp fake build/native/kmbench",
@@ -34,7 +35,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start_bench(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
-    """Run the script that make bench starts."""
+    """Run scripts/bench, which make bench starts; `setup` is the exit code of scripts/setup."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
     env = {**os.environ, "SETUP": str(setup)}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)

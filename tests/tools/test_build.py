@@ -14,7 +14,8 @@ SECONDS = 20
 
 
 class Builds:
-    """Builds source trees with a fake make, which waits for the event or barrier `make`."""
+    """Builds source trees with a fake make program, which waits for the event or barrier `make`.
+    `running` lists the builds that have started make."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = home
@@ -49,7 +50,7 @@ class Builds:
 
 @pytest.fixture
 def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
-    """Return builds that end when the test sets the event."""
+    """Return a Builds object, whose builds end when the test sets the event `make`."""
     return Builds(tmp_path, monkeypatch)
 
 
@@ -78,8 +79,8 @@ def test_builds_of_one_tree_wait_for_each_other(
 
 
 def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_path: Path) -> None:
-    """Modules outside the tree get the objects of kmarkers as /kmarkers; kmarkers itself does
-    not."""
+    """The build of a module outside the tree has the objects of kmarkers in /kmarkers; the build of
+    kmarkers itself has no such directory."""
     assert isinstance(builds.make, threading.Event)
     builds.make.set()
     for name in ("ours", "theirs"):

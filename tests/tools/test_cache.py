@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def list_files(directory: Path) -> set[str]:
-    """Return the paths of all files below a directory."""
+    """Return the paths of all files and directories below a directory."""
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
@@ -36,9 +36,9 @@ def test_directory_with_foreign_files_is_not_claimed_or_cleaned(home: Path, tag:
     if tag:
         (home / cache.TAG).write_text(tag)
     before = list_files(home)
-    with pytest.raises(UnableError, match=r"nothing is removed: .*TAG does not say"):
+    with pytest.raises(UnableError, match=r"nothing is removed: .* has no CACHEDIR\.TAG"):
         cache.clean_cache()
-    with pytest.raises(UnableError, match="is not empty, and no laboratory made it"):
+    with pytest.raises(UnableError, match="is not empty, and kmarkers did not make it"):
         kernels.fetch_kernels([])
     with pytest.raises(UnableError, match="is not empty"), cache.hold_cache_lock("fetch"):
         pass

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of boots under Bochs on a processor with CET: its command line, and the verdicts."""
+"""Tests of boots under Bochs on an emulated processor with CET: the settings of Bochs, and the
+verdicts about the boots."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ LOADED = f"# suite: boot\nok 1 boot\nnot ok 2 {cet.FIRST_LOAD}\nok 3 a site coun
 
 
 def make_result(folder: Path, console: str, status: str, exit_code: int | None) -> Result:
-    """Return the result of a boot with these texts of console and status channel."""
+    """Return the result of a boot that wrote these texts to the console and to the status
+    channel."""
     (folder / "console.log").write_text(console)
     (folder / "status.log").write_text(status)
     return Result(out=folder, exit_code=exit_code)
@@ -67,7 +69,7 @@ def test_any_other_end_of_the_boot_fails(
     assert any(wrong in reason for reason in tally.failed)
 
 
-def test_kernel_warning_about_its_thunks_passes(tmp_path: Path) -> None:
+def test_kernel_warning_about_indirect_target_selection_passes(tmp_path: Path) -> None:
     tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN, LOADED, 1))
     assert not tally.failed
     assert tally.passed == 4
@@ -84,7 +86,7 @@ def test_other_fault_in_the_log_fails(tmp_path: Path) -> None:
     assert [reason for reason in tally.failed if "NULL pointer" in reason]
 
 
-def test_failed_test_on_its_processor_fails(tmp_path: Path) -> None:
+def test_failed_test_in_the_guest_fails(tmp_path: Path) -> None:
     status = LOADED.replace("ok 3", "not ok 3")
     tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN, status, 1))
     assert tally.failed == ["a site counts"]

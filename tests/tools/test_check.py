@@ -32,52 +32,52 @@ e s linux-source-1        host debug:kasan
 
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace kernels.txt by a list with kernels of every role."""
+    """Replace kernels.txt by a list with kernels of every role, all of which can be booted."""
     monkeypatch.setattr(catalogue, "load_kernels", lambda: catalogue.parse_catalogue(KERNELS))
     monkeypatch.setattr(
         "kmtools.suites.kernelsuite.make_boot_check", lambda kernel: find_no_obstacle
     )
 
 
-def make_suites_of(form: str, kernel: str = "a") -> list[Suite]:
-    """Return the suites of a set (short, full) for a kernel."""
+def make_suites_of_set(form: str, kernel: str = "a") -> list[Suite]:
+    """Return the suites of the set `form` ("short" or "full") for a kernel."""
     rows = registry.select_tests([], form)
     found = registry.make_suites(rows, SuiteRequest(form, kernel, {}))
     return assign_processes(testkernel.insert_build_suites(found))
 
 
 def test_full_set_adds_the_gating_kernels() -> None:
-    names = {suite.name for suite in make_suites_of("short")}
+    names = {suite.name for suite in make_suites_of_set("short")}
     assert {"build-a", "kernel-a-1", "kernel-a-2", "counts-a", "scripts", "native-tsan"} <= names
     for kernel, gates in (("a", {"kernel-c"}), ("b", {"kernel-a", "kernel-c"})):
-        full = {suite.name for suite in make_suites_of("full", kernel)}
+        full = {suite.name for suite in make_suites_of_set("full", kernel)}
         assert gates < full and f"kernel-{kernel}-2" in full
-    names = {suite.name for suite in make_suites_of("full")}
+    names = {suite.name for suite in make_suites_of_set("full")}
     assert {"lint", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= names
 
 
 def test_full_set_contains_the_short_set() -> None:
-    assert {suite.name for suite in make_suites_of("short")} < {
-        one.name for one in make_suites_of("full")
+    assert {suite.name for suite in make_suites_of_set("short")} < {
+        one.name for one in make_suites_of_set("full")
     }
-    assert all(suite.what and suite.usual > 0 for suite in make_suites_of("full"))
+    assert all(suite.what and suite.usual > 0 for suite in make_suites_of_set("full"))
 
 
 def test_timing_sensitive_suites_run_alone() -> None:
-    calm = {suite.name for suite in make_suites_of("full") if suite.calm}
+    calm = {suite.name for suite in make_suites_of_set("full") if suite.calm}
     assert {"owners-a", "storms-a", "nmis-a"} <= calm
-    assert not any(suite.calm and suite.aside for suite in make_suites_of("full"))
+    assert not any(suite.calm and suite.aside for suite in make_suites_of_set("full"))
 
 
 def test_work_is_divided_equally_between_two_processes() -> None:
     for form in ("short", "full"):
-        beside = [suite.usual for suite in make_suites_of(form) if suite.aside]
-        others = [one.usual for one in make_suites_of(form) if not one.aside and not one.calm]
+        beside = [suite.usual for suite in make_suites_of_set(form) if suite.aside]
+        others = [one.usual for one in make_suites_of_set(form) if not one.aside and not one.calm]
         assert 0.8 < sum(beside) / sum(others) < 1.25
 
 
 @pytest.mark.parametrize("row", registry.list_tests(), ids=lambda row: row.name)
-def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Row) -> None:
+def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Test) -> None:
     assert (
         row.what
         and row.usual > 0
@@ -95,13 +95,14 @@ def test_names_of_tests_are_unique() -> None:
 
 
 def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
-    """Each suite of tests/vm/suites is in the list, or in the script of a job; else it never
-    runs."""
+    """Each suite of tests/vm/suites must be in a list of check.sh or in the script of another job;
+    otherwise the suite never runs."""
     files = {path.stem for path in registry.GUEST_SUITES.glob("*.sh")}
     jobs = "".join(path.read_text() for path in registry.JOB.parent.glob("*.sh"))
     lists = {name for names in registry.read_guest_suites() for name in names}
     named = {name for name in files if f"run_suite {name}" in jobs or f"{name}.sh" in jobs}
-    others = {"isolated", "storms", "nmis", "owners"}  # KMARKERS_PART
+    # coexist.sh runs the one of these suites that KMARKERS_PART names.
+    others = {"isolated", "storms", "nmis", "owners"}
     words = {word for line in jobs.splitlines() if "for suite in" in line for word in line.split()}
     assert lists <= files
     assert files - lists - named - others - {word.strip(";") for word in words} == set()
@@ -176,8 +177,8 @@ def test_failure_in_a_gating_kernel_fails_the_check(
 def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processors: int, why_not: str
 ) -> None:
-    """With two CPUs the suites run in parallel, with one CPU one after the other. They do not wait
-    endlessly if the build cannot start."""
+    """Two suites run in parallel with two CPUs, and one after the other with one CPU. In both cases
+    they wait for the build. If the build cannot start, they fail instead of waiting endlessly."""
     modules, order = tmp_path / "modules", tmp_path / "order"
 
     def build(kernel: str, out: Path, log: Path) -> Tally:
@@ -223,7 +224,7 @@ def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None
     assert said.out == ""
 
 
-def missing_bread() -> str:
+def find_missing_bread() -> str:
     return "no bread: apt-get install bread"
 
 
@@ -241,7 +242,7 @@ def test_exit_code_distinguishes_failures_from_missing_programs(
 ) -> None:
     good = Suite("good", lambda log: Tally(1, [], ["a case: a reason"]))
     bad = Suite("bad", lambda log: Tally(0, ["why"]))
-    lame = Suite("lame", lambda log: Tally(9), obstacle=missing_bread)
+    lame = Suite("lame", lambda log: Tally(9), obstacle=find_missing_bread)
     assert run_check_with(monkeypatch, capsys, good)[0] == 0
     code, said = run_check_with(monkeypatch, capsys, good, lame)
     assert code == 2
@@ -323,7 +324,7 @@ def test_remaining_time_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> No
     assert history.format_forecast("x", 90) == "about 270 s"
     assert history.format_forecast("x") == "the first time here"
     assert history.format_forecast("y") == "about 90 s, 30 s the last time"
-    # The machine is three times slower than in the last run.
+    # The machine is now three times slower than in the last run.
     history.add_suite_run("y", 90.0, 1)
     assert history.estimate_seconds("x", 90) == 90 * 120 / 40
 
@@ -339,8 +340,8 @@ def test_times_of_the_second_process_scale_the_forecast(tmp_path: Path) -> None:
 
 
 def test_remaining_time_is_accurate_after_a_fifth_of_the_run(tmp_path: Path) -> None:
-    """On a machine about four times slower, the forecast after a fifth of the time is nearly
-    right."""
+    """On a machine that is about four times slower than usual, the forecast after a fifth of the
+    time is right within 30 %."""
     usual = {"a": 60.0, "b": 50.0, "c": 200.0, "d": 150.0, "e": 90.0}
     slower = {"a": 4.4, "b": 3.6, "c": 4.0, "d": 4.8, "e": 3.4}
     history = pace.History(tmp_path / "times.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of running commands in a chroot, and of the message on a machine without mounts."""
+"""Tests of running commands in a chroot, and of the message on a machine that allows no mounts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PROGRAMS = {
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put replacements of the programs that need root into PATH."""
+    """Put the scripts of PROGRAMS into a directory at the head of PATH, and pretend to be root;
+    return the directory."""
     directory = tmp_path / "bin"
     directory.mkdir()
     for name, script in PROGRAMS.items():

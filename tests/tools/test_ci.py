@@ -32,7 +32,8 @@ def run_compare_script(*words: object, **env: str) -> subprocess.CompletedProces
 
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
-    """Write simulated runs: on machines with the second CPU model, a variant costs 1 % more."""
+    """Write five simulated runs. Every second run has another CPU model, on which one variant costs
+    1 % more."""
     return manyruns.write_runs(tmp_path / "runs", 5)
 
 
@@ -82,7 +83,7 @@ def test_each_part_runs_setup_and_tests(tmp_path: Path) -> None:
     shutil.copy(CI / "test.sh", tmp_path / "ci")
     shutil.copy(ROOT / "kernels.txt", tmp_path)
 
-    def said(*words: str, **env: str) -> tuple[int, str]:
+    def run_test_script(*words: str, **env: str) -> tuple[int, str]:
         done = subprocess.run(
             [tmp_path / "ci" / "test.sh", *words],
             env={**os.environ, **env},
@@ -99,7 +100,12 @@ def test_each_part_runs_setup_and_tests(tmp_path: Path) -> None:
         (["vm"], default, f"matrix --kernel {default}"),
         (["vm", "5.10"], "5.10", "matrix --kernel 5.10"),
     ):
-        assert said(*words) == (0, f"scripts/setup {option}\nscripts/kmarkers check {test}\n")
+        assert run_test_script(*words) == (
+            0,
+            f"scripts/setup {option}\nscripts/kmarkers check {test}\n",
+        )
     # If setup fails, nothing is tested.
-    assert said("vm", FAILS="2") == (2, f"scripts/setup {default}\n")
-    assert said("all")[0] == said()[0] == said("lint", "5.10")[0] == 2
+    assert run_test_script("vm", FAILS="2") == (2, f"scripts/setup {default}\n")
+    assert (
+        run_test_script("all")[0] == run_test_script()[0] == run_test_script("lint", "5.10")[0] == 2
+    )

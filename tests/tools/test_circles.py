@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of import cycles among modules of kmtools: the command names the modules of a cycle."""
+"""Tests of `kmarkers check lint` with an import cycle in kmtools: the error names the modules of
+the cycle."""
 
 import shutil
 import subprocess

@@ -23,7 +23,7 @@ from kmtools.measure.rundir import RunError
 
 
 def register_only(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> None:
-    """Make `try out` the only subcommand; `end` is the function that it calls."""
+    """Make `try out` the only subcommand, which calls the function `end`."""
 
     def try_out(parser: argparse.ArgumentParser) -> Run:
         """The rest of the help text."""
@@ -177,10 +177,11 @@ def test_missing_package_is_reported(words: list[str]) -> None:
         (["--src", "S", "--out", "O", "6.1", "--", "-s"], ["-s"]),
     ],
 )
-def test_build_accepts_names_before_and_after_options(
+def test_build_accepts_make_arguments_before_and_after_options(
     monkeypatch: pytest.MonkeyPatch, words: list[str], make_args: list[str] | None
 ) -> None:
-    """Arguments of make may stand before or after the options of the command."""
+    """Arguments of make may stand before or after the options of the command; an option of make
+    must stand after `--`."""
     builds: list[object] = []
 
     def built(*args: object, uses: Path | None = None) -> int:
@@ -218,11 +219,11 @@ def test_directory_without_a_module_is_reported(
 
 
 def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
-    """Outside a checkout it names what is missing, but `--help` works."""
+    """Outside a checkout, only `--help` works; other commands report that a checkout is missing."""
     shutil.copytree(ROOT / "scripts" / "kmtools", tmp_path / "site" / "kmtools")
     program = "import sys; from kmtools.cli import main; sys.exit(main())"
 
-    def called(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    def run_installed_command(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", program, *words],
             cwd=where,
@@ -232,11 +233,11 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
             check=False,
         )
 
-    assert called(tmp_path, "--help").returncode == 0
-    lost = called(tmp_path, "lab", "list")
+    assert run_installed_command(tmp_path, "--help").returncode == 0
+    lost = run_installed_command(tmp_path, "lab", "list")
     assert lost.returncode == 2
     assert lost.stderr.startswith(f"lab list: {tmp_path} is no checkout of kmarkers: clone it")
-    found = called(ROOT / "tests" / "tools", "check", "--help")
+    found = run_installed_command(ROOT / "tests" / "tools", "check", "--help")
     assert found.returncode == 0 and "PATTERN" in found.stdout
 
 

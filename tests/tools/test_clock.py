@@ -9,8 +9,9 @@ from kmtools.analyse.clock import find_clock_step
 
 
 def simulate_windows(step: float, number: int, spread: float, odd: int, seed: int) -> list[int]:
-    """Simulate windows of 5000 ticks and more, read from a clock with a resolution of `step` ticks;
-    `odd` readings are not multiples of it."""
+    """Simulate `number` windows, read from a clock with a resolution of `step` ticks. A window
+    takes 5000 ticks and a random time of the scale `spread`. The first `odd` windows end at a
+    reading that is not a multiple of `step`."""
     rng = np.random.default_rng(seed)
     start = rng.uniform(0, 1e9, number)
     end = start + 5000 + np.abs(rng.normal(0, spread, number))
@@ -25,7 +26,7 @@ def simulate_windows(step: float, number: int, spread: float, odd: int, seed: in
 )
 @pytest.mark.parametrize("odd", [0, 1, 4])
 def test_clock_step_is_estimated(step: float, number: int, spread: float, odd: int) -> None:
-    """The estimate is right within 2 %."""
+    """The estimated step is right within 2 %."""
     for seed in range(5):
         assert find_clock_step(simulate_windows(step, number, spread, odd, seed)) == pytest.approx(
             step, rel=0.02

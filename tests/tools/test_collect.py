@@ -28,7 +28,7 @@ def run_collect(tmp_path: Path, *raws: str, name: str = "one") -> int:
     return main(arguments)
 
 
-def read_merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
+def read_merged_samples(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
     with (tmp_path / "results" / name / "samples.csv").open(newline="") as stream:
         assert next(stream) == "# schema=2\n"
         return list(csv.DictReader(stream))
@@ -36,7 +36,7 @@ def read_merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
 
 def test_collect_merges_all_samples_and_writes_env_json(tmp_path: Path, raw: Path) -> None:
     assert run_collect(tmp_path, f"native={raw}") == 0
-    rows = read_merged(tmp_path)
+    rows = read_merged_samples(tmp_path)
     assert len(rows) == 4 * 3 * 2
     assert tuple(rows[0]) == samples.SAMPLE_COLUMNS
     assert {(row["tier"], row["kernel"]) for row in rows} == {("native", "6.12.0-test")}
@@ -153,16 +153,18 @@ def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw: Path) -> None:
     assert caught.value.code == 2
 
 
-def test_icount_samples_are_not_in_the_tsc_column(tmp_path: Path) -> None:
+def test_unit_of_icount_samples_is_instructions(tmp_path: Path) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], exact=True)
     assert run_collect(tmp_path, f"icount={raw}") == 0
-    rows = read_merged(tmp_path)
+    rows = read_merged_samples(tmp_path)
     assert all(row["unit"] == "instructions" and int(row["value"]) > 0 for row in rows)
     env = json.loads((tmp_path / "results/one/env.json").read_text())
     assert env["tiers"][0]["unit"] == "instructions"
 
 
-def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cycle_counts_of_an_emulated_cpu_are_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], emulated="1")
     path = raw / "loop.csv"
     lines = path.read_text().splitlines()
@@ -171,7 +173,7 @@ def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text("\n".join(lines) + "\n")
     assert run_collect(tmp_path, f"vm={raw}") == 0
     assert "1 cycle counts of an emulated CPU dropped" in capsys.readouterr().err
-    assert all(row["core_cycles"] == "" for row in read_merged(tmp_path))
+    assert all(row["core_cycles"] == "" for row in read_merged_samples(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -29,17 +29,18 @@ from kmtools.report.comparison import Compared, Comparison, Pair
 
 REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
-# The number of groups of equal size into which processes of the reference run are divided.
+# The number of groups of equal size into which the processes of the reference run are divided.
 GROUPS = 8
-# A row is steady if its processes differ by less than this share; there, 1 % must be found.
+# A row is steady if the relative standard deviation of its processes is at most this. In a steady
+# row, a change of 1 % must be found.
 STEADY = 0.002
 BENCHES = [bench for bench in rawdata.BENCHES if bench.name == "memcpy-4096"]
 INJECTED = ("memcpy-4096", "marker-immediate")
 ALARMS = (SLOWER, FASTER, MORE, FEWER)
 
 
-def slow_down(factor: float) -> list[rawdata.Bench]:
-    """Return the benchmarks with the costs of one variant multiplied by `factor`."""
+def make_slower_benches(factor: float) -> list[rawdata.Bench]:
+    """Return BENCHES, with the costs of the variant INJECTED multiplied by `factor`."""
     return [
         replace(bench, costs={**bench.costs, INJECTED[1]: bench.costs[INJECTED[1]] * factor})
         if bench.name == INJECTED[0]
@@ -48,8 +49,9 @@ def slow_down(factor: float) -> list[rawdata.Bench]:
     ]
 
 
-def write_raw_runs(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENCHES) -> Path:
-    """Write raw samples of several processes, with seeds that no other run has."""
+def write_raw_run(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENCHES) -> Path:
+    """Write the raw samples of a run of several processes; `seed` is the number of the run, from
+    which each process gets its own seed. Return `path`."""
     for number in range(PROCESSES):
         part = path / f"process-{number + 1}"
         rawdata.write_tier(part, BLOCKS, seed * PROCESSES + number, benches, emulated="0")
@@ -57,16 +59,18 @@ def write_raw_runs(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BEN
 
 
 def make_run(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
-    """Make a run in which one variant is slower by `factor`; return its directory."""
-    folder = write_raw_runs(tmp_path / f"{name}-raw", seed, slow_down(factor))
+    """Make a run in which the costs of one variant are multiplied by `factor`; return its
+    directory."""
+    folder = write_raw_run(tmp_path / f"{name}-raw", seed, make_slower_benches(factor))
     assert main(["collect", str(tmp_path / name), f"--raw=native={folder}"]) == 0
     return tmp_path / name
 
 
 def simulate_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
-    """Return the rows of a simulated run, without writing its samples.csv."""
+    """Return the rows of a simulated run, in which the costs of one variant are multiplied by
+    `factor`. No samples.csv is written."""
     loaded = collect.load_raw_folder(
-        "native", write_raw_runs(tmp_path / f"{seed}-{factor}", seed, slow_down(factor))
+        "native", write_raw_run(tmp_path / f"{seed}-{factor}", seed, make_slower_benches(factor))
     )
     return make_run_rows(
         loaded.rows, [loaded.tier], verdicts.compute_results(loaded.rows, [loaded.tier])
@@ -74,7 +78,7 @@ def simulate_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
 
 
 @cache
-def reference_rows() -> tuple[Row, ...]:
+def load_reference_rows() -> tuple[Row, ...]:
     """Return the rows of the reference run that were measured on a real CPU."""
     return tuple(
         row for row in comparison.load_compared_run(REFERENCE).rows if row.name.tier == "native"
@@ -83,14 +87,14 @@ def reference_rows() -> tuple[Row, ...]:
 
 def read_grouped_rows() -> list[Row]:
     """Return the rows of the reference run with at least GROUPS processes."""
-    rows = [row for row in reference_rows() if row.processes >= GROUPS]
+    rows = [row for row in load_reference_rows() if row.processes >= GROUPS]
     assert len(rows) > 50, f"the committed run has {len(rows)} rows of {GROUPS} processes or more"
     return rows
 
 
 def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
-    """Return all divisions of the reference run into two runs with half of the groups each; only
-    the processes differ between the two."""
+    """Return pairs of runs: each pair divides the groups of processes of the reference run into two
+    halves, in one of all possible ways."""
     rows, found = read_grouped_rows(), []
     for first in combinations(range(GROUPS), GROUPS // 2):
         if first[0] == 0:
@@ -100,40 +104,42 @@ def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
 
 
 def select_groups(rows: Sequence[Row], which: Sequence[int]) -> list[Row]:
-    """Return the rows with the processes of some groups; a group has consecutive processes."""
+    """Return `rows` with only the processes of the groups `which`; a group has consecutive
+    processes."""
     return [
-        replace(row, values=row.values[np.isin(group_of_processes(row), which)]) for row in rows
+        replace(row, values=row.values[np.isin(number_process_groups(row), which)]) for row in rows
     ]
 
 
-def group_of_processes(row: Row) -> np.ndarray:
-    """Return the group of each process of a row."""
+def number_process_groups(row: Row) -> np.ndarray:
+    """Return the number of the group of each process of a row."""
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
-def find_steady_row(place: int) -> Name:
-    """Return the name of the row at index `place`, sorted by the differences between its
-    processes."""
+def find_steady_row(rank: int) -> Name:
+    """Return the name of the row with the rank `rank`, if rows are sorted by the spread between
+    their processes; rank 0 has the smallest spread."""
     shares = [row for row in read_grouped_rows() if row.kind == SHARE and not row.is_clone]
     spread, name = sorted(
         (float(np.std(row.values, ddof=1) / np.mean(row.values)), row.name) for row in shares
-    )[place]
+    )[rank]
     assert spread <= STEADY, f"{name} is no steady row, nor are those after it"
     return name
 
 
 def select_alarms(found: Sequence[Change]) -> list[Change]:
-    """Return the rows whose verdict is a change."""
+    """Return the changes whose verdict is slower, faster, more or fewer."""
     return [change for change in found if change.verdict in ALARMS]
 
 
 def test_halves_of_the_reference_run_raise_few_alarms() -> None:
-    """At most one in twenty of all divisions of the same run may raise an alarm."""
+    """At most one in twenty of the pairs of halves of the reference run may raise an alarm."""
     pairs = split_reference_run()
     assert len(pairs) == 35 and all(len(a) > 50 for a, _ in pairs)
     loud = [pair for pair in pairs if select_alarms(changes.compare_rows(*pair))]
     assert len(loud) <= len(pairs) / 20
-    # The test is not trivial: without a margin, and each row on its own, there are more alarms.
+    # The test is not trivial: without a margin, and with a 95 % interval for each row on its own,
+    # more pairs would raise an alarm.
     rash = 0
     for a, b in pairs:
         both = [(x, y) for x, y in zip(a, b, strict=True) if x.kind == SHARE]
@@ -144,10 +150,11 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
     assert rash > len(pairs) / 20
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_one_percent_is_detected_in_real_data(place: int) -> None:
-    """A steady row that costs 1 % more is found in each pair of real data."""
-    name = find_steady_row(place)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_one_percent_is_detected_in_real_data(rank: int) -> None:
+    """A steady row that costs 1 % more is found in at least 30 of 35 pairs of halves of the
+    reference run, and raises the only alarm."""
+    name = find_steady_row(rank)
     found = 0
     for a, b in split_reference_run():
         more = [replace(row, values=row.values * (1.01 if row.name == name else 1)) for row in b]
@@ -157,7 +164,7 @@ def test_one_percent_is_detected_in_real_data(place: int) -> None:
     assert found >= 30
 
 
-def test_twenty_simulated_pairs_raise_no_alarm(tmp_path: Path) -> None:
+def test_at_most_one_of_twenty_simulated_pairs_raises_an_alarm(tmp_path: Path) -> None:
     loud = 0
     for pair in range(20):
         a, b = (simulate_rows(tmp_path, 100 + 2 * pair + side) for side in (0, 1))
@@ -242,7 +249,8 @@ def test_all_output_formats_have_the_same_rows(
 
 
 def test_no_line_is_longer_than_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    """Prints all rows of the reference run: names of 60 characters, costs of nine digits, notes."""
+    """Compare the reference run with itself, and print all rows: names of 60 characters, costs of
+    nine digits, notes."""
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 300 and max(map(len, lines)) <= 80
@@ -256,7 +264,7 @@ def make_change(variant: str, percent: float, verdict: str) -> Change:
 
 
 def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
-    """Other rows are only counted, and printed with --all."""
+    """Rows that changed less are only counted, and listed with --all."""
     changed = [make_change(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
     gone = [
         replace(make_change(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)
@@ -276,7 +284,7 @@ def test_row_with_large_numbers_fits_without_truncation() -> None:
     """The row has a cost of eleven digits, a wide interval and a note longer than a line."""
     row = replace(find_reference_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
     (change,) = changes.compare_rows(
-        single_row_run(row), single_row_run(row, layouts={0: 1.0, 1: 1.9})
+        make_single_row_run(row), make_single_row_run(row, layouts={0: 1.0, 1: 1.9})
     )
     assert change.interval.half_width > 500
     shown = changetext.make_row_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
@@ -355,24 +363,24 @@ def test_a_run_without_samples_is_refused(
     assert "there are no samples; kmarkers collect makes them" in capsys.readouterr().err
 
 
-def single_row_run(row: Row, **changed: object) -> list[Row]:
-    """Return a run with a single row, some fields of which are changed."""
+def make_single_row_run(row: Row, **changed: object) -> list[Row]:
+    """Return a run with the single row `row`, in which the fields `changed` are replaced."""
     return [replace(row, **changed)]  # type: ignore[arg-type]
 
 
 def find_reference_row() -> Row:
-    """Return a row of the reference run."""
-    return next(row for row in reference_rows() if row.kind == SHARE and not row.is_clone)
+    """Return the first row of the reference run with relative costs (SHARE) that is not a clone."""
+    return next(row for row in load_reference_rows() if row.kind == SHARE and not row.is_clone)
 
 
 def test_rows_with_different_units_or_tiers_are_not_compared() -> None:
     row = find_reference_row()
     (found,) = changes.compare_rows(
-        single_row_run(row), single_row_run(row, unit="ticks (emulated)")
+        make_single_row_run(row), make_single_row_run(row, unit="ticks (emulated)")
     )
     assert (found.verdict, found.percent) == ("not comparable", None)
-    other = single_row_run(row, name=replace(row.name, tier="metal"))
-    assert [c.verdict for c in changes.compare_rows(single_row_run(row), other)] == [
+    other = make_single_row_run(row, name=replace(row.name, tier="metal"))
+    assert [c.verdict for c in changes.compare_rows(make_single_row_run(row), other)] == [
         "missing",
         "new",
     ]
@@ -383,10 +391,10 @@ def test_rows_are_matched_by_kernel() -> None:
     both = [replace(row, kernel="6.1"), replace(row, kernel="6.12")]
     found = changes.compare_rows(both, list(reversed(both)))
     assert [(c.a.kernel, c.b.kernel) for c in found if c.a and c.b] == [("6.1",) * 2, ("6.12",) * 2]
-    found = changes.compare_rows(both, single_row_run(row, kernel="5.10"))
+    found = changes.compare_rows(both, make_single_row_run(row, kernel="5.10"))
     assert sorted(c.verdict for c in found) == ["missing", "missing", "new"]
     (found_one,) = changes.compare_rows(
-        single_row_run(row, kernel="6.1"), single_row_run(row, kernel="5.10")
+        make_single_row_run(row, kernel="6.1"), make_single_row_run(row, kernel="5.10")
     )
     assert found_one.percent == 0
 
@@ -401,7 +409,7 @@ def test_counts_are_compared_as_numbers(
 ) -> None:
     row = replace(find_reference_row(), kind=EXACT)
     a, b = (
-        single_row_run(row, lo=float(lo), hi=float(hi), cost=float(lo))
+        make_single_row_run(row, lo=float(lo), hi=float(hi), cost=float(lo))
         for lo, hi in (before, after)
     )
     (found,) = changes.compare_rows(a, b)
@@ -409,15 +417,15 @@ def test_counts_are_compared_as_numbers(
 
 
 def test_baselines_are_judged_only_on_request() -> None:
-    rows = [row for row in reference_rows() if row.is_baseline]
+    rows = [row for row in load_reference_rows() if row.is_baseline]
     more = [replace(row, values=row.values * 2) for row in rows]
     assert {c.verdict for c in changes.compare_rows(rows, more)} == {"not judged"}
     assert SLOWER in {c.verdict for c in changes.compare_rows(rows, more, wholes=True)}
 
 
 def test_change_of_the_clone_is_the_noise_floor() -> None:
-    """A change that the clone of the baseline shows, too, does not count as one of a variant."""
-    rows = [row for row in reference_rows() if row.name.benchmark == "memcpy-4096"]
+    """The change of a variant is unresolved if the clone of the baseline changes as much."""
+    rows = [row for row in load_reference_rows() if row.name.benchmark == "memcpy-4096"]
     factors = {True: 1.035, False: 1.03}
     moved = [
         replace(row, values=row.values * factors[row.is_clone]) if row.kind == SHARE else row
@@ -431,14 +439,14 @@ def test_change_of_the_clone_is_the_noise_floor() -> None:
 
 def test_more_rows_make_wider_intervals() -> None:
     row = replace(find_reference_row(), resolution=0.0)
-    alone = changes.compare_rows(single_row_run(row), single_row_run(row))[0].interval
+    alone = changes.compare_rows(make_single_row_run(row), make_single_row_run(row))[0].interval
     names = [replace(row.name, variant=f"v{n}") for n in range(50)]
     many = [replace(row, name=name) for name in names]
     assert changes.compare_rows(many, many)[0].interval.half_width > 1.5 * alone.half_width
 
 
 def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> None:
-    """With one process, stretches of neighbouring blocks are clusters, and code layouts count."""
+    """A row of one process has eight or nine clusters: stretches of neighbouring blocks."""
     folder = rawdata.write_tier(tmp_path / "vm", 80, 3, BENCHES, emulated="0")
     loaded = collect.load_raw_folder("native", folder)
     rows = make_run_rows(

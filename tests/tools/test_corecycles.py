@@ -33,7 +33,7 @@ def make_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
 
 
 def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
-    """An outlier, a flagged window and one without cycles do not change the median."""
+    """An outlier, a flagged window and a window without cycles do not change the median."""
     samples = [make_window(1000, 1500), make_window(2000, 3000), make_window(1000, 1900)]
     samples += [make_window(1000, 9000, "preempted"), make_window(1000, None)]
     core = measure_core_cycle_ratio(make_tier(cycles="estimated"), samples)
@@ -46,15 +46,16 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
 
 @pytest.mark.parametrize("kind", frequency.CHANGES)
 def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
-    """Each block is converted by its own ratio, so that intervals contain the true cost as often as
-    they should."""
+    """Each block is converted by its own ratio, so that the intervals contain the true cost as
+    often as required."""
     score = estimators.score_changing_frequency(kind, 300)
     assert score.runs == 30 and not score.list_missed_limits(slack=3)
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 
 
 def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If all blocks are converted by the ratio of the run, the test above fails."""
+    """If all blocks are converted by the ratio of the run, too few intervals contain the true cost,
+    and the estimated cost is biased."""
     monkeypatch.setattr(
         CoreCycles, "count_core_cycles", lambda core, sample: round(sample.value * core.per_tick)
     )
@@ -73,8 +74,8 @@ def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
     assert {r.verdict for r in results if r.variant == "dearer"} == {verdicts.SLOWER}
 
 
-def test_table_distinguishes_counted_and_estimated_cycles() -> None:
-    """The table has the source that the env file has."""
+def test_description_of_the_ratio_names_its_source() -> None:
+    """The description of the ratio names the source of core cycles in the env file."""
     core = measure_core_cycle_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
     assert core is not None
     assert core.describe_ratio().endswith("(counted)")
@@ -91,7 +92,8 @@ def test_table_distinguishes_counted_and_estimated_cycles() -> None:
     ],
 )
 def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
-    """An emulated CPU and a CPU with an unknown source have no core cycles."""
+    """A tier of an emulated CPU, and a tier whose env file names no known source of core cycles,
+    have no core cycles."""
     assert measure_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
 
 

@@ -26,14 +26,14 @@ def good() -> Counts:
     return found
 
 
-def judge_added(found: Counts) -> Tally:
+def judge_added_instructions(found: Counts) -> Tally:
     tally = Tally()
     counts.check_added_instructions(found, tally)
     return tally
 
 
 def test_expected_counts_pass(good: Counts) -> None:
-    tally = judge_added(good)
+    tally = judge_added_instructions(good)
     assert not tally.failed
     assert tally.passed == len(NOPS_IN) * len(NOPS) + len(ADDED)
 
@@ -50,17 +50,17 @@ def test_expected_counts_pass(good: Counts) -> None:
 def test_a_wrong_count_fails(
     good: Counts, key: tuple[str, str], value: set[Fraction], said: str
 ) -> None:
-    tally = judge_added({**good, key: value})
+    tally = judge_added_instructions({**good, key: value})
     assert tally.failed == [f"{'/'.join(key)} {said}"]
 
 
 def test_a_missing_variant_fails(good: Counts) -> None:
     del good["function-entry", "recorded-nop"]
-    assert len(judge_added(good).failed) == 1
+    assert len(judge_added_instructions(good).failed) == 1
 
 
 def test_missing_successor_of_a_published_number_fails() -> None:
-    """Benchmarks that need a second CPU are excepted."""
+    """Every missing successor fails, except the one that needs a second CPU."""
     tally = Tally()
     counts.check_published_successors({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))
@@ -69,13 +69,16 @@ def test_missing_successor_of_a_published_number_fails() -> None:
     assert len(tally.failed) == len(published.find_missing_successors(set(), "kernel")) - 1
 
 
+# The numbers of passes of the three windows of a block.
 PASSES = (18, 28, 43)
+# The instructions that the ring buffer needs to begin a new page (an invented number).
 PAGE = 271
 
 
 def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
-    """Return the windows of blocks, one block for each letter: in window a, b or c a page of the
-    ring buffer fills up; in none for "-"."""
+    """Return simulated blocks of three windows, in which a pass takes `cost` instructions. Each
+    letter of `longer` is for one block: in its window a, b or c a page of the ring buffer fills up,
+    or in no window for "-"."""
     return [
         [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
         for i, letter in enumerate(longer)
@@ -88,7 +91,7 @@ def test_instructions_of_a_full_ring_buffer_page_are_not_counted(longer: str) ->
 
 
 def test_blocks_with_different_slopes_have_no_common_slope() -> None:
-    """No slope occurs in all blocks, and blocks of two windows are ignored."""
+    """If no slope occurs in all blocks, none is returned. Blocks of two windows are ignored."""
     assert counts.find_common_slopes([*make_blocks(576, "---"), *make_blocks(900, "-")]) == set()
     assert counts.find_common_slopes([block[:2] for block in make_blocks(576, "aaaa")]) == set()
     flagged = [block[1:] if i == 3 else block for i, block in enumerate(make_blocks(576, "cccc"))]
@@ -100,16 +103,17 @@ def test_blocks_with_different_slopes_have_no_common_slope() -> None:
 
 
 def test_two_boots_leave_one_common_slope() -> None:
-    """If the same window is longer in all blocks of one boot, the slopes of the other boot
-    decide."""
+    """If the same window is longer in all blocks of a boot, its blocks have three common slopes.
+    Only the true slope also occurs in the other boot."""
     first = counts.find_common_slopes(make_blocks(576, "cccc"))
     assert len(first) == 3
     assert first & counts.find_common_slopes(make_blocks(576, "aaaa")) == {576}
 
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
-    """Judge two boots with a marker event of `cost` instructions and a tracepoint event of 595;
-    return the failures."""
+    """Judge two boots, with a marker event of `cost` instructions and a tracepoint event of 595
+    instructions. `marker` and `event` have the letters of make_blocks() for the two events, one
+    text for each boot. Return the failures."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}
@@ -132,7 +136,8 @@ def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
 
 
 def test_event_without_a_single_count_fails() -> None:
-    """Different counts in two boots fail, and two possible counts in both boots fail, too."""
+    """The suite fails if an event has several possible counts in both boots, and if its counts
+    differ between the boots."""
     said = judge_events(("----", "----"), ("aaaa", "aaaa"), 576)
     assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"
     key = ("marker-enabled", "trace-event")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of `kmarkers report` with 200 damaged runs: an error names the file, or names are
-escaped."""
+"""Tests of `kmarkers report` with 200 damaged runs: either an error message names the damaged file,
+or the page escapes all names."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "x": 2.0})
 
 
 def damage_bytes(text: bytes, rng: random.Random) -> bytes:
-    """Return the bytes of a file with random damage: truncated, a field or byte replaced, a line
-    doubled."""
+    """Return `text`, the bytes of a file, with random damage: truncated, a field or byte replaced,
+    a line doubled or removed."""
     kind = rng.randrange(5)
     if kind == 0:
         return text[: rng.randrange(len(text))]
@@ -51,7 +51,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_damaged_run_is_refused_or_escaped(
     sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """main() prints an error message or succeeds; any other exception fails this test."""
+    """main() prints an error message or succeeds; an exception fails this test."""
     ends = {0: 0, 1: 0}
     for seed in range(RUNS):
         rng = random.Random(seed)

@@ -40,7 +40,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
-    """Return the entries for a build that left .cmd files with these texts."""
+    """Return the entries for a build that left a .cmd file with each of the texts `records`."""
     for number, text in enumerate(records):
         (tmp_path / "objects").mkdir(exist_ok=True)
         (tmp_path / "objects" / f".{number}.o.cmd").write_text(text.replace("\\\n", ""))
@@ -80,7 +80,8 @@ def test_every_source_of_programs_has_an_entry() -> None:
 
 
 def run_clang(one: database.Command) -> str:
-    """Compile a file with clang -fsyntax-only; return its messages."""
+    """Compile the file of the entry `one` with clang -fsyntax-only; return the messages of
+    clang."""
     command = ["clang", *one["arguments"][1:], "-fsyntax-only", "-w"]
     done = subprocess.run(
         command, cwd=one["directory"], capture_output=True, text=True, check=False
@@ -90,11 +91,11 @@ def run_clang(one: database.Command) -> str:
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="clang is missing: apt-get install clang")
 def test_clang_accepts_the_entries() -> None:
-    """Runs clang on the entries that `make clangd` wrote, if it was run."""
+    """Run clang on some entries of the compile_commands.json that `make clangd` wrote."""
     if not (ROOT / database.NAME).is_file() or not catalogue.find_unpacked_kernel(
         catalogue.get_default_kernel_name()
     ):
-        pytest.skip("no compile_commands.json: run make clangd")
+        pytest.skip("compile_commands.json is missing: run make clangd")
     found = json.loads((ROOT / database.NAME).read_text())
     by_name = {Path(one["file"]).name: one for one in reversed(found)}
     for name in ("batch.c", "main.c", "connect.c", "ops_loop.c"):

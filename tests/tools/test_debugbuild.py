@@ -26,19 +26,20 @@ BZIMAGE = "arch/x86/boot/bzImage"
 
 
 class Builder:
-    """Builds fake kernels from a fake source package on a fake mirror."""
+    """Builds fake kernels from a fake source package on a fake mirror. The function `during` is
+    called during each compilation."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.mirror = FakeMirror(root, monkeypatch)
         self.compiled: list[str] = []
         self.configured: list[str] = []
         self.during: Callable[[], None] = lambda: None
-        self.offer("1")
+        self.offer_source("1")
         monkeypatch.setattr(debugkernel, "is_qemu_unpacked", lambda entry: True)
         monkeypatch.setattr(debugkernel, "NEEDED_BYTES", 1 << 20)
-        monkeypatch.setattr(chroot, "run_in_chroot", self.make)
+        monkeypatch.setattr(chroot, "run_in_chroot", self.run_make)
 
-    def offer(self, version: str) -> None:
+    def offer_source(self, version: str) -> None:
         """Replace the source package on the mirror by this version."""
         for deb in self.mirror.dir.glob("linux-source-*"):
             deb.unlink()
@@ -46,12 +47,13 @@ class Builder:
         with tarfile.open(fileobj=archive, mode="w:xz") as tar:
             tar.addfile(tarfile.TarInfo("linux-source/Makefile"))
         name = "usr/src/linux-source-1.tar.xz"
-        self.mirror.package("linux-source-1", version, name, archive.getvalue())
+        self.mirror.add_package("linux-source-1", version, name, archive.getvalue())
 
-    def make(
+    def run_make(
         self, tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
     ) -> int:
-        """Replace chroot.run_in_chroot(): a fake make."""
+        """Replace chroot.run_in_chroot() by a fake make, which writes the files that a build
+        leaves."""
         assert (tree / "usr/bin/make").is_file()
         source = binds[0][0] / "linux"
         assert (source / "Makefile").is_file()
@@ -107,7 +109,7 @@ def test_newer_source_is_built_on_update_only(
     objects = [builder.mirror.cache / "objects" / name for name in ("k-debug", "k")]
     for directory in objects:
         directory.mkdir(parents=True)
-    builder.offer(on_mirror)
+    builder.offer_source(on_mirror)
     assert kernels.ensure_kernel(DEBUG) == there and len(builder.compiled) == 1
     assert kernels.ensure_kernel(DEBUG, update=True).version == ("2" if built else "1")
     assert len(builder.compiled) == (2 if built else 1)
@@ -164,7 +166,7 @@ def test_clean_waits_for_a_compilation(builder: Builder, monkeypatch: pytest.Mon
 
 
 def make_wait_event(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Return an event that is set when a thread waits for a lock."""
+    """Return an event that is set when a thread begins to wait for a lock of the cache."""
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     return waits
@@ -214,6 +216,6 @@ def test_next_fetch_removes_files_of_a_killed_compilation(builder: Builder) -> N
 
 def test_killed_update_keeps_the_installed_kernel(builder: Builder) -> None:
     there = kernels.ensure_kernel(DEBUG)
-    builder.offer("2")
+    builder.offer_source("2")
     kill_during_compilation(builder, update=True)
     assert debugkernel.find_complete_kernel(DEBUG) == there

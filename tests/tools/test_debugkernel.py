@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of debug kernels: their required options, and when they are built again."""
+"""Tests of debug kernels: their required options, and the conditions for building them again."""
 
 from __future__ import annotations
 

@@ -45,10 +45,11 @@ INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P
 def functions(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[tuple[str, str]]]:
-    """Compile and disassemble functions; return the (bytes, text) of the instructions of each."""
+    """Compile and disassemble SOURCE; return the instructions of each function as pairs of bytes
+    and text."""
     compiler = request.param
     if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}: apt-get install {compiler}")
+        pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
     where = tmp_path_factory.mktemp(compiler)
     source, built = where / "reads.c", where / "reads.o"
     source.write_text(SOURCE)
@@ -68,7 +69,7 @@ def functions(
 
 
 def select_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the instructions up to the first ret, which are executed while the branch is off."""
+    """Return the instructions up to the first ret: those that run while the branch is off."""
     texts = [text for _, text in instructions]
     return instructions[: next(i for i, text in enumerate(texts) if text.startswith("ret")) + 1]
 
@@ -85,8 +86,8 @@ def select_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str
 def test_read_of_an_immediate_value_is_one_mov(
     functions: dict[str, list[tuple[str, str]]], name: str, first: str
 ) -> None:
-    """A read is a mov with the value, without load or padding; then conversions of the type, and
-    ret."""
+    """The first instruction is a mov of the value. Only conversions of the type and ret follow; no
+    instruction reads memory."""
     instructions = select_until_ret(functions[name])
     assert instructions[0][0] == first
     assert len(instructions) <= 3
@@ -98,7 +99,8 @@ def test_read_of_an_immediate_value_is_one_mov(
 def test_branch_on_an_immediate_value_is_one_jne(
     functions: dict[str, list[tuple[str, str]]], name: str
 ) -> None:
-    """The compiled branch is a jne of seven bytes with a prefix, without a test or a load."""
+    """The compiled branch is a jne of seven bytes with a prefix; no instruction tests a register or
+    reads memory."""
     instructions = select_until_ret(functions[name])
     branches = [code for code, _ in instructions if code.startswith("3e 0f 85")]
     assert [len(code.split()) for code in branches] == [7]
@@ -107,7 +109,7 @@ def test_branch_on_an_immediate_value_is_one_jne(
 
 
 def test_table_record_of_a_site_has_twelve_bytes(tmp_path: Path) -> None:
-    """The table in an object file has twelve bytes for each of six sites, and a head of 24
+    """The table of six sites in an object file has twelve bytes for each site; its head has 24
     bytes."""
     source, built = tmp_path / "reads.c", tmp_path / "reads.o"
     source.write_text(SOURCE)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of counting disturbances of a measurement in user space, and of their grade."""
+"""Tests of the counters of disturbances during a measurement in user space, and of the grade that
+disturbances give."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def test_disturbance_is_the_difference_of_two_readings() -> None:
 
 
 def test_counters_of_processes_are_added(tmp_path: Path) -> None:
-    """Only counters that all processes have are added."""
+    """Only counters that are in the env file of every process are added."""
     both: tuple[dict[str, Any], ...] = ({"interrupts": "4"}, {})
     for number, more in enumerate(both, 1):
         rawdata.write_tier(
@@ -106,8 +107,8 @@ def make_window(
     [(12000, (), 0), (12600, (), 1), (12600, ("preempted",), 0), (9000, (), 0)],
 )
 def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int) -> None:
-    """A window is late if it is at least a microsecond (2,500 ticks) above the median, and
-    unflagged."""
+    """A window without flags is late if it is at least a microsecond (2,500 ticks) longer than the
+    median."""
     windows = [*(make_window(10000 + 10 * i) for i in range(9)), make_window(value, flags)]
     assert stats.count_late_windows(windows, 2_500_000) == late
     assert stats.count_late_windows(windows, None) == 0
@@ -124,7 +125,8 @@ def test_long_window_is_late_above_10_percent() -> None:
 
 @pytest.mark.parametrize("place", [(2, 0, 1000), (1, 3, 1000), (1, 0, 300)])
 def test_windows_are_compared_with_the_same_loop_only(place: tuple[int, int, int]) -> None:
-    """Each loop has its own median, so that windows of a longer loop are not late."""
+    """Each process, layout and loop count has its own median, so that windows of a longer loop are
+    not late."""
     short = [make_window(10_000 + 1_000 * (i % 2)) for i in range(6)]
     long = [make_window(20_000, place=place) for _ in range(4)]
     assert stats.count_late_windows([*long, *short], 2_500_000) == 0

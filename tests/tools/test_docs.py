@@ -15,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
 PUBLIC = ROOT / "include" / "kmarkers"
 
-# Suffixes of files without comments, or generated from data.
+# Suffixes of files whose format has no comments, and of files that are generated from data.
 NO_COMMENTS = {".csv", ".json", ".svg", ".png", ".gz"}
-# Files without an SPDX line; three of debian/ have formats without comments.
+# Files without an SPDX line. Those of debian/ have formats without comments.
 NO_SPDX = {"LICENSE", "GPL-2.0-only.txt", ".gitignore", "changelog", "copyright", "format", "dep5"}
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)
-# File names in text. Below directories of modules only sources count, because paths in debugfs
-# begin with the same names.
+# File names in text. In directories of modules only .c and .h files match, because paths in debugfs
+# begin with the same names as these directories.
 NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
     r"|(?:base|patcher|immediate|markers|sdt|entry|bench_modules)/[\w./*-]*\w\.[ch])\b"
@@ -58,7 +58,7 @@ def list_documents() -> list[Path]:
 
 
 def list_c_files(*directories: str) -> list[Path]:
-    """Return the C files in some directories."""
+    """Return the .c files in these directories."""
     return [path for name in directories for path in sorted((ROOT / name).glob("*.c"))]
 
 
@@ -104,7 +104,8 @@ def test_links_have_existing_targets() -> None:
 
 
 def is_test_target(target: str) -> bool:
-    """Return True if a target is "check-" and the name of a test or a group."""
+    """Return True if a target is "check-" followed by the name of a test or of a group of
+    tests."""
     name = target.removeprefix("check-")
     return name != target and any(row.matches_pattern(name) for row in registry.list_tests())
 

@@ -106,13 +106,13 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run that is interrupted after the native tier: the summary names the missing tiers."""
+    """The run is interrupted after the native tier; the summary names the missing tiers."""
     machine = Machine(tmp_path, monkeypatch)
     monkeypatch.setattr("fakebench.LOOP", LOOP)
     machine.trouble["vm"] = KeyboardInterrupt()
     assert machine.bench() == 130
     monkeypatch.setattr(report, "report_run", machine.whole_report)
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     lines = run_report(run, columns, capsys)
     said = " ".join(lines)
     assert lines[0].startswith("A dormant marker costs")
@@ -155,9 +155,10 @@ PLAIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
 def run_in_shell(
     run: Path, name: str, after: str, **env: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in a shell with `after` appended, such as redirections, and buffered output."""
+    """Run the kmarkers command `name` in a shell with `after`, such as a redirection, appended. The
+    output of the command is buffered."""
     words = [word.replace("RUN", str(run)) for word in ENDS[name]]
-    # The environment of pytest may have PYTHONUNBUFFERED.
+    # PYTHONUNBUFFERED, which may be set for pytest, would disable buffering.
     clean = {key: text for key, text in os.environ.items() if key != "PYTHONUNBUFFERED"}
     return subprocess.run(
         ["bash", "-c", f'set -o pipefail; "$0" "$@" {after}', sys.executable, KMARKERS, name,
@@ -233,15 +234,15 @@ def test_write_error_on_stdout_is_reported(run: Path, name: str) -> None:
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"{name}: No space left on device")
     assert done.stderr.count(b"\n") == 1
-    # If stderr is closed as well, the exit code is the same, and no file gets its descriptor.
+    # If stderr is closed as well as stdout, the exit code is 2, too.
     assert run_in_shell(run, name, ">&- 2>&-").returncode == 2
     assert run_in_shell(run, name, "<&- 2>&-").returncode == 0
     assert run_in_shell(run, name, "> /dev/null").returncode == 0
 
 
 def test_closed_stderr_descriptor_is_not_reused_by_files(tmp_path: Path) -> None:
-    """If file descriptor 2 were free, the next opened file would get it, and with it error
-    messages."""
+    """If file descriptor 2 were free, the next opened file would get this descriptor, and error
+    messages would be written to that file."""
     program = (
         "import os; from kmtools.base import streams; streams.prepare_streams();"
         "print(os.open(os.devnull, os.O_RDONLY))"
@@ -274,8 +275,8 @@ def test_whole_output_is_shown_on_a_terminal(
     env.pop("COLUMNS", None)
     shown = Terminal([sys.executable, KMARKERS, name, *words], env, (80, 40))
     terminals.append(shown)
-    assert shown.ended() == 0
-    # Only lines with the path of the run may be longer.
+    assert shown.wait_for_exit() == 0
+    # Only lines with the path of the run may be longer than the width of the terminal.
     lines = shown.screen.replace(str(run), "").splitlines()
     assert len(lines) > 3 and max(map(len, lines)) <= 80
     assert "\x1b" not in shown.said or term == "xterm"
@@ -283,7 +284,8 @@ def test_whole_output_is_shown_on_a_terminal(
 
 
 def make_change(number: int, verdict: str, tier: str = "native", kernel: str = "6.1") -> Change:
-    """Return a compared row with long names and a note."""
+    """Return a row with long names and a note, compared between two runs; it changed by `number`
+    percent."""
     long = "a-name-that-is-quite-long-for-a-terminal"
     name = Name(tier, f"{long}-{number}", f"{long}-{number}")
     row = Row(name, kernel, "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
@@ -296,7 +298,8 @@ def make_change(number: int, verdict: str, tier: str = "native", kernel: str = "
 
 @pytest.mark.parametrize("changed", [0, 1, 30])
 def test_a_comparison_fits_on_a_screen(changed: int) -> None:
-    """Has long names, a benchmark for each row, many tiers with a poor grade, and missing tiers."""
+    """The comparison has long names, a benchmark for each row, many tiers with a poor grade, and
+    missing tiers."""
     rows = [make_change(n, SLOWER) for n in range(1, changed + 1)]
     kernels = [(t, k) for t in ("native", "vm", "icount", "metal") for k in ("5.10", "6.1", "7.2")]
     gone = [make_change(0, MISSING, tier, kernel) for tier, kernel in kernels]

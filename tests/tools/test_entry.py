@@ -18,7 +18,7 @@ ENDBR = bytes((0xF3, 0x0F, 0x1E, 0xFA))
 SOURCE = """
 #define noinline __attribute__((__noinline__, __noclone__))
 
-/* The head of the table refers to it. */
+/* The head of the table refers to param_ops_string. */
 long param_ops_string[4];
 int number;
 
@@ -39,7 +39,8 @@ def run_command(*words: str | Path) -> str:
 
 
 def run_make(where: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run make with entry.mk; it prints the compiler flags for a file of a client module."""
+    """Run make with the arguments `more` on a makefile that includes entry.mk and prints the
+    compiler flags for a client module."""
     file = where / "Makefile"
     file.write_text("include $(KMARKERS)/entry.mk\nflags:\n\t@echo $(ccflags-y)\n")
     words = ["make", "-s", "-f", str(file), f"KMARKERS={ROOT}", *more]
@@ -65,8 +66,8 @@ class Built:
             for addr, size, kind, name in (words for words in symbols if len(words) == 4)
             if kind in "Tt"
         }
-        self.text = self.bytes_of(".text")
-        records = self.bytes_of(".discard_kmarkers_entry")
+        self.text = self.read_section(".text")
+        records = self.read_section(".discard_kmarkers_entry")
         base = self.sections[".discard_kmarkers_entry"][0]
         self.records = [
             (base + at + offset, data)
@@ -75,19 +76,19 @@ class Built:
             )
         ]
 
-    def bytes_of(self, section: str) -> bytes:
+    def read_section(self, section: str) -> bytes:
         """Return the content of a section."""
         file = self.scratch / "section"
         words = ("objcopy", "-O", "binary", "--set-section-flags", f"{section}=alloc,load")
         run_command(*words, "-j", section, self.program, file)
         return file.read_bytes()
 
-    def at(self, addr: int, size: int) -> bytes:
-        """Return bytes of the text section at an address."""
+    def read_code(self, addr: int, size: int) -> bytes:
+        """Return `size` bytes of the text section at an address."""
         start = addr - self.sections[".text"][0]
         return self.text[start : start + size]
 
-    def places(self, function: str, data: int) -> list[int]:
+    def list_offsets(self, function: str, data: int) -> list[int]:
         """Return the offsets of the entries (data 0) or exits (1) in a function."""
         start, size = self.functions[function]
         offsets = [addr - start for addr, kind in self.records if kind == data]
@@ -98,8 +99,8 @@ class Built:
     params=["-O2", "-O2 -fno-omit-frame-pointer", "-O2 -fcf-protection=branch", "-Os"],
 )
 def built(request: pytest.FixtureRequest, tmp_path: Path) -> Built:
-    """Build the functions like those of a client module: with and without frame pointers, and for
-    IBT."""
+    """Build SOURCE like a client module, with each of four sets of options: for example with frame
+    pointers, or for IBT."""
     done = run_make(tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "source.c").write_text(SOURCE)
@@ -111,9 +112,9 @@ def built(request: pytest.FixtureRequest, tmp_path: Path) -> Built:
 
 
 def test_each_function_has_entry_and_exit_records(built: Built) -> None:
-    """Each function has one entry record, and one for each exit: return or tail call."""
-    entries = {name: len(built.places(name, 0)) for name in built.functions}
-    exits = {name: len(built.places(name, 1)) for name in built.functions}
+    """Each function has an entry record, and an exit record for each return or tail call."""
+    entries = {name: len(built.list_offsets(name, 0)) for name in built.functions}
+    exits = {name: len(built.list_offsets(name, 1)) for name in built.functions}
     assert entries == {**dict.fromkeys(built.functions, 1), "hidden": 0}
     assert exits.pop("many") >= 2
     assert exits == {"leaf": 1, "tail": 1, "calls": 1, "gone": 0, "hidden": 0, "whole": 1}
@@ -123,24 +124,25 @@ def test_each_function_has_entry_and_exit_records(built: Built) -> None:
 def test_entry_nop_is_the_first_instruction_after_endbr(built: Built) -> None:
     """Only an ENDBR may precede the nop of the entry."""
     for name, (start, _) in built.functions.items():
-        first = len(ENDBR) if built.at(start, len(ENDBR)) == ENDBR else 0
-        assert built.places(name, 0) in ([first], [])
+        first = len(ENDBR) if built.read_code(start, len(ENDBR)) == ENDBR else 0
+        assert built.list_offsets(name, 0) in ([first], [])
 
 
 def test_each_recorded_address_has_a_nop(built: Built) -> None:
-    """The compiler's call is a nop; after that of an exit comes the ret or jump."""
+    """A nop replaces each call that the compiler inserted. A ret or jmp follows the nop of an
+    exit."""
     for addr, data in built.records:
-        assert built.at(addr, len(NOP)) == NOP
+        assert built.read_code(addr, len(NOP)) == NOP
         if data == 1:
             # Opcodes of ret and of jmp.
-            assert built.at(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
+            assert built.read_code(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
     assert not re.search(r"__fentry__|__return__", run_command("nm", built.program))
 
 
 def test_a_record_needs_eight_bytes_of_table(built: Built) -> None:
-    """A record has eight bytes, which the head of the table contains."""
+    """A record has eight bytes; the head of the table has this size and the size of the table."""
     size = built.sections[".discard_kmarkers_entry"][1]
-    head = built.bytes_of(".discard_kmarkers_entry_heads")
+    head = built.read_section(".discard_kmarkers_entry_heads")
     assert struct.unpack_from("<QIH", head) == (0, size, 8)
     recorded = len(built.functions) - len(["hidden"])
     assert size == 8 * (recorded + sum(data for _, data in built.records))
@@ -174,7 +176,7 @@ def test_clang_supports_the_options_that_the_document_lists(
     option: str, known: bool, tmp_path: Path
 ) -> None:
     if not shutil.which("clang"):
-        pytest.skip("no clang: scripts/setup --tools installs it")
+        pytest.skip("clang is missing: scripts/setup --tools installs it")
     (tmp_path / "empty.c").write_text("void f(void) { }\n")
     words = ["clang", "-pg", option, "-c", "empty.c"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -26,7 +26,8 @@ DEAR = np.where(np.isin(np.arange(LAYOUTS), (14, 31)), 0.5, 0.0)
 
 
 def build_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -> Row:
-    """Return a row with `blocks` blocks for each process."""
+    """Return a row with `blocks` blocks for each process; `x` has the relative cost of each block,
+    `layout` its code layout."""
     series = [
         Slope(n, int(at), round(value * 1e9), 10**9, n // blocks + 1)
         for n, (value, at) in enumerate(zip(x, layout, strict=True))
@@ -53,7 +54,8 @@ def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
 
 
 def test_no_pair_of_identical_runs_raises_an_alarm() -> None:
-    """In 28 pairs of runs, at least 70 % of the rows are equivalent, and 1 % is always found."""
+    """In 28 pairs of runs of the same program, at least 70 % of the rows are equivalent, and none
+    is slower or faster. A variant that costs 1 % more is always found."""
     runs = [simulate_run(seed, 128) for seed in range(8)]
     said: Counter[str] = Counter()
     for a, b in combinations(runs, 2):
@@ -67,7 +69,7 @@ def test_no_pair_of_identical_runs_raises_an_alarm() -> None:
 
 
 def test_estimates_do_not_depend_on_the_number_of_blocks() -> None:
-    """Compares all pairs of runs with 32, 40 and 128 blocks."""
+    """No pair of runs with 32, 40 or 128 blocks differs or is not comparable."""
     runs = [
         simulate_run(10 * blocks + seed, blocks) for blocks in (32, 40, 128) for seed in range(3)
     ]
@@ -84,7 +86,8 @@ def make_row_without_noise(blocks: int) -> Row:
 
 
 def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:
-    """Rows with too few blocks to estimate each layout are not compared, and the note says so."""
+    """A row with too few blocks to estimate each layout is not compared with a row that has enough,
+    and the note has this reason."""
     few, some, many = (
         make_row_without_noise(32),
         make_row_without_noise(96),
@@ -97,10 +100,11 @@ def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:
     assert changes.compare_rows([few], [few])[0].percent == 0
 
 
-def test_stored_estimates_are_renewed_if_inputs_change(
+def test_stored_estimates_are_used_only_if_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Estimates are stored, and computed again if the samples or the environment changed."""
+    """Stored estimates are used. They are computed again if estimates.json is damaged or of another
+    version, or if the samples changed."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     made = estimates.load_estimates(run)
     file, samples = run / "estimates.json", run / "samples.csv"
@@ -167,7 +171,8 @@ def test_fleet_ignores_machines_with_a_poor_grade(
 
 
 def test_clock_step_below_block_noise_does_not_widen_intervals() -> None:
-    """The resolution of the clock widens an interval only if blocks vary by less."""
+    """The resolution of the clock widens an interval only if blocks vary by less than a step of the
+    clock."""
     random = np.random.default_rng(3)
     x, layout = 1 + 0.002 * random.standard_normal(512), np.arange(512) % LAYOUTS
     series = [Slope(n, int(layout[n]), round(x[n] * 1e9), 10**9, n // 32 + 1) for n in range(512)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the estimator on simulations with known true costs, and with faults inserted into it."""
+"""Tests of the estimator on simulations with known true costs, also with faults inserted into the
+estimator."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ FEW = 60
 
 @pytest.mark.parametrize("kind", noises.KINDS)
 def test_intervals_contain_the_true_cost(kind: str) -> None:
-    """The share of intervals that contain the true cost, with a slack of three standard
-    deviations."""
+    """The share of intervals that contain the true cost is within its limits, with a slack of three
+    standard deviations."""
     assert not estimators.score_noise(kind, FEW).list_missed_limits(slack=3)
 
 
@@ -47,7 +48,8 @@ def test_treating_layouts_as_fixed_is_detected(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most runs beside a long-lived neighbour process have the note TWO_STATES."""
+    """Most runs beside a long-lived neighbour process have the note TWO_STATES, and a wider
+    interval if the two states are not recognised."""
     noted = sum(
         location.TWO_STATES in estimate_noise("neighbour-500", seed).notes for seed in range(FEW)
     )
@@ -62,7 +64,8 @@ def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("disturbed", "noted"), [(1, False), (5, False), (6, True), (20, True)])
 def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
-    """`disturbed` of 256 stretches of 32 blocks have another cost."""
+    """`disturbed` of 256 stretches of 32 blocks have a higher cost; the second state is noted if
+    there are more than five such stretches."""
     random = np.random.default_rng(disturbed)
     x = 0.01 * random.standard_normal(256 * 32)
     x[66 * 32 : (66 + disturbed) * 32] += 5
@@ -75,17 +78,18 @@ def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
 
 
 def estimate_costly_offsets(dear: set[int], layouts: int) -> location.Location:
-    """Estimate 16 processes of 32 blocks; loops at the offsets `dear` in a cache line cost 1
-    more."""
+    """Estimate the cost from 16 processes of 32 blocks with `layouts` code layouts; loops at the
+    offsets `dear` in a cache line cost 1 more."""
     layout, process = np.arange(512) % layouts, np.arange(512) // 32
     cost = np.isin(compute_offset_in_cache_line(layout), list(dear)).astype(float)
     x = cost + 0.01 * np.random.default_rng(1).standard_normal(512)
     return location.estimate_location(x, process, layout)
 
 
-def test_many_layouts_show_where_a_stretch_ends() -> None:
+def test_interval_is_narrower_if_costly_offsets_are_neighbours() -> None:
     """If a loop costs more near the end of a cache line, 32 layouts give a narrower interval than
-    eight, because the costly offsets are neighbours. Scattered costly offsets do not."""
+    eight, because the costly offsets are neighbours. With scattered costly offsets, the interval is
+    twice as wide."""
     end, scattered = (
         estimate_costly_offsets({56, 58, 60, 62}, 32),
         estimate_costly_offsets({0, 16, 32, 48}, 32),
@@ -99,8 +103,9 @@ def test_many_layouts_show_where_a_stretch_ends() -> None:
     assert eight.interval.half_width > 0.2
 
 
-def test_layouts_with_few_blocks_count_as_one() -> None:
-    """Random differences of layouts with two blocks each are not effects of layouts."""
+def test_layouts_with_few_blocks_are_merged() -> None:
+    """32 layouts of two blocks each are merged to eight, so that random differences between them
+    are not taken for effects of layouts. Layouts of three blocks each are not merged."""
     random = np.random.default_rng(1)
     layout, process = np.tile(random.permutation(32), 2), np.repeat([1, 2], 32)
     found = location.estimate_location(random.standard_normal(64), process, layout)
@@ -117,7 +122,7 @@ def test_layouts_with_few_blocks_count_as_one() -> None:
         )
         == 32
     )
-    # The width is that of 64 blocks, not of 32 pairs.
+    # The interval is as wide as from 64 independent blocks, not as from 32 pairs of blocks.
     assert 0.15 < found.over_time.half_width < 1
 
 
@@ -150,7 +155,7 @@ THEIRS = {"together": 0.0974, "spread": 0.0017}
     ("ours", "said"),
     [
         ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
-        # The best of several attempts counts.
+        # For each of the two costs, the best of several attempts counts.
         (
             [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
             "2 passed, 0 failed",
@@ -174,7 +179,7 @@ def test_independent_program_must_give_the_same_cost(
 
 
 def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
-    """The values are not checked, because other processes may use the CPU."""
+    """The values of the costs are not checked, because other processes may use the CPU."""
     found = independent.measure_nopcost_costs(independent.build_nopcost(tmp_path), 40)
     assert set(found) == set(independent.BENCHMARKS)
     assert "kmarkers/" not in "".join(
@@ -251,7 +256,8 @@ def test_sign_test_ranks_equal_those_of_scipy() -> None:
 
 
 def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> None:
-    """A difference half way from the margin to it is found less often."""
+    """A difference half way between the margin and the smallest detectable difference is found in
+    fewer than three of five runs."""
     found = {0.5: 0, 1.0: 0}
     for seed in range(FEW):
         clone, variant = estimate_noise("placed", 2 * seed), estimate_noise("placed", 2 * seed + 1)

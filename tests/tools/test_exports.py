@@ -21,8 +21,9 @@ METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a run with the first blocks of switching in user space, from the reference run."""
+def switching_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a run that contains only the first two blocks of switching sites in user space of the
+    reference run."""
     run = tmp_path_factory.mktemp("run")
     env = json.loads((REFERENCE / "env.json").read_text())
     (own,) = [tier for tier in env["tiers"] if tier["tier"] == "native"]
@@ -50,7 +51,7 @@ def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
 
 
 def test_prometheus_parser_reads_openmetrics(tmp_path: Path) -> None:
-    """The parser of Prometheus reads each row, also with special characters in names."""
+    """The parser of Prometheus reads each row, even if a name has special characters."""
     parser = pytest.importorskip(
         "prometheus_client.openmetrics.parser",
         reason="prometheus_client is missing: scripts/setup --fleet installs it",
@@ -71,10 +72,11 @@ def test_prometheus_parser_reads_openmetrics(tmp_path: Path) -> None:
         list(parser.text_string_to_metric_families(out.read_text()[:-6]))
 
 
-def test_events_of_a_trace_track_are_nested(small: Path, tmp_path: Path) -> None:
-    """Events of a track do not overlap partially, and have the numbers that viewers need."""
+def test_events_of_a_trace_track_are_nested(switching_run: Path, tmp_path: Path) -> None:
+    """Two events of a track are nested or disjoint, and each event has the numbers that viewers
+    need."""
     out = tmp_path / "trace.json"
-    assert main(["export", str(small), f"--trace={out}"]) == 0
+    assert main(["export", str(switching_run), f"--trace={out}"]) == 0
     tracks: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for e in json.loads(out.read_text())["traceEvents"]:
         assert e["ph"] in "XM" and isinstance(e["pid"], int) and isinstance(e["name"], str)
@@ -91,15 +93,15 @@ def test_events_of_a_trace_track_are_nested(small: Path, tmp_path: Path) -> None
             open_until.append(start - length)
 
 
-def test_trace_has_switches_their_phases_and_gaps(small: Path, tmp_path: Path) -> None:
+def test_trace_has_switches_their_phases_and_gaps(switching_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "trace.json"
-    assert main(["export", str(small), f"--trace={out}"]) == 0
+    assert main(["export", str(switching_run), f"--trace={out}"]) == 0
     events: list[dict[str, Any]] = json.loads(out.read_text())["traceEvents"]
     shown = [e for e in events if e["ph"] == "X"]
-    wholes = [s for s in read_run_samples(small) if s.variant in ("batched", "one-by-one")]
+    wholes = [s for s in read_run_samples(switching_run) if s.variant in ("batched", "one-by-one")]
     found = [e for e in shown if e["name"] in ("batched", "one-by-one")]
     assert len(found) == len(wholes) > 10
-    (tier,) = read_env(small / "env.json")["tiers"]
+    (tier,) = read_env(switching_run / "env.json")["tiers"]
     ticks_per_microsecond = int(tier["env"]["tsc_khz"]) / 1000
     ticks = sorted(s.value for s in wholes)
     assert sorted(round(e["dur"] * ticks_per_microsecond) for e in found) == ticks
@@ -123,21 +125,22 @@ def test_a_run_without_switches_has_no_trace(
     assert not (tmp_path / "x").exists()
 
 
-def test_trace_has_the_cpu_that_waited(small: Path, tmp_path: Path) -> None:
-    """Older runs name the CPU that switched; then the other CPU is unknown."""
-    samples = read_run_samples(small)
+def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> None:
+    """In older runs, the gap samples name the CPU that switched the sites; then the CPU that waited
+    is unknown."""
+    samples = read_run_samples(switching_run)
     (switched,) = {s.cpu for s in samples if s.measured == SWITCH}
-    run, out = shutil.copytree(small, tmp_path / "run"), tmp_path / "trace.json"
+    run, out = shutil.copytree(switching_run, tmp_path / "run"), tmp_path / "trace.json"
 
-    def waited(cpu: int) -> set[int | None]:
+    def export_waiting_cpus(cpu: int) -> set[int | None]:
         moved = [s._replace(cpu=cpu) if s.measured == GAP else s for s in samples]
         write_samples(run / "samples.csv", moved)
         assert main(["export", str(run), f"--trace={out}"]) == 0
         shown = json.loads(out.read_text())["traceEvents"]
         return {e["args"]["waited"] for e in shown if e["name"] == "gap"}
 
-    assert waited(switched) == {None}
-    assert waited(switched + 4) == {switched + 4}
+    assert export_waiting_cpus(switched) == {None}
+    assert export_waiting_cpus(switched + 4) == {switched + 4}
 
 
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of fetching kernels with failures: message, remaining files, and the next attempt."""
+"""Tests of failures while a kernel is fetched: the message, the files that remain, and the next
+attempt."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_newer_kernel_is_fetched_on_update_only(
     assert said[0] == f"k: {OLD} (1) is unpacked"
     assert said[1].startswith(f"k: {NEW} (2) is unpacked in ")
     assert [directory.exists() for directory in objects] == [False, False, True]
-    mirror.well_again()
+    mirror.let_apt_succeed()
     kernels.fetch_kernels(["k"], update=True)
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.unlink()
@@ -64,22 +65,22 @@ def test_newer_kernel_is_fetched_on_update_only(
 
 @pytest.mark.parametrize("said", [BROKEN, FULL, CHANGED, f"{NOT_FOUND}\n{BROKEN}", ""])
 def test_temporary_error_does_not_select_an_older_kernel(mirror: FakeMirror, said: str) -> None:
-    mirror.say(f"linux-headers-{NEW}.refused", said)
+    mirror.make_apt_fail(f"linux-headers-{NEW}.refused", said)
     with pytest.raises(FetchError) as caught:
         kernels.ensure_kernel(ENTRY)
     assert said in str(caught.value)
     assert not isinstance(caught.value, NotOnMirrorError)
     assert unpack.find_complete_kernel(ENTRY) is None
-    mirror.well_again()
+    mirror.let_apt_succeed()
     assert kernels.ensure_kernel(ENTRY).release == NEW
-    # A failed download makes the next run download the lists again.
+    # After a failed download, the next attempt begins with a new download of the package lists.
     assert mirror.log[0] == "update"
 
 
 def test_older_kernel_is_fetched_if_the_newest_is_not_on_the_mirror(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mirror.say(f"linux-headers-{NEW}.refused", NOT_FOUND)
+    mirror.make_apt_fail(f"linux-headers-{NEW}.refused", NOT_FOUND)
     assert kernels.ensure_kernel(ENTRY).release == OLD
     said = capsys.readouterr().err
     assert f"k: there is no linux-image-{NEW} 2: s: apt-get download" in said
@@ -88,7 +89,7 @@ def test_older_kernel_is_fetched_if_the_newest_is_not_on_the_mirror(
 
 def test_error_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
     for release in (OLD, NEW):
-        mirror.say(f"linux-image-{release}.refused", NOT_FOUND)
+        mirror.make_apt_fail(f"linux-image-{release}.refused", NOT_FOUND)
     with pytest.raises(NotOnMirrorError, match="k: nothing could be downloaded"):
         kernels.ensure_kernel(ENTRY)
 
@@ -103,7 +104,7 @@ def test_error_about_a_missing_image_lists_available_ones(mirror: FakeMirror) ->
 def test_missing_security_suite_is_reported_and_left_out(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mirror.say("no-security", NO_SUITE)
+    mirror.make_apt_fail("no-security", NO_SUITE)
     apt = PrivateApt("s")
     apt.update_lists()
     assert "-security" not in (apt.dir / "sources.list").read_text()
@@ -111,7 +112,7 @@ def test_missing_security_suite_is_reported_and_left_out(
 
 
 def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
-    mirror.say("no-security", BROKEN)
+    mirror.make_apt_fail("no-security", BROKEN)
     apt = PrivateApt("s")
     with pytest.raises(FetchError, match="Connection failed"):
         apt.update_lists()
@@ -120,7 +121,7 @@ def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
 
 
 def test_missing_suite_is_an_error(mirror: FakeMirror) -> None:
-    mirror.say("stale", NO_SUITE)
+    mirror.make_apt_fail("stale", NO_SUITE)
     with pytest.raises(NotOnMirrorError, match="does not have a Release file"):
         PrivateApt("s").update_lists()
 
@@ -168,14 +169,14 @@ def test_missing_disk_space_is_reported_before_downloads(
 
 
 def test_interrupted_download_is_completed(mirror: FakeMirror) -> None:
-    mirror.say(f"linux-image-{NEW}.cut", "")
+    mirror.make_apt_fail(f"linux-image-{NEW}.cut", "")
     with pytest.raises(FetchError):
         kernels.ensure_kernel(ENTRY)
     sizes = {deb.name: deb.stat().st_size for deb in PrivateApt("s").archives.iterdir()}
     assert len(sizes) == 2
     assert sizes[f"linux-image-{NEW}_2_amd64.deb"] == 100
     assert unpack.find_complete_kernel(ENTRY) is None
-    mirror.well_again()
+    mirror.let_apt_succeed()
     assert kernels.ensure_kernel(ENTRY).release == NEW
 
 

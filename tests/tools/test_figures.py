@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of figures: notes, names and units are complete, and do not overlap the axis."""
+"""Tests of figures: notes, names and units are complete, and reference lines do not cross text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_row(name: str, caveat: str = "", **more: object) -> Row:
 
 
 def draw_texts(one: Panel, width: int) -> list[tuple[float, str]]:
-    """Return the texts of a panel with their vertical positions, sorted."""
+    """Draw the panel `one` with a width; return its texts with their vertical positions, sorted."""
     found = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
     return sorted((part.y, part.text) for part in found)
 
@@ -62,7 +62,7 @@ def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
 
 @WIDTHS
 def test_names_of_wide_letters_fit(width: int) -> None:
-    """A long name of wide letters (m) is shortened to the available width."""
+    """A long name of wide letters, such as m, is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
         one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row(name)])
         drawn = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
@@ -130,7 +130,7 @@ def test_notes_of_published_costs_refer_to_rows_and_fit_a_line() -> None:
 
 
 def test_every_benchmark_has_a_kind(native_programs: None) -> None:
-    listed = pages.parse_list(nativeprograms.run_kmbench("list").stdout)
+    listed = pages.parse_benchmark_names(nativeprograms.run_kmbench("list").stdout)
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
     others = {

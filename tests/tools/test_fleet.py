@@ -24,7 +24,7 @@ from kmtools.suites import fleet as check_fleet
 REMEDY = "scripts/setup --fleet installs it"
 
 COSTLIER = ("memcpy-4096", "marker-generic")
-# The limit of memory that Documentation/comparing.md states.
+# The memory limit that Documentation/comparing.md states, in megabytes.
 MEGABYTES = 2000
 
 
@@ -39,7 +39,8 @@ def folder(tmp_path: Path) -> Path:
 def test_fleet_reads_the_same_rows_as_compare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, layouts: int
 ) -> None:
-    """`fleet` reads the same rows of a run as `compare`, from its estimates.json."""
+    """`fleet` reads the same rows of a run as `compare`: first from its samples, then from
+    estimates.json alone."""
     monkeypatch.setattr(manyruns, "BLOCKS", blocks)
     monkeypatch.setattr(manyruns, "LAYOUTS", layouts)
     run = manyruns.Maker(tmp_path).write(3)
@@ -131,7 +132,8 @@ def test_dead_slow_and_invalid_machines_are_reported(
 def test_groups_that_share_no_row_do_not_stop_the_others(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One group was measured in another tier; the output files are written for the other groups."""
+    """One group was measured in another tier. The output files have the comparison of the other
+    groups."""
     for path in (folder / "machine-00000", folder / "machine-00004"):
         file, env = path / "samples.csv", json.loads((path / "env.json").read_text())
         file.write_text(file.read_text().replace("\nnative,", "\nmetal,"))
@@ -187,7 +189,8 @@ def test_history_finds_the_first_changed_run(
 def test_history_refuses_other_words_of_fail_on(
     word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Other words of --fail-on are refused: one that never fails would look like a check."""
+    """A word of --fail-on that is no verdict of `history` is refused; otherwise the command would
+    never fail, and the user would think that runs are checked."""
     with pytest.raises(SystemExit) as ended:
         main(["history", "x", "--fail-on", word])
     assert ended.value.code == 2 and "is not one of slower, faster" in capsys.readouterr().err
@@ -195,7 +198,7 @@ def test_history_refuses_other_words_of_fail_on(
 
 def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
-    from kmtools.analyse import trends  # noqa: PLC0415  it is of no use without ruptures
+    from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 
     rng = np.random.default_rng(5)
     row = rows.Row(
@@ -217,7 +220,7 @@ def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
 
 
 def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
-    """Compares a tenth of the runs of make check-fleet, in a tenth of the CPU time."""
+    """Compare a tenth of the runs of make check-fleet, in at most a tenth of its CPU time."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0

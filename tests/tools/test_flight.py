@@ -17,7 +17,7 @@ WHERE = {"pie": ["-fpie", "-pie"], "no-pie": ["-fno-pie", "-no-pie"]}
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _built() -> None:
+def _build_library() -> None:
     """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
@@ -25,9 +25,10 @@ def _built() -> None:
 def build_example(
     compiler: str, where: str, level: str, program: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Compile and link the example program."""
+    """Compile and link the example program with a compiler, the options WHERE[where] and an
+    optimisation level."""
     if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
+        pytest.skip(f"{compiler} is missing")
     words = [compiler, *COMMON, *WHERE[where], level, "-o", str(program)]
     words += ["examples/user/flight.c", str(LIBRARY), "-lpthread"]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -80,9 +81,10 @@ DEFINE_IMV(int, shared) = 1;
 @pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
-    """One file reads an immediate value of another; our headers do not change system headers."""
+    """One file reads an immediate value that the other file defines. The program also includes
+    <linux/ptrace.h>, and gets the header of the system, not the one in native/include."""
     if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
+        pytest.skip(f"{compiler} is missing")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     program = tmp_path / "program"
@@ -103,9 +105,9 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
     ],
 )
 def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named: str) -> None:
-    """The message comes before other errors of the compiler."""
+    """The compiler prints the #error message of include/kmarkers/dialect.h."""
     if shutil.which(words[0]) is None:
-        pytest.skip(f"no {words[0]}")
+        pytest.skip(f"{words[0]} is missing")
     language = "c" if words[0] == "gcc" else "c++"
     header = ["-fsyntax-only", "-x", language, "include/kmarkers/user.h"]
     built = subprocess.run(
@@ -121,7 +123,7 @@ def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_without_optimisation_the_error_has_the_reason(compiler: str, tmp_path: Path) -> None:
-    """The message comes before an error about a constraint."""
+    """The compiler prints the #error message of include/kmarkers/dialect.h."""
     built = build_example(compiler, "pie", "-O0", tmp_path / "flight")
     assert built.returncode != 0
     assert "kmarkers needs optimisation" in built.stderr

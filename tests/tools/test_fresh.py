@@ -37,6 +37,7 @@ More words.
 
 ## Next
 """
+# A program that starts a command in the root argv[1] and waits for the end of the command.
 HOLD = """
 import sys
 from pathlib import Path
@@ -160,7 +161,7 @@ def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.M
 
 
 class Mirrors:
-    """Replaces find_debian_mirror(): a mirror with one source list."""
+    """A mirror with one source list, which replaces the result of find_debian_mirror()."""
 
     def list_source_lists(self, suite: str) -> list[list[str]]:
         """Return the lines of sources.list."""
@@ -241,7 +242,7 @@ def test_killed_command_leaves_no_process_and_mount(tiny: Root, number: signal.S
 
 
 def is_mounted(path: Path) -> bool:
-    """Return True if a process has a mount below a path, in any mount namespace."""
+    """Return True if a mount below a path is in the mount namespace of any process."""
     for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
             if f"{path.name} " in mounts.read_text() and str(path) in mounts.read_text():
@@ -309,7 +310,7 @@ def test_old_root_tarball_is_made_again(
     monkeypatch.setattr(bareroot, "_make_tarball", bootstrap)
     monkeypatch.setattr(bareroot, "find_debian_mirror", Mirrors)
     path = bareroot.ensure_tarball("a")
-    # The date of the file may be in the future, if the clock was wrong.
+    # The date of the tarball may be in the future, if the clock was wrong when it was made.
     os.utime(path, (time.time() - age,) * 2)
     assert bareroot.ensure_tarball("a") == path
     assert len(made) == 1 + anew

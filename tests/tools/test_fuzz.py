@@ -13,7 +13,8 @@ from kmtools.suites import fuzz
 def test_unlimited_duration_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: bool, text: str
 ) -> None:
-    """0 means no limit to libFuzzer, so it is refused, as an option and in the environment."""
+    """For libFuzzer, 0 seconds mean no limit. So kmarkers refuses 0 and everything else that is no
+    positive whole number, as an option and in the environment."""
     words = [] if variable else ["-o", f"seconds={text}"]
     if variable:
         monkeypatch.setenv("FUZZ_SECONDS", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the grade of a run, which is that of the worst reason."""
+"""Tests of the grade of a run: the lowest level of all reasons that lower the grade."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KASAN = {"kernel": {"config": {"options": {"CONFIG_KASAN": "y"}}}}
 
 
 def make_clones(bad: int, verdict: str) -> list[Result]:
-    """Return six A/A clones, `bad` of them with another verdict than "equivalent"."""
+    """Return six A/A clones: `bad` of them with `verdict`, the others with "equivalent"."""
     return [
         make_result(f"b{n}", "none-clone", verdict=verdict if n < bad else EQUIVALENT)
         for n in range(6)
@@ -117,7 +117,8 @@ def test_every_tier_is_graded_by_its_own_results() -> None:
 
 
 def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Result]:
-    """Return a baseline, its clone and a row with each verdict."""
+    """Return the results of a benchmark: its baseline, the clone of the baseline with the verdict
+    `clone`, and one variant for each verdict."""
     given = (SLOWER, FASTER, EQUIVALENT, UNRESOLVED, MORE)
     return [
         make_result(benchmark, "none", None, **more),
@@ -127,7 +128,8 @@ def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Resu
 
 
 def test_poor_benchmarks_have_no_verdicts() -> None:
-    """Verdicts of other benchmarks are kept, and so are "unresolved" and "more", which is exact."""
+    """The verdicts of other benchmarks are kept. In a poor benchmark, "unresolved" is kept, and
+    "more", which is a verdict about exact counts."""
     rows = withhold_verdicts(
         {}, [make_tier()], [*make_rows("calm"), *make_rows("loud", clone=SLOWER)]
     )
@@ -149,8 +151,8 @@ def test_emulated_ticks_have_no_verdicts() -> None:
 
 
 def test_unresolved_clone_withholds_no_verdict() -> None:
-    """An unresolved clone makes the grade poor, but verdicts are kept: their rule allows for
-    noise."""
+    """An unresolved clone makes the grade poor, but verdicts are kept, because the rule for
+    verdicts allows for noise."""
     rows = make_rows("b", clone=UNRESOLVED)
     assert grade_results(make_tier(), {}, rows).level == Level.POOR
     assert withhold_verdicts({}, [make_tier()], rows) == rows

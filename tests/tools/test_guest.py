@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the shell scripts in test kernels: those of tests/vm, and scripts/guest/init."""
+"""Tests of the shell scripts that run in a test kernel: tests/vm/**/*.sh and scripts/guest/init."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_jobs_run_existing_suites() -> None:
 
 def test_init_does_nothing_outside_a_test_kernel() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
-    # Only the lines before the first command are run here: the others mount file systems and power
-    # off.
+    # Run only the lines before the first command, because later lines mount file systems and power
+    # off the machine.
     head, command, _ = text.partition("\n/bin/busybox --install")
     assert command
     done = subprocess.run(["sh", "-c", head], capture_output=True, text=True, check=False)
@@ -80,15 +80,16 @@ def test_init_does_nothing_outside_a_test_kernel() -> None:
     assert "first process of a test kernel" in done.stderr
 
 
-def find_wrong_settings(tmp_path: Path, settings: dict[str, object], loses: str = "") -> str:
-    """Read the settings of a boot like scripts/guest/init; return the ones that it reports as
-    wrong. `loses` is a shell command that changes a setting before the check."""
+def find_wrong_settings(tmp_path: Path, settings: dict[str, object], change: str = "") -> str:
+    """Pass `settings` to a guest as for a boot, and read them as scripts/guest/init does; return
+    those that init reports as wrong. `change` is a shell command that changes a setting before
+    this check."""
     request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
     places = {where: str(path) for path, where in machine.write_guest_files(request, tmp_path)}
     text = (ROOT / "scripts" / "guest" / "init").read_text()
     function = re.search(r"^print_lost_settings\(\) \{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     assert function
-    look = f". /etc/settings\n{loses}\n{function[0]}\nprint_lost_settings || true\n"
+    look = f". /etc/settings\n{change}\n{function[0]}\nprint_lost_settings || true\n"
     for where, path in places.items():
         look = look.replace(where, path)
     words = ["busybox", "sh", "-ec", look]
@@ -105,17 +106,17 @@ HOSTILE = {
 }
 
 
-@pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox: run scripts/setup")
+@pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
 def test_settings_reach_the_guest_unchanged(tmp_path: Path) -> None:
     assert find_wrong_settings(tmp_path, HOSTILE) == ""
     assert find_wrong_settings(tmp_path, {}) == ""
 
 
-@pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox: run scripts/setup")
-@pytest.mark.parametrize("loses", ["unset A", "A=two", "E=' a b '", "export B="])
-def test_changed_setting_is_reported(tmp_path: Path, loses: str) -> None:
-    lost = find_wrong_settings(tmp_path, HOSTILE, loses)
-    assert lost.startswith(re.search(r"[A-E]\b", loses)[0] + "=")  # type: ignore[index]
+@pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
+@pytest.mark.parametrize("change", ["unset A", "A=two", "E=' a b '", "export B="])
+def test_changed_setting_is_reported(tmp_path: Path, change: str) -> None:
+    lost = find_wrong_settings(tmp_path, HOSTILE, change)
+    assert lost.startswith(re.search(r"[A-E]\b", change)[0] + "=")  # type: ignore[index]
     assert lost.count("\n") == 1
 
 

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakelab import boot_fake
+from fakelab import boot_with_fake_qemu
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
 from kmtools.lab import symbols, triage
 from kmtools.lab.look import Finding
 from kmtools.lab.machine import Request
 from kmtools.lab.qmp import Monitor, MonitorError
 from kmtools.lab.result import LOOK_LOG, Result
-from kmtools.lab.watch import LOOKS, Watch
+from kmtools.lab.watch import INSPECTIONS, Watch
 
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230
@@ -25,13 +25,14 @@ SILENCE = 0.3
 
 
 def make_trap_stack(address: int, counter: int = 7) -> list[int]:
-    """Return the stack of a CPU in the int3 handler; `counter` is a saved register."""
+    """Return the stack of a CPU in the handler of an int3 at `address`; `counter` is the value of a
+    saved register."""
     saved = [counter, *range(1, 16), address + 1, 0x10, NO_INTERRUPTS, 0xFFFFC900000F0000, 0x18]
     return [0xFFFFFFFF99123456, 0, ENTRY + 0x39, *saved]
 
 
 def make_busy_cpu() -> FakeCpu:
-    """Return a CPU whose instruction pointer advances in each look."""
+    """Return a CPU whose instruction pointer advances in each inspection."""
     places = itertools.count(KERNEL_TEXT, 0x40)
 
     def go_on(cpu: FakeCpu) -> None:
@@ -41,7 +42,8 @@ def make_busy_cpu() -> FakeCpu:
 
 
 def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
-    """Watch a silent guest until a series of looks is complete; return the finding."""
+    """Watch a silent guest with these CPUs and this memory until there is a finding or a series of
+    inspections is complete; return the finding."""
     FakeMonitor(tmp_path / "qmp", cpus, memory)
     watch = Watch(tmp_path / "qmp", [tmp_path / "log"], SILENCE, tmp_path / LOOK_LOG)
     deadline = time.monotonic() + 60
@@ -54,7 +56,8 @@ def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> 
 
 
 def make_cpu_in_int3_loop(address: int) -> FakeCpu:
-    """Return a CPU in an endless int3 loop, at any instruction of the handler."""
+    """Return a CPU that executes an int3 at `address` endlessly; each inspection finds the CPU at
+    another instruction of the handler."""
     cpu = make_busy_cpu()
     cpu.flags = NO_INTERRUPTS
     cpu.stack = make_trap_stack(address)
@@ -75,11 +78,11 @@ def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("address", "memory"),
     [
-        # The int3 is in the code of a module.
+        # The int3 is in the text of a module, not of the kernel.
         (MODULE_TEXT, {MODULE_TEXT: 0x0F}),
-        # The memory holds a breakpoint.
+        # Memory really holds an int3 at this address.
         (KERNEL_TEXT, {KERNEL_TEXT: 0xCC}),
-        # The memory cannot be read.
+        # Memory cannot be read at this address.
         (KERNEL_TEXT, {}),
     ],
 )
@@ -108,8 +111,8 @@ def test_int3_is_found_if_the_handler_decremented_the_saved_address(
 
 @pytest.mark.parametrize("byte", [0x0F, 0xCC])
 def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
-    """The int3 is at the start of a module's text, and the handler has decremented the saved
-    address."""
+    """The int3 is at the start of a module's text. The handler has decremented the saved address,
+    which therefore is in the unmapped page before the text."""
 
     def go_on(cpu: FakeCpu) -> None:
         cpu.stack = make_trap_stack(MODULE_TEXT - 1)
@@ -122,7 +125,7 @@ def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
 
 
 @pytest.mark.parametrize("between", [KERNEL_TEXT, KERNEL_TEXT + 1, ENTRY, ENTRY + 3])
-def test_cpu_between_int3_and_handler_counts(tmp_path: Path, between: int) -> None:
+def test_cpu_between_int3_and_handler_is_in_the_loop(tmp_path: Path, between: int) -> None:
     turns = itertools.count()
 
     def go_on(cpu: FakeCpu) -> None:
@@ -167,7 +170,7 @@ def test_guest_is_resumed_after_every_look(tmp_path: Path) -> None:
     monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
     assert watch.inspect_at_timeout() is None
-    assert monitor.asked.count("stop") == monitor.asked.count("cont") == LOOKS
+    assert monitor.asked.count("stop") == monitor.asked.count("cont") == INSPECTIONS
 
 
 def test_stopped_guest_is_reported(tmp_path: Path) -> None:
@@ -207,11 +210,11 @@ def test_lockup_message_triggers_an_inspection_at_once(tmp_path: Path) -> None:
     assert watch.inspect_if_due() is None
     log.write_text("quiet\nwatchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]\n")
     watch.inspect_if_due()
-    assert len(watch.looks) == 1
+    assert len(watch.inspections) == 1
 
 
 def test_silent_run_ends_with_a_finding(laboratory: Path) -> None:
-    result, _ = boot_fake(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
+    result, _ = boot_with_fake_qemu(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
     assert not result.ok and result.seconds < 300
     assert "cannot connect to the emulator" in result.reason
 
@@ -227,7 +230,9 @@ def test_guest_that_ends_during_an_inspection_is_no_finding(
     monkeypatch.setattr(Watch, "inspect_if_due", lambda _: None)
     monkeypatch.setattr(Watch, look, hung_up)
     ends = 'until [ -e "$HERE/looked" ]; do sleep 0.02; done; sleep 0.1; finish 0'
-    result, _ = boot_fake(laboratory, ends, timeout=20.0 if look == "inspect_if_due" else 1.0)
+    result, _ = boot_with_fake_qemu(
+        laboratory, ends, timeout=20.0 if look == "inspect_if_due" else 1.0
+    )
     assert (result.ok, result.reason, result.finding) == (True, "", None)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of --help of all commands and scripts: it needs no optional package and has no effect."""
+"""Tests of the option --help of all commands and scripts: it needs no optional package, and it has
+no side effect."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The program that prints the help of all commands in one process, because one for each is slow.
+# A program that checks the help of all commands in one process, because a process for each command
+# is slow. It prints the commands with a fault, then the number of commands.
 ASK = """
 import argparse, contextlib, io, runpy, sys
 sys.path.insert(0, "scripts")
@@ -61,7 +63,8 @@ def test_shell_scripts_print_help(tmp_path: Path, script: str, word: str) -> Non
     copy = tmp_path / script
     copy.parent.mkdir()
     shutil.copy(ROOT / script, copy)
-    # PATH has only programs that read files, so that a script with other actions fails.
+    # PATH has only programs that read files, so that a script fails if it does more than print its
+    # help.
     (tmp_path / "bin").mkdir()
     for name in ("bash", "dirname", "sed"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)

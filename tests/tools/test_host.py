@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of scripts/host, which loads the modules into the running kernel: its checks and messages,
-and interruptions. No module is loaded here.
+and interruptions.
 
-The suite host of tests/vm loads them in a test kernel.
+These tests load no module; the suite host of tests/vm loads the modules into a test kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kmtools.base.paths import ROOT
 
 
 def run_host_script(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run scripts/host with system files below `root`, without consent to load."""
+    """Run scripts/host with the arguments `words`, by default "load", and with system files below
+    `root`. Standard input is empty, so the question whether to load modules gets no answer."""
     return subprocess.run(
         ["scripts/host", *(words or ["load"])],
         cwd=ROOT,
@@ -76,7 +77,8 @@ def test_kernel_that_forbids_text_patching_is_refused(tmp_path: Path, name: str)
     assert said.returncode == 2
     assert reason in said.stderr
     assert said.stderr.endswith("; -f goes on\n")
-    # With -f the script continues to the next obstacle: the question, or a missing module.
+    # With -f the script continues up to the next obstacle: the question whether to load modules, or
+    # a missing module.
     forced = run_host_script(tmp_path, "-f", "load")
     assert reason in forced.stderr
     assert "-f goes on" not in forced.stderr
@@ -114,7 +116,7 @@ def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, sta
     module = tmp_path / "patcher" / "kmarkers_patcher.ko"
     module.write_bytes(b"ELF")
 
-    def said() -> str:
+    def run_load() -> str:
         return subprocess.run(
             ["bash", "scripts/host", "load"],
             cwd=tmp_path,
@@ -125,9 +127,9 @@ def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, sta
             check=False,
         ).stderr
 
-    assert ("patcher/kmarkers_patcher.ko is not signed" in said()) == (state != "none")
+    assert ("patcher/kmarkers_patcher.ko is not signed" in run_load()) == (state != "none")
     module.write_bytes(b"ELF\0~Module signature appended~\n")
-    assert "is not signed" not in said()
+    assert "is not signed" not in run_load()
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,8 @@ def test_hint_names_an_existing_header_package(
     assert (said.returncode, said.stdout.startswith(command)) == (0, True), said.stdout
 
 
-# Replacements of insmod and rmmod: insmod hangs after the module of markers; rmmod is slow.
+# Replacements of insmod and rmmod: insmod hangs after it has "loaded" kmarkers_markers; rmmod is
+# slow.
 TOOLS = {
     "insmod": """#!/bin/sh
 name=$(basename "$1" .ko)
@@ -190,6 +193,7 @@ sleep 0.1
 sed -i "/^$1 /d" "$KMARKERS_ROOT/proc/modules"
 """,
 }
+# A replacement of python3: it "loads" two modules, then hangs as if it measured.
 MEASURES = """#!/bin/sh
 echo "kmarkers_patcher 1 0 - Live 0x0" >"$KMARKERS_ROOT/proc/modules"
 echo "kmarkers_bench 1 0 - Live 0x0" >>"$KMARKERS_ROOT/proc/modules"
@@ -198,9 +202,9 @@ exec sleep 60
 """
 
 
-def press_ctrl_c(root: Path, *words: str) -> int:
-    """Run a copy of the script on a terminal; after it has loaded modules, press Ctrl-C until it
-    ends. Return its exit code."""
+def interrupt_host_script(root: Path, *words: str) -> int:
+    """Run a copy of scripts/host. After it has loaded modules, send SIGINT to its process group, as
+    Ctrl-C does, until it ends. Return its exit code."""
     for source in (ROOT / "scripts" / "host", ROOT / "Kbuild", *ROOT.glob("*/Kbuild")):
         copy = root / source.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -233,14 +237,14 @@ def press_ctrl_c(root: Path, *words: str) -> int:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 def test_interrupted_load_unloads_all_modules(tmp_path: Path) -> None:
-    code = press_ctrl_c(tmp_path, "-y", "load", "--bench")
+    code = interrupt_host_script(tmp_path, "-y", "load", "--bench")
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 def test_interrupted_measurement_unloads_all_modules(tmp_path: Path) -> None:
-    code = press_ctrl_c(tmp_path, "-y", "bench")
+    code = interrupt_host_script(tmp_path, "-y", "bench")
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
 

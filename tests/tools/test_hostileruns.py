@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of runs with other code layouts, unusual names or invalid samples in fleet, history,
-compare."""
+"""Tests of the commands fleet, history and compare with runs that have different code layouts,
+unusual names or invalid samples."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ NAMES = (
 )
 
 
-def read_run(run: Path) -> machines.Found:
-    """Read a run like `fleet` and `history` do."""
+def read_run_rows(run: Path) -> machines.Found:
+    """Read the rows of a run as `fleet` and `history` do."""
     found = machines.Found()
     found.add_run_rows("x", run)
     return found
@@ -47,7 +47,7 @@ def read_run(run: Path) -> machines.Found:
 def write_runs_of_four_layouts(
     folder: Path, numbers: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Write runs with four code layouts, as older versions had."""
+    """Write the runs `numbers` with four code layouts, as older versions of kmarkers measured."""
     with monkeypatch.context() as four:
         four.setattr(manyruns, "LAYOUTS", 4)
         maker = manyruns.Maker(folder)
@@ -69,7 +69,8 @@ def test_runs_of_other_layouts_are_not_compared(
 def test_rows_with_other_layouts_are_listed_and_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One benchmark was measured with other layouts, and only the other one is compared."""
+    """In one of two runs, getppid-quiet was measured at other layouts; only the other benchmark is
+    compared."""
     a, b = manyruns.write_runs(tmp_path, 2)
     text = (b / "samples.csv").read_text().splitlines(keepends=True)
     for number, line in enumerate(text):
@@ -101,7 +102,8 @@ def test_exact_counts_are_compared_without_layouts() -> None:
 
 
 def test_random_subsets_of_32_layouts_are_comparable() -> None:
-    """Random halves of 32 layouts are comparable; so are the eight layouts of a module."""
+    """Random halves of 32 layouts are comparable with each other and with all 32. The first eight
+    layouts are not comparable with 32, and the first four not with eight."""
     halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
     assert halves[0] != {*range(32)} and not comparison_key.are_layouts_incomparable(*halves)
     assert not comparison_key.are_layouts_incomparable(halves[0], range(32))
@@ -124,7 +126,7 @@ def test_fleet_refuses_a_machine_with_other_layouts(
     assert f"refused: machine-00003: {why}" in out and "B: Intel Xeon (2 runs)" in out
 
 
-def test_history_starts_again_with_other_layouts(
+def test_history_leaves_out_older_runs_with_other_layouts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
@@ -160,7 +162,8 @@ def test_history_refuses_a_run_without_a_date(
 
 
 def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
-    """Two kernels of one tier are two rows, not two runs."""
+    """If a run has a tier in two kernels, each variant has two rows with one value, not one row
+    with two values."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
     (tier,) = env["tiers"]
@@ -169,7 +172,7 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
     file.write_text("".join([*body, *more]))
     env["tiers"].append({**tier, "kernel": "other"})
     (run / "env.json").write_text(json.dumps(env))
-    found = comparison_key.merge_rows_of_runs(read_run(run).entries)
+    found = comparison_key.merge_rows_of_runs(read_run_rows(run).entries)
     assert len(found) == 16 and {len(row.values) for row in found} == {1}
     assert {row.kernel for row in found} == {tier["kernel"], "other"}
 
@@ -178,7 +181,7 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
 def test_special_characters_in_directory_names_have_no_effect(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Patterns, control characters and paths in names have no special meaning."""
+    """Wildcards, quotes and control characters in names have no special meaning."""
     manyruns.write_runs(tmp_path / "runs", 6)
     shutil.move(tmp_path / "runs" / "machine-00001", tmp_path / "runs" / name)
     kinds = ("json", "junit", "html", "markdown")
@@ -218,9 +221,9 @@ def test_runs_with_the_same_name_are_distinguished(
     assert "A and B are the same run" in capsys.readouterr().out
 
 
-def spoil_line(run: Path, change: tuple[int, str]) -> None:
-    """Replace a field of a line in samples.csv; `change` is the column, or the number of columns to
-    append to the line, and the text."""
+def change_line(run: Path, change: tuple[int, str]) -> None:
+    """Change a line of samples.csv. `change` is a pair: the column of a field, and its new text. If
+    the column is the number of fields, the text is appended to the line."""
     column, text = change
     file = run / "samples.csv"
     lines = file.read_text().splitlines(keepends=True)
@@ -237,19 +240,20 @@ def test_fleet_refuses_a_duplicate_window(tmp_path: Path) -> None:
     lines = (run / "samples.csv").read_text().splitlines(keepends=True)
     lines[20] = lines[10]
     (run / "samples.csv").write_text("".join(lines))
-    found = read_run(run)
-    assert ":21: " in found.refused["x"] and "again in a block" in found.refused["x"]
+    found = read_run_rows(run)
+    assert ":21: " in found.refused["x"] and "twice in a block" in found.refused["x"]
 
 
 def test_fleet_refuses_a_block_with_two_layouts_or_processes(tmp_path: Path) -> None:
     (run,) = manyruns.write_runs(tmp_path, 1)
-    spoil_line(run, (6, "7"))
-    found = read_run(run)
+    change_line(run, (6, "7"))
+    found = read_run_rows(run)
     assert "changes layout or process" in found.refused["x"]
 
 
 def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
-    """A compressed run of schema 1 gives the same estimates as in the newest schema."""
+    """Compressed samples in schema 1 give the same estimates as the same samples in the newest
+    schema."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
@@ -272,7 +276,8 @@ def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
 def test_unreadable_directory_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PermissionError is simulated, because root can read everything; the loop of links is real."""
+    """PermissionError is simulated, because root can read every directory. The symbolic link to
+    itself is real."""
     manyruns.write_runs(tmp_path, 4)
     loop = tmp_path / "machine-00003" / "samples.csv"
     loop.unlink()
@@ -308,7 +313,7 @@ def test_run_dated_by_a_wrong_clock_is_refused(
     said = now if told == "now" else told
     file = tmp_path / "machine"
     file.write_text(f"kernel=x\ndate={said}\n")
-    fetch.correct_date(file, "host", fresh)
+    fetch.correct_reported_date(file, "host", fresh)
     text = file.read_text()
     assert (f"date={said}\n" in text and "clock_said" not in text) is right
     assert (f"clock_said={said}\n" in text and f"date={now[:14]}" in text) is not right

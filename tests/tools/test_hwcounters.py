@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of hardware counters in runs: from the files of processes to the report."""
+"""Tests of hardware counters in a run: from the files of its processes to the report."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ROWS = "empty-loop,none,{},{},{}\nempty-loop,none-clone,instructions,3.5,1.000\n
 
 
 def write_processes(folder: Path) -> Path:
-    """Write three processes with different counts; in one of them the counter ran half of the
-    time."""
+    """Write the raw directories of three processes with different counts; in one process, the
+    counter was active half of the time."""
     for number, (events, share) in enumerate((("3.25", "1.0"), ("9.5", "0.5"), ("3.0", "1.0")), 1):
         part = rawdata.write_tier(folder / f"process-{number}", 24, number, rawdata.BENCHES[:2])
         (part / "counters").write_text(f"{HEAD}\n{ROWS.format('instructions', events, share)}")
@@ -26,8 +26,8 @@ def write_processes(folder: Path) -> Path:
 
 
 def test_report_has_events_per_pass(tmp_path: Path) -> None:
-    """The report has the median of the processes, and marks events that were scaled in one of
-    them."""
+    """The report has the median over the processes, and marks an event as scaled if one process had
+    to scale its count."""
     raw, run = write_processes(tmp_path / "raw"), tmp_path / "run"
     assert main(["collect", str(run), "--raw", f"native={raw}"]) == 0
     (entry,) = json.loads((run / "env.json").read_text())["tiers"]

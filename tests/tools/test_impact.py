@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the computed share of markers in a system call, with numbers published in 2008."""
+"""Tests of the share of markers in the duration of a system call, with the numbers published in
+2008 and with invented ones."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from kmtools.report.impact import Value
 
 
 def make_entry(benchmark: str, variant: str, median: float, delta: float | None) -> dict[str, Any]:
-    """Return a row of summary.json with intervals of 1 to either side."""
+    """Return a row of summary.json, with intervals of 1 to either side of its median and added
+    cost."""
     return {
         "tier": "native",
         "benchmark": benchmark,

@@ -26,7 +26,7 @@ def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> Kept:
 
 
 def make_cells(one: Kept | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
-    """Return the cells of the row of a kernel, by column."""
+    """Return the cells of the row of a kernel by the names of their columns."""
     head = ["kernel", "version", "date", "commit", *kernelpage.list_page_columns()]
     return dict(zip(head, kernelpage.format_kernel_row(entry, one), strict=True))
 
@@ -34,7 +34,7 @@ def make_cells(one: Kept | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
 def test_each_suite_of_the_tree_has_a_column() -> None:
     named = [name for names in kernelpage.list_page_columns().values() for name in names]
     assert len(named) == len(set(named))
-    assert {*named} - {*kernelpage.OUTSIDE} == {row.name for row in registry.make_guest_rows()}
+    assert {*named} - {*kernelpage.OUTSIDE} == {test.name for test in registry.list_guest_tests()}
 
 
 def test_a_cell_is_pass_fail_skip_or_not_run() -> None:
@@ -48,7 +48,7 @@ def test_a_cell_is_pass_fail_skip_or_not_run() -> None:
     assert make_cells(one)["entry"] == FAIL
     del one.suites["sdt_events"]
     assert make_cells(one)["sdt"] == NEVER
-    # A failure has priority over missing results.
+    # A cell shows a failure rather than missing results.
     one.suites["sdt"].failed.append("y")
     assert make_cells(one)["sdt"] == FAIL
     assert make_cells(None)["sdt"] == NEVER and make_cells(None)["date"] == "-"
@@ -104,15 +104,15 @@ def test_page_keeps_its_other_sections(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Redirect the page and its files to a directory; return it."""
+def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Redirect the page and its files to a directory; return this directory."""
     monkeypatch.setattr(kernelpage, "PAGE", tmp_path / "kernels.md")
     monkeypatch.setattr(kernelpage, "KEPT", tmp_path / "kept")
     monkeypatch.setattr(kernelpage, "STORE", tmp_path / "kernels.json")
     return tmp_path
 
 
-def test_one_row_is_replaced_and_the_others_stay(place: Path) -> None:
+def test_one_row_is_replaced_and_the_others_stay(page_folder: Path) -> None:
     for one in (make_results("6.1", "2026-01-01"), make_results("5.10", "2026-01-01")):
         kernelpage.store_results(one)
     kernelpage.publish_kernels()
@@ -120,27 +120,28 @@ def test_one_row_is_replaced_and_the_others_stay(place: Path) -> None:
     again.suites["core"].failed.append("no")
     kernelpage.store_results(again)
     kernelpage.publish_kernels()
-    text = (place / "kernels.md").read_text()
+    text = (page_folder / "kernels.md").read_text()
     assert "| 6.1 | 6.1.1-1 | 2026-02-02 | 0123abcd |" in text
     assert "| 5.10 | 6.1.1-1 | 2026-01-01 | 0123abcd | pass |" in text
-    assert not list((place / "kept").iterdir())
-    assert [one["kernel"] for one in json.loads((place / "kernels.json").read_text())] == [
+    assert not list((page_folder / "kept").iterdir())
+    assert [one["kernel"] for one in json.loads((page_folder / "kernels.json").read_text())] == [
         "6.1", "5.10",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("commit", ["", "0123abcd-dirty"])
-def test_results_of_uncommitted_trees_are_not_published(place: Path, commit: str) -> None:
+def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commit: str) -> None:
     one = make_results()
     one.commit = commit
     kernelpage.store_results(one)
     with pytest.raises(UnableError, match=r"6\.1 are of no commit .*: run them in a clone"):
         kernelpage.publish_kernels()
-    assert not (place / "kernels.md").exists()
+    assert not (page_folder / "kernels.md").exists()
 
 
 def judge_with_change(monkeypatch: pytest.MonkeyPatch, day: str, kept: Sequence[Kept]) -> Tally:
-    """Judge results; the suite `core` was changed on `day`, others before."""
+    """Judge the published results `kept` as if the suite `core` was last changed on `day`, and all
+    other suites earlier."""
     monkeypatch.setattr(
         kernelpage, "find_last_suite_change", lambda name: day if name == "core" else "2026-01-01"
     )
@@ -153,7 +154,7 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     gates = [make_results(entry.name) for entry in KERNELS if entry.role == "gates"]
     good = judge_with_change(monkeypatch, "2026-11-26", gates)
     assert not good.failed and good.passed > len(gates)
-    # A row of the same day as the change is not older, one of the day before is.
+    # Results of the day of the change are recent enough; results of the day before are too old.
     old = judge_with_change(monkeypatch, "2026-11-27", gates)
     assert old.failed == [f"{one.kernel} was run before core changed" for one in gates]
     del gates[0].suites["tables"]

@@ -26,7 +26,8 @@ from nativeprograms import (
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
-# The highest cost of an enabled marker with one empty probe, in calls through a pointer.
+# The limit for the cost of an enabled marker with one empty probe: so many times the cost of a call
+# through a function pointer.
 CALLS = 3
 RUNS = 10
 
@@ -53,7 +54,7 @@ def test_samples_of_a_run_can_be_collected(tmp_path: Path) -> None:
 
 
 def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
-    """The same seed gives the same order of variants."""
+    """The same seed gives the same order of windows; another seed gives another order."""
     orders = []
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         run_kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
@@ -68,9 +69,10 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
 
 
 def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
-    """Windows of cheap and costly variants have this length. Interrupted windows are longer, and a
-    CPU that becomes faster makes some shorter. If its speed changes by half after the calibration,
-    for example by a new neighbour process, most windows are outside; such a run does not count."""
+    """Windows of cheap and costly variants have this length; the best of ten runs counts. If the
+    speed of the CPU changes by half after the calibration, for example because a neighbour process
+    starts, most windows of a run are too long or too short. Interrupted windows are longer, so the
+    medians are checked."""
     runs = []
     for number in range(RUNS):
         raw = tmp_path / str(number)
@@ -89,8 +91,8 @@ def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
 
 
 def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> None:
-    """The first of a variant's three windows costs no more than the others; otherwise slopes depend
-    on the random order. For cold-icache-l2, the code is evicted from the L1 cache before each
+    """The first of a variant's three windows costs no more than the others; otherwise slopes would
+    depend on the random order. In cold-icache-l2, the code is evicted from the L1 cache before each
     pass."""
     run_kmbench("run", "-b", 64, "-o", tmp_path / "raw", "cold-icache-l2")
     rows = collect.load_raw_folder("native", tmp_path / "raw").rows
@@ -100,12 +102,12 @@ def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> No
         if row.size == least:
             costs[number % 3 > 0].append(row.value)
     first, others = (statistics.median(own) for own in costs)
-    assert first < 1.25 * others, f"{first} ticks, and {others} in later windows"
+    assert first < 1.25 * others, f"{first} ticks in the first window, {others} in later ones"
 
 
 def test_sites_are_switched_in_random_order(tmp_path: Path) -> None:
-    """Sizes and mechanisms are in random order in each block, which depends on the seed; switching
-    a million sites takes three rounds."""
+    """In each block, mechanisms and numbers of sites have a random order, which depends on the
+    seed. Switching takes three rounds, also with a million sites."""
     orders = []
     for seed in (1, 2):
         assert run_kmbench("run", "-b", 9, "-s", seed, "-o", tmp_path / str(seed), "arm-scaling")
@@ -136,7 +138,8 @@ def test_gap_sample_has_the_cpu_that_waited(tmp_path: Path) -> None:
 
 
 def test_processes_have_their_stack_and_heap_at_different_places() -> None:
-    """16 consecutive processes have different addresses, and the env file contains them."""
+    """`kmbench env` prints the offsets of stack and heap, which differ between processes with 16
+    consecutive seeds."""
     places = []
     for seed in range(1, 17):
         lines = run_kmbench("env", "--seed", seed).stdout.splitlines()
@@ -150,8 +153,8 @@ def compute_added_cost(medians: dict[str, float], variant: str) -> float:
     return medians[variant] - medians["none"]
 
 
-def measure_enabled() -> Iterator[dict[str, float]]:
-    """Yield the medians of marker-enabled in up to ten runs."""
+def measure_enabled_markers() -> Iterator[dict[str, float]]:
+    """Yield the medians of all variants of marker-enabled, in up to ten runs."""
     for _ in range(RUNS):
         done = run_kmbench("run", "-b", 100, "marker-enabled")
         assert done.returncode == 0, done.stderr
@@ -160,9 +163,10 @@ def measure_enabled() -> Iterator[dict[str, float]]:
 
 
 def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None:
-    """The best of ten runs counts: a neighbour process on the core slows down the marker more."""
+    """The best of ten runs counts, because a neighbour process on the same core slows down the
+    marker more than the call."""
     ratios: list[float] = []
-    for medians in measure_enabled():
+    for medians in measure_enabled_markers():
         ratios.append(
             compute_added_cost(medians, "typed-direct-call")
             / compute_added_cost(medians, "function-pointer")
@@ -173,10 +177,10 @@ def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None
 
 
 def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
-    """The RCU read-side section around a probe costs less than a call: it is a store and a compiler
-    barrier in the code of the marker. The best of ten runs counts."""
+    """The RCU read-side section around a probe costs less than a call, because the section is only
+    a store and a compiler barrier in the code of the marker. The best of ten runs counts."""
     ratios: list[float] = []
-    for medians in measure_enabled():
+    for medians in measure_enabled_markers():
         with_readers, without = "varargs-empty-probe", "varargs-empty-probe-no-preempt-disable"
         own = compute_added_cost(medians, with_readers) - compute_added_cost(medians, without)
         ratios.append(own / compute_added_cost(medians, "function-pointer"))
@@ -204,7 +208,7 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
     ],
 )
 def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
-    """Exit code 2 and a message on stderr."""
+    """The exit code is 2, and stderr has a message."""
     done = run_kmbench(*words)
     assert done.returncode == EXIT_USAGE
     assert done.stderr
@@ -239,7 +243,8 @@ def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [("list",), ("env",), ("run", "-b", "2", "empty-loop")])
 def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
-    """No file that the program opens gets the descriptor of a closed stdout."""
+    """A closed stdout is reported. No file that kmbench opens gets descriptor 1, otherwise the
+    output would go to that file."""
     done = run_program("sh", "-c", 'exec "$0" "$@" >&-', KMBENCH, *words)
     assert done.returncode == 1
     assert "standard output: not written: Bad file descriptor" in done.stderr
@@ -247,7 +252,7 @@ def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
 def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
-    """The exit code is 1, also if the output is larger than the buffer."""
+    """The exit code is 1, whether the file is smaller or larger than the buffer."""
     (tmp_path / name).symlink_to("/dev/full")
     done = run_kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
     assert done.returncode == 1
@@ -255,7 +260,7 @@ def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: 
     assert Path("/dev/full").is_char_device()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a tmpfs needs root")
 def test_full_disk_leaves_no_truncated_file(tmp_path: Path) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -304,9 +309,9 @@ def test_progress_is_shown_on_a_terminal() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
-    """The exit code is 130, and the files can be collected."""
+    """The exit code is 130, and the samples of complete blocks can be collected."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
-    # pytest may have been started with the signal ignored.
+    # pytest may have been started with this signal ignored, and child processes inherit that.
     words = ["env", "--default-signal", *words]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1)
@@ -318,7 +323,7 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
 
 
 def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
-    """kmbench does not install a handler for SIGHUP if it is ignored."""
+    """kmbench installs no handler for SIGHUP if SIGHUP is ignored, as under nohup."""
     raw = tmp_path / "raw"
     words = ["nohup", str(KMBENCH), "run", "-b", "2000", "-o", str(raw), "memcpy-4096"]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
@@ -329,12 +334,12 @@ def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
 
 
 def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
-    """Old samples would be mistaken for those of the new run."""
+    """Otherwise old samples would be mistaken for samples of the new run."""
     raw = tmp_path / "raw"
     assert run_program(KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop").returncode == 0
     before = (raw / "env").read_text()
     done = run_program(KMBENCH, "run", "-b", 2, "-o", raw, "memcpy-4096")
     assert done.returncode == 1
-    assert "holds another run" in done.stderr
+    assert "contains another run" in done.stderr
     assert (raw / "env").read_text() == before
     assert not list(raw.glob("memcpy*"))

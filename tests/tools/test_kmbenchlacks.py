@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of kmbench without some features of the kernel or the CPU: skipped benchmarks, messages."""
+"""Tests of kmbench on machines without some feature of the kernel or the CPU: it skips benchmarks
+and prints the reason."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def test_without_membarrier_the_tests_are_skipped() -> None:
 
 
 def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
-    """A message says that the run is not pinned to a CPU; with --cpu, this is an error."""
+    """Without --cpu, a message says that the run is not pinned to a CPU. With --cpu, the failed
+    call is an error."""
     what = f"sched_setaffinity={errno.EPERM}"
     done = run_kmbench_denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == 0
@@ -75,7 +77,8 @@ def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path
 
 
 def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:
-    """A message says so, the env file has no tsc_khz, and the samples are valid."""
+    """A message says that tsc_khz is skipped, the env file has no tsc_khz, and the samples are
+    valid."""
     raw = tmp_path / "raw"
     done = run_program(NATIVE / "kmbench-no-tsc", "run", "-b", 2, "-o", raw, "empty-loop")
     assert done.returncode == 0, done.stderr
@@ -100,7 +103,8 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
 
 
 def test_a_single_cpu_has_no_observer() -> None:
-    """A benchmark that needs another CPU is skipped; the exit code is 4 if it is the only one."""
+    """A benchmark that needs a second CPU is skipped. The exit code is 4 if no other benchmark was
+    requested."""
     done = run_program(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
@@ -123,4 +127,4 @@ def test_a_single_cpu_has_no_storms() -> None:
     done = run_program(NATIVE / "test", 10, "storm", one_cpu=True)
     results = [line for line in done.stdout.splitlines() if line.startswith(("ok", "not ok"))]
     assert results
-    assert all("# SKIP one CPU" in line for line in results)
+    assert all("# SKIP a stress test needs several CPUs" in line for line in results)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ratio of a kprobe to a marker, with its published numbers and with invented ones."""
+"""Tests of the ratio of the cost of a kprobe to that of a marker, with published and with invented
+numbers."""
 
 from __future__ import annotations
 

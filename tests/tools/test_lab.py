@@ -17,7 +17,7 @@ import tty
 from pathlib import Path
 
 import pytest
-from fakelab import boot_fake
+from fakelab import boot_with_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.lab import build, catalogue, initramfs, logscan, shell
 from kmtools.lab.logscan import scan_log, select_fault_context
@@ -73,7 +73,8 @@ def test_each_fault_line_is_found(line: str) -> None:
 
 
 def test_faults_of_foreign_code_are_not_reported() -> None:
-    """Faults between the two lines that a job writes are ignored, others are reported."""
+    """Faults between the lines FOREIGN and OURS, which a job writes to the log, are ignored; other
+    faults are reported."""
     fault = "BUG: unable to handle page fault"
     lines = [fault + " 1", logscan.FOREIGN, fault + " 2", logscan.OURS, fault + " 3"]
     assert scan_log("\n".join(f"[    1.000000] {line}" for line in lines)) == [
@@ -206,7 +207,7 @@ def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
 
 def test_successful_job_passes(laboratory: Path) -> None:
     script = 'echo "all quiet" >"$console"; echo "ok 1 x" >"$status"; finish 0'
-    result, said = boot_fake(laboratory, script)
+    result, said = boot_with_fake_qemu(laboratory, script)
     assert result.ok, result.reason
     assert said == ["ok 1 x"]
     assert (laboratory / "out/results/answer").read_text() == "42\n"
@@ -218,7 +219,7 @@ def test_successful_job_passes(laboratory: Path) -> None:
 
 
 def test_missing_exit_status_fails(laboratory: Path) -> None:
-    result, _ = boot_fake(laboratory, 'echo "ok 1 x" >"$status"')
+    result, _ = boot_with_fake_qemu(laboratory, 'echo "ok 1 x" >"$status"')
     assert not result.ok
     assert result.exit_code is None
     assert "without an exit status" in result.reason
@@ -226,7 +227,7 @@ def test_missing_exit_status_fails(laboratory: Path) -> None:
 
 @pytest.mark.parametrize("line", ["kmarkers-exit 0", "kmarkers-exit 0123456789abcdef 0", "exit 0"])
 def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
-    result, said = boot_fake(laboratory, f'finish 0; echo "{line}" >"$status"')
+    result, said = boot_with_fake_qemu(laboratory, f'finish 0; echo "{line}" >"$status"')
     assert not result.ok
     assert said == [line]
     assert not (laboratory / "out/results").exists()
@@ -234,18 +235,20 @@ def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
 
 
 def test_exit_line_inside_another_line_fails(laboratory: Path) -> None:
-    result, _ = boot_fake(laboratory, 'echo "# kmarkers-exit $nonce 0" >"$status"')
+    result, _ = boot_with_fake_qemu(laboratory, 'echo "# kmarkers-exit $nonce 0" >"$status"')
     assert result.exit_code is None
 
 
 def test_failed_job_fails(laboratory: Path) -> None:
-    result, _ = boot_fake(laboratory, "finish 3")
+    result, _ = boot_with_fake_qemu(laboratory, "finish 3")
     assert not result.ok
     assert result.exit_code == 3
 
 
 def test_fault_in_the_log_fails_a_successful_job(laboratory: Path) -> None:
-    result, _ = boot_fake(laboratory, 'echo "[ 1.0] WARNING: CPU: 0" >"$console"; finish 0')
+    result, _ = boot_with_fake_qemu(
+        laboratory, 'echo "[ 1.0] WARNING: CPU: 0" >"$console"; finish 0'
+    )
     assert not result.ok
     assert result.exit_code == 0
     assert result.dirt == ["[ 1.0] WARNING: CPU: 0"]
@@ -255,7 +258,7 @@ def test_fault_in_the_log_fails_a_successful_job(laboratory: Path) -> None:
 def test_damaged_results_fail(laboratory: Path) -> None:
     whole = gzip.compress(os.urandom(4096))
     (laboratory / "results.tar.gz").write_bytes(whole[:100])
-    result, _ = boot_fake(laboratory, "finish 0")
+    result, _ = boot_with_fake_qemu(laboratory, "finish 0")
     assert not result.ok
     assert "results archive of the guest is incomplete" in result.reason
 
@@ -263,14 +266,14 @@ def test_damaged_results_fail(laboratory: Path) -> None:
 def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) -> None:
     with tarfile.open(laboratory / "results.tar.gz", "w:gz") as tar:
         tar.addfile(tarfile.TarInfo("results/../../escaped"))
-    result, _ = boot_fake(laboratory, "finish 0")
+    result, _ = boot_with_fake_qemu(laboratory, "finish 0")
     assert not result.ok
     assert not (laboratory / "escaped").exists()
 
 
 def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
     script = 'echo "last words" >"$console"; echo $$ >"$HERE/pid"; exec sleep 1000'
-    result, _ = boot_fake(laboratory, script, timeout=0.7)
+    result, _ = boot_with_fake_qemu(laboratory, script, timeout=0.7)
     assert not result.ok
     assert "no exit status after 0.7 s" in result.reason
     pid = int((laboratory / "pid").read_text())
@@ -279,8 +282,8 @@ def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
 
 
 def test_old_results_do_not_survive_a_failed_run(laboratory: Path) -> None:
-    assert boot_fake(laboratory, "finish 0")[0].ok
-    result, _ = boot_fake(laboratory, "exit 1")
+    assert boot_with_fake_qemu(laboratory, "finish 0")[0].ok
+    result, _ = boot_with_fake_qemu(laboratory, "exit 1")
     assert not result.ok
     assert not (laboratory / "out/results").exists()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the lint rules about layers and names: each violation is found in a tiny source tree."""
+"""Tests of the lint rules about layers and symbol names: each violation is found in a tiny source
+tree."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ DOWN = "from kmtools.base import one\n"
 
 
 def check_tree(root: Path, changes: dict[str, str]) -> list[str]:
-    """Return the messages about a tiny tree in which some files are added or replaced."""
+    """Return the messages about TREE, in which the files of `changes` are added or replaced."""
     for name, text in (TREE | changes).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -62,7 +63,8 @@ def test_cycles_of_headers_and_modules_are_found(tmp_path: Path) -> None:
 
 
 def check_module_names(root: Path, **sources: str) -> list[str]:
-    """Compile a module with these source files; return the messages about its names."""
+    """Compile a module with these source files; return the messages about the names of its
+    symbols."""
     for name, text in sources.items():
         (root / f"{name}.c").write_text(text)
         subprocess.run(["gcc", "-c", f"{name}.c"], cwd=root, check=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of code layouts: the loop of each variant begins at the offset in a cache line of its
-layout."""
+"""Tests of code layouts: the loop of each variant begins at the offset in a cache line that its
+layout prescribes."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kmtools.analyse.layouts import compute_offset_in_cache_line, find_executed_layout
+from kmtools.analyse.layouts import compute_offset_in_cache_line, find_layout_of_executed_copy
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.verdicts import estimate_difference
 from kmtools.measure.samples import LAYOUTS
@@ -24,9 +24,11 @@ INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\w+)(?:\s+([0-9a-f]+) <)?")
 
 
 def find_loop_offsets(program: Path) -> dict[str, set[int]]:
-    """Return the offsets in a cache line at which the loops of a program begin, by VARIANT_LAYOUT.
+    """Return the offsets in a cache line at which the loops of each function of a program begin.
+    Functions of variants are called VARIANT_LAYOUT.
 
-    Variants that read the clock in each pass are left out: their windows are inside the loop.
+    Functions that read the clock in each pass are left out, because their windows are inside the
+    loop.
     """
     words: list[str | Path] = ["objdump", "-d", "--no-show-raw-insn", program]
     code = subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -43,7 +45,8 @@ def find_loop_offsets(program: Path) -> dict[str, set[int]]:
                 clocks.append(int(at, 16))
             elif mnemonic[0] == "j" and target and int(target, 16) <= int(at, 16):
                 found.setdefault(name, set()).add(int(target, 16) % LINE)
-                # A backward jump over one clock reading is that of a cold path, over two a loop.
+                # A backward jump over two readings of the clock is a loop with a window in each
+                # pass. A backward jump over one reading leaves the cold path of a marker.
                 if sum(clock >= int(target, 16) for clock in clocks) > 1:
                     each.add(name)
     return {name: begins for name, begins in found.items() if name not in each}
@@ -54,7 +57,7 @@ def test_loops_begin_at_the_offsets_of_their_layouts() -> None:
     layouts = range(LAYOUTS)
     rows = {name.rpartition("_")[0] for name in found}
     variants = {row for row in rows if all(f"{row}_{layout}" in found for layout in layouts)}
-    # A backward jump may also be that of a marker's cold path.
+    # `found` also has offsets of backward jumps from the cold paths of markers.
     wrong = [
         f"{row}_{layout}: {sorted(found[f'{row}_{layout}'])}"
         for row in sorted(variants)
@@ -68,7 +71,8 @@ def test_loops_begin_at_the_offsets_of_their_layouts() -> None:
 def test_four_copies_of_code_are_four_layouts() -> None:
     """A variant with four copies of its code has four layouts, at four offsets."""
     places = [
-        compute_offset_in_cache_line(find_executed_layout(layout, 4)) for layout in range(LAYOUTS)
+        compute_offset_in_cache_line(find_layout_of_executed_copy(layout, 4))
+        for layout in range(LAYOUTS)
     ]
     assert places == [0] * 8 + [16] * 8 + [32] * 8 + [48] * 8
     random = np.random.default_rng(1)
@@ -79,7 +83,7 @@ def test_four_copies_of_code_are_four_layouts() -> None:
         for base in (0, 100)
         for block in range(512)
     ]
-    few = estimate_difference(both[512:], both[:512], False, codes=4)
+    few = estimate_difference(both[512:], both[:512], False, copies=4)
     many = estimate_difference(both[512:], both[:512], False)
     assert few.over_layouts is not None and many.over_layouts is not None
     assert few.over_layouts.half_width > 75 > 2 * many.over_layouts.half_width
@@ -87,7 +91,7 @@ def test_four_copies_of_code_are_four_layouts() -> None:
 
 
 def test_layout_chart_has_a_bar_for_each_offset() -> None:
-    """The bars are sorted by offset; the height of a bar is the cost relative to the margin."""
+    """The bars are sorted by offset; their heights are the costs relative to the margin."""
     dear = {
         compute_offset_in_cache_line(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)
     }

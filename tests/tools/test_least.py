@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of tests/results.csv: a suite with fewer results than listed there fails."""
+"""Tests of tests/results.csv: a suite with fewer results than this table lists fails."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
 
 
 @pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def replace_minimum_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(least, "read_minimum_counts", lambda: TABLE)
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
 def make_result(results: int, *more: str) -> SimpleNamespace:
-    """Return the result of a boot in which the suite `orders` had `results` results."""
+    """Return the result of a boot in which the suite `orders` had `results` results, and each suite
+    of `more` had one."""
     lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(more, results + 1)]
     oks = "".join(f"ok {n} it works\n" for n in range(1, results + 1))
     status = f"# suite: orders\n{oks}{''.join(lines)}1..{results + len(more)}\n"

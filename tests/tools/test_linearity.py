@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of windows with three loop counts: their slopes, and rows that are not linear."""
+"""Tests of windows with three loop counts: the slopes between them, and rows whose windows are not
+on a line."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ def make_window(
 
 
 def simulate_windows(time: Time, counts: Sequence[int] = COUNTS, seed: int = 1) -> list[Sample]:
-    """Simulate windows of a baseline, its clone and x. time() returns their duration; noise and the
-    time to read the clock are added. Each process has loop counts of its own."""
+    """Simulate windows of a baseline, its clone and the variant x. time() returns the duration of a
+    window; noise and the time to read the clock are added. Every second process has twice the loop
+    counts `counts`."""
     draw = np.random.default_rng(seed)
     return [
         make_window(
@@ -46,7 +48,7 @@ def simulate_windows(time: Time, counts: Sequence[int] = COUNTS, seed: int = 1) 
     ]  # fmt: skip
 
 
-def linear_time(variant: str, loops: int, _: int) -> float:
+def compute_linear_time(variant: str, loops: int, _: int) -> float:
     return (10.6 if variant == "x" else 10.0) * loops
 
 
@@ -62,7 +64,7 @@ def fit_line(points: Sequence[tuple[int, int]]) -> Fraction:
 
 
 def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
-    samples = simulate_windows(linear_time)
+    samples = simulate_windows(compute_linear_time)
     fitted = fit_slopes_of_samples(samples)
     assert len(fitted["x"]) == PROCESSES * BLOCKS
     for (variant, block, _, _), windows in select_unflagged_points(samples).items():
@@ -78,24 +80,27 @@ def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
 
 
 def test_windows_on_a_line_have_verdicts() -> None:
-    found = judge_samples(simulate_windows(linear_time))
+    found = judge_samples(simulate_windows(compute_linear_time))
     assert found["x"].verdict == SLOWER
     assert found["none-clone"].verdict == EQUIVALENT
     assert not any("line" in result.note for result in found.values())
 
 
 def test_samples_of_two_counts_have_verdicts() -> None:
-    found = judge_samples(simulate_windows(linear_time, COUNTS[:2]))
+    found = judge_samples(simulate_windows(compute_linear_time, COUNTS[:2]))
     assert found["x"].verdict == SLOWER and not found["x"].note
 
 
 @pytest.mark.parametrize(("more", "named"), [(1.0, True), (-1.0, True), (0.2, False)])
 def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
-    """From 1,600 passes on, an operation of x costs `more` ticks more; the margin is 0.25."""
+    """Beyond the second of three loop counts, an operation of x costs `more` ticks more. The margin
+    is 0.25 ticks."""
 
     def bent(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
-        return linear_time(variant, loops, process) + more * max(0, loops - knee) * (variant == "x")
+        return compute_linear_time(variant, loops, process) + more * max(0, loops - knee) * (
+            variant == "x"
+        )
 
     found = judge_samples(simulate_windows(bent))
     x = found["x"]
@@ -108,7 +113,7 @@ def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
 
 def test_nonlinear_clone_keeps_its_verdict() -> None:
     def bent(variant: str, loops: int, process: int) -> float:
-        return linear_time(variant, loops, process) + max(0, loops - 1600) * (
+        return compute_linear_time(variant, loops, process) + max(0, loops - 1600) * (
             variant == "none-clone"
         )
 
@@ -117,8 +122,8 @@ def test_nonlinear_clone_keeps_its_verdict() -> None:
 
 
 def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
-    """With a bend as large as the margin, at most one row in twenty is reported; without one,
-    none."""
+    """If the cost of an operation changes by the margin at the second loop count, at most one row
+    in twenty is reported; if it does not change, no row is reported."""
     named = {0.0: 0, 0.25: 0}
     for most in named:
         for seed in range(200):
@@ -156,8 +161,9 @@ def test_exact_counts_must_be_exactly_linear() -> None:
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:
-    """A clock step of 26 ticks is divided by 1,400 passes, and by 14; the fewest passes of all
-    processes count."""
+    """All values are multiples of 52 ticks, which is the clock step. It is divided by the
+    difference of the loop counts: 1,400 passes for `none` and 14 for `x`, the smallest of all
+    processes."""
     samples = [
         make_window(variant, process, block, loops * many * process, 26 * loops * process)
         for process in (1, 2) for block in range(8)

@@ -30,8 +30,8 @@ __attribute__((noinline)) int work(int n)
 int main(int argc, char **argv) { return work(argc) == 7; }
 """
 
-# Sites of each kind in a file of their own, which is referenced only by the start symbols of
-# tables.
+# A second source file with sites of each kind. Only the start and stop symbols of the tables refer
+# to the table sections of this file.
 SITES = """
 #include <kmarkers/user.h>
 #include <kmarkers/sdt.h>
@@ -97,7 +97,7 @@ def linker(request: pytest.FixtureRequest) -> str:
     """Return the name of an installed linker; skip the test if it is missing."""
     name = str(request.param)
     if not shutil.which(f"ld.{name}"):
-        pytest.skip(f"no ld.{name}: scripts/setup --tools installs it")
+        pytest.skip(f"ld.{name} is missing: scripts/setup --tools installs it")
     return name
 
 
@@ -117,9 +117,10 @@ def run_command(*words: str | Path) -> str:
 def test_sdt_notes_have_a_base_address(
     compiler: str, options: list[str], linker: str, tmp_path: Path
 ) -> None:
-    """Readers relocate sites by the difference to this base, so it must not be 0."""
+    """Readers of SDT notes relocate sites by the difference between the base address in the note
+    and the address of the section .stapsdt.base. In a linked file, both must be equal."""
     if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}: scripts/setup --tools installs it")
+        pytest.skip(f"{compiler} is missing: scripts/setup --tools installs it")
     source, program = tmp_path / "notes.c", tmp_path / "notes"
     source.write_text(NOTES)
     words: list[str | Path] = [compiler, *FLAGS, *options, f"-fuse-ld={linker}"]
@@ -138,7 +139,8 @@ def test_sdt_notes_have_a_base_address(
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
 def test_linkers_keep_all_tables(options: list[str], linker: str, tmp_path: Path) -> None:
-    """--gc-sections keeps all tables, also those referenced only by start and stop symbols."""
+    """With --gc-sections, linkers keep all tables, even if only start and stop symbols refer to
+    them."""
     (tmp_path / "sites.c").write_text(SITES)
     (tmp_path / "program.c").write_text(PROGRAM)
     words: list[str | Path] = ["gcc", *FLAGS, *options, f"-fuse-ld={linker}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the live table on a terminal during the native measurement."""
+"""Tests of the table that a terminal shows and updates during the native measurement."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ except KeyboardInterrupt:
     sys.exit(130)
 print("measured" if done else "not measured")
 """
-# A fake kmbench: it copies prepared samples, prints progress, and waits until the test lets it go
-# on.
+# A fake kmbench: it copies prepared samples, prints progress, and waits until the test writes to
+# the FIFO `go`.
 FAKE = (
     rawdata.READ_OPTIONS
     + r"""mkdir -p "$out" && cp "$HERE/part-$seed/"* "$out"
@@ -52,7 +52,7 @@ echo "kmbench: [2/2] memcpy-4096: 1 of 1 windows in 0.6 s" >&2
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """Make a directory with a fake kmbench and prepared samples for each of its processes."""
+    """Make a directory with a fake kmbench, prepared samples for each process, and a FIFO."""
     for number in range(1, PROCESSES + 1):
         rawdata.write_tier(
             tmp_path / f"part-{number}", 24, number, rawdata.BENCHES[:2], emulated="0", cpu="0"
@@ -71,7 +71,7 @@ def make_environment(here: Path, **more: str) -> dict[str, str]:
     return {**kept, "HERE": str(here), "PYTHONPATH": str(ROOT / "scripts"), "TERM": "xterm", **more}
 
 
-def driver_command(processes: int = PROCESSES) -> list[str]:
+def make_driver_command(processes: int = PROCESSES) -> list[str]:
     return [sys.executable, "-c", DRIVER, str(processes)]
 
 
@@ -83,8 +83,8 @@ def release_process(here: Path) -> None:
 @pytest.fixture
 def terminal(here: Path) -> Iterator[Terminal]:
     """Run DRIVER on a terminal of 80 columns."""
-    # WAIT is above half a second, because a line is shown at most twice a second.
-    made = Terminal(driver_command(), make_environment(here, WAIT="0.6"), (80, 24))
+    # WAIT is above half a second, because the program shows a new line at most twice a second.
+    made = Terminal(make_driver_command(), make_environment(here, WAIT="0.6"), (80, 24))
     yield made
     made.close()
 
@@ -96,8 +96,8 @@ def read_verdicts(terminal: Terminal) -> dict[str, str]:
 
 
 def wait_for_patterns(terminal: Terminal, *patterns: str) -> None:
-    """Wait until all patterns are on the screen: the output arrives in pieces."""
-    terminal.until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
+    """Wait until the screen matches all patterns, because the output arrives in pieces."""
+    terminal.read_until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
 
 
 def test_rows_resolve_in_place(terminal: Terminal, here: Path) -> None:
@@ -105,7 +105,7 @@ def test_rows_resolve_in_place(terminal: Terminal, here: Path) -> None:
     assert terminal.other and not terminal.cursor
     release_process(here)
     wait_for_patterns(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
-    terminal.until(lambda: len(read_verdicts(terminal)) == 4)
+    terminal.read_until(lambda: len(read_verdicts(terminal)) == 4)
     release_process(here)
     wait_for_patterns(
         terminal,
@@ -117,24 +117,24 @@ def test_rows_resolve_in_place(terminal: Terminal, here: Path) -> None:
     release_process(here)
     wait_for_patterns(terminal, "process 4 of 4")
     release_process(here)
-    assert terminal.ended() == 0
+    assert terminal.wait_for_exit() == 0
     assert "measured" in terminal.screen and not terminal.other and terminal.cursor
     assert terminal.beyond <= 0 and terminal.colours
 
 
 def test_table_is_redrawn_after_a_resize(terminal: Terminal, here: Path) -> None:
-    terminal.until(lambda: "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: "Rows come when" in terminal.screen)
     release_process(here)
-    terminal.until(lambda: "process 2 of 4" in terminal.screen)
+    terminal.read_until(lambda: "process 2 of 4" in terminal.screen)
     for width, height in ((40, 24), (132, 40), (24, 6)):
         terminal.said = ""
         terminal.resize(width, height)
-        terminal.until(lambda: terminal.said.endswith("\033[J"))
+        terminal.read_until(lambda: terminal.said.endswith("\033[J"))
         if terminal.beyond > 0:
-            # Output that was written before the size changed does not count.
+            # The long lines were written before the size changed, so change the size once more.
             terminal.said, terminal.beyond = "", 0
             terminal.resize(width, height - 1)
-            terminal.until(lambda: terminal.said.endswith("\033[J"))
+            terminal.read_until(lambda: terminal.said.endswith("\033[J"))
         assert max(map(len, terminal.screen.splitlines())) <= width
         assert len(terminal.screen.splitlines()) <= height
         assert terminal.beyond <= 0
@@ -143,23 +143,23 @@ def test_table_is_redrawn_after_a_resize(terminal: Terminal, here: Path) -> None
 
 @pytest.mark.parametrize("end", ["\x03", "SIGTERM"])
 def test_interruption_restores_the_terminal(terminal: Terminal, end: str) -> None:
-    terminal.until(lambda: "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: "Rows come when" in terminal.screen)
     if end == "SIGTERM":
         os.kill(terminal.pid, signal.SIGTERM)
     else:
         terminal.press(end)
-    assert terminal.ended() == 130
+    assert terminal.wait_for_exit() == 130
     assert (terminal.other, terminal.cursor, terminal.wraps) == (False, True, True)
 
 
 def test_sigtstp_restores_the_terminal(terminal: Terminal) -> None:
-    terminal.until(lambda: "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: "Rows come when" in terminal.screen)
     os.kill(terminal.pid, signal.SIGTSTP)
-    terminal.until(lambda: not terminal.other)
+    terminal.read_until(lambda: not terminal.other)
     assert terminal.cursor
     assert os.WIFSTOPPED(os.waitpid(terminal.pid, os.WUNTRACED)[1])
     os.kill(terminal.pid, signal.SIGCONT)
-    terminal.until(lambda: terminal.other and "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: terminal.other and "Rows come when" in terminal.screen)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,11 @@ def test_sigtstp_restores_the_terminal(terminal: Terminal) -> None:
 def test_environment_disables_escapes_and_colours(
     here: Path, settings: dict[str, str], escapes: bool, colours: bool
 ) -> None:
-    terminal = Terminal(driver_command(1), make_environment(here, WAIT="0.6", **settings), (80, 24))
+    terminal = Terminal(
+        make_driver_command(1), make_environment(here, WAIT="0.6", **settings), (80, 24)
+    )
     release_process(here)
-    assert terminal.ended() == 0
+    assert terminal.wait_for_exit() == 0
     assert ("\033[?1049h" in terminal.said) == escapes
     assert ("\033" in terminal.said) == escapes
     assert bool(terminal.colours) == colours
@@ -180,7 +182,7 @@ def test_environment_disables_escapes_and_colours(
 
 def test_output_to_a_pipe_is_plain_lines(here: Path) -> None:
     process = subprocess.Popen(
-        driver_command(1),
+        make_driver_command(1),
         env=make_environment(here),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

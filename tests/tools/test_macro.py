@@ -17,7 +17,8 @@ TRUTH = 1.03
 
 
 def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list[Time]:
-    """Simulate eight boots for each label; a boot shifts all its times by about 1 %."""
+    """Return simulated times: eight boots for each label, with five times each. A boot shifts all
+    its times by about 1 %; `truth` is the ratio of the other labels' times to those of label 0."""
     times = []
     for number in range(labels * 8):
         label = number % labels
@@ -30,8 +31,8 @@ def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list
 
 
 def test_interval_treats_boots_as_clusters() -> None:
-    """The interval contains the true value in about 95 % of files; if runs were treated as
-    independent, in about half."""
+    """The interval contains the true ratio in about 95 % of the files. If the runs of a boot were
+    treated as independent, the interval would contain it in only about half of the files."""
     chance, covered = random.Random(1), 0
     for _ in range(400):
         row = boots.compute_time_ratios(simulate_boots(chance, TRUTH))[1]
@@ -46,13 +47,13 @@ def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["a", "1", "1", "2.000", "-", "-"]
     assert lines[2].split()[:5] == ["b", "1", "1", "3.000", "1.5000"]
-    assert lines[2].endswith("two boots of each are needed")
+    assert lines[2].endswith("two boots of each kernel are needed")
 
 
 def test_a_boot_is_recorded_once_under_one_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command runs once more than it is recorded; another label in the same boot is refused."""
+    """The time of the first run is not recorded. In the same boot, another label is refused."""
     file, ran, boot = tmp_path / "times.csv", tmp_path / "ran", tmp_path / "boot"
     boot.write_text("one\n")
     monkeypatch.setattr(macro, "BOOT", boot)

@@ -14,7 +14,8 @@ from kmtools.base.paths import ROOT
 def call_script(
     script: Path | str, action: str, root: Path, **names: str
 ) -> subprocess.CompletedProcess[str]:
-    """Call a maintainer script like dpkg, with /proc and /sys below `root`."""
+    """Call a maintainer script with an action, as dpkg does. The script looks for /proc and /sys
+    below `root`; `names` are additional environment variables."""
     return subprocess.run(
         ["sh", ROOT / "debian" / script, action],
         env={**os.environ, "KMARKERS_ROOT": str(root), **names},
@@ -46,7 +47,7 @@ def test_upgrade_with_loaded_modules_prints_instructions(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> None:
-    """The background process that prints progress ends with the script, also if the build fails."""
+    """The background process that prints progress ends with postinst, also if the build fails."""
     source = tmp_path / "usr" / "src" / "kmarkers-2.0"
     source.mkdir(parents=True)
     for name in ("a", "b", "c"):
@@ -85,7 +86,7 @@ def test_loaded_modules_are_not_removed(tmp_path: Path, modules: str, code: int)
     assert done.returncode == code
     assert ("nothing is removed" in done.stderr) == bool(code)
     assert call_script("kmarkers-dkms.prerm", "upgrade", tmp_path).returncode == 0
-    # dpkg then calls postinst, which builds again only if the modules were removed.
+    # If a removal fails, dpkg calls postinst, which builds the modules only if prerm removed them.
     script = (ROOT / "debian" / "kmarkers-dkms.postinst").read_text()
     (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", "echo built"))
     said = call_script(tmp_path / "postinst", "abort-remove", tmp_path)

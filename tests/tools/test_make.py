@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# A script that replaces the programs that make starts, and logs their arguments.
+# A script that takes the place of each program that make starts, and logs its arguments.
 SHOW = """#!/bin/sh
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log
@@ -19,14 +19,14 @@ PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/kmarkers")
 
 
 def copy_makefile(to: Path) -> None:
-    """Copy the Makefile and the files that it includes to a directory."""
+    """Copy the Makefile and the files that it includes to the directory `to`."""
     for name in ("Makefile", "scripts/directory.mk"):
         (to / name).parent.mkdir(exist_ok=True)
         (to / name).write_bytes((ROOT / name).read_bytes())
 
 
 def run_make(tmp_path: Path, *words: str) -> list[str]:
-    """Run make with replaced programs; return the arguments of the last program that it started."""
+    """Run make with SHOW in place of all programs; return the arguments of the last program."""
     for name in PROGRAMS:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ def test_inherited_variables_do_not_change_the_tree(tmp_path: Path) -> None:
         return done.stdout
 
     assert called("scripts/kmarkers", "--version").startswith("kmarkers ")
-    # -B prints the commands of all targets.
+    # With -B, make -n prints the commands of all targets, also of those that are up to date.
     assert "/nowhere" not in called("make", "-n", "-B", "native")
     assert "/nowhere" in called("make", "-n", "-B", "-C", "native", "OUT=/nowhere/asked")
     (tmp_path / "Makefile").write_text("modules:\n\t@env\n")

@@ -49,8 +49,8 @@ def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
 
 
 def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
-    """Sites side by side at the head of a loop give no answer, because programs do not have
-    them."""
+    """The answers come from density-one, which has one site in a loop. SITES, the cost per site of
+    many sites side by side, gives no answer then, because programs have no such sites."""
     rows = [
         make_result("density-one", "marker-jump-middle", 0.0),
         make_result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
@@ -107,7 +107,7 @@ def test_metal_tier_has_priority_over_native() -> None:
 
 
 def test_poor_numbers_are_withheld_in_the_sentence() -> None:
-    """A reason that applies to all numbers is printed once."""
+    """If all verdicts are withheld, the sentence says so once, at its end."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
     found = find_answers([*LOOP, *CALL], poor)
     assert index_by_place(found)["In hot code"].verdict == WITHHELD

@@ -43,14 +43,16 @@ OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [pa
 
 
 @pytest.fixture(autouse=True)
-def no_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable tests/results.csv: the fake suites have few results."""
+def no_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disable the minimum numbers of results in tests/results.csv, because the fake suites have
+    fewer results."""
     monkeypatch.setattr(least, "read_minimum_counts", lambda: {})
 
 
 @pytest.fixture
 def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a cache with a fake kernel, and replace the build of modules."""
+    """Add fake modules to the cache with a fake kernel; return the cache. Building modules and
+    check_alarm() are replaced by functions that succeed."""
     modules = laboratory / "modules"
     modules.mkdir()
     for name in ("patcher", "immediate", "markers"):
@@ -76,7 +78,8 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_fake_kernel(laboratory: Path, script: str) -> Outcome:
-    """Run the suites with the fake QEMU, whose script is given; return the outcome."""
+    """Run the suites of the default kernel in a fake QEMU that executes `script`; return the
+    outcome."""
     with use_fake_qemu(laboratory, script):
         return kernelsuite.run_kernel_suites(
             catalogue.get_default_kernel_name(), laboratory / "out", laboratory / "modules"
@@ -93,14 +96,14 @@ def make_crash_script(console: str) -> str:
     return f"printf '# suite: boot\\nok 1 clean\\n' >\"$status\"; printf '{console}' >\"$console\""
 
 
-def test_passed_tests_pass_the_row(built: Path) -> None:
+def test_kernel_with_passed_tests_passes(built: Path) -> None:
     outcome = run_fake_kernel(built, GOOD)
     assert outcome.tally == Tally(4, [], ["some: no time"])
     assert list(outcome.suites) == ["build", "alarm", "boot", "orders"]
     assert not outcome.retries
 
 
-def test_warning_in_the_log_fails_the_row(built: Path) -> None:
+def test_kernel_with_a_warning_in_its_log_fails(built: Path) -> None:
     outcome = run_fake_kernel(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
     assert outcome.suites["log"].failed == ["the kernel log has 1 lines that report faults"]
     assert "1 FAILED" in matrix.format_outcome_table([outcome])
@@ -115,7 +118,7 @@ def test_warning_in_the_log_fails_the_row(built: Path) -> None:
         ("", "ok", 0, 2),
     ],
 )
-def test_alarm_must_fail_the_test_during_the_warning(
+def test_check_alarm_requires_a_warning_and_a_failed_test(
     built: Path, warning: str, verdict: str, code: int, missed: int
 ) -> None:
     said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
@@ -154,14 +157,14 @@ def test_kernel_with_panic_on_warn_must_panic(
     assert not outcome.retries
 
 
-def test_failed_test_fails_the_row(built: Path) -> None:
+def test_kernel_with_a_failed_test_fails(built: Path) -> None:
     script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
     outcome = run_fake_kernel(built, script)
     assert outcome.suites["orders"].failed == ["x"]
     assert "FAILED 6.1 orders: x" in matrix.format_outcome_table([outcome])
 
 
-def test_suite_without_a_plan_fails_the_row(built: Path) -> None:
+def test_kernel_with_a_suite_without_a_plan_fails(built: Path) -> None:
     outcome = run_fake_kernel(built, 'printf "# suite: orders\\nok 1 x\\n" >"$status"; finish 0\n')
     assert outcome.suites["plan"].failed
 
@@ -263,7 +266,7 @@ def test_slow_machine_gets_a_longer_time_limit(
 def test_all_suites_of_a_kernel_run_in_two_boots(
     built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All suites in one boot would exceed the time limit."""
+    """The suites are divided into two boots, because together they would exceed the time limit."""
     seen: list[object] = []
 
     def run_or_say(kernel: str, out: Path, **words: object) -> Outcome:
@@ -278,7 +281,7 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
     assert (built / "kept" / f"{catalogue.get_default_kernel_name()}.json").is_file()
 
 
-def test_modules_linked_in_line_is_no_frame() -> None:
+def test_line_modules_linked_in_is_not_a_stack_frame() -> None:
     assert triage.find_kmarkers_frames(PANIC, ["patcher", "markers"]) == []
     assert len(triage.find_kmarkers_frames(OUR_PANIC, ["patcher"])) == 1
     with_build_id = "[ 1.0] RIP: 0010:f+0x1/0x2 [patcher 0123456789abcdef]"
@@ -304,12 +307,12 @@ STALE = """\
         ("Oops: int3", "int3", True),
         ("0f <1f> 44 00 00", "66 <90> 44", True),
         ("0f <1f> 44", "e9 <12> 34", True),
-        # The int3 is still in memory, or was at an instruction that kmarkers may patch.
+        # Not retried: the int3 is still in memory, or kmarkers may have patched the instruction.
         ("0f <1f> 44", "cc <1f> 44", False),
         ("0f <1f> 44", "e8 <12> 34", False),
         ("__schedule+0x343/0xbe0\n[  200.3]", "pass+0x3/0xb [patcher]\n[  200.3]", False),
         ("__schedule+0x343/0xbe0\n[  200.3]", "0xffffffffc0123456\n[  200.3]", False),
-        # Another fault precedes it.
+        # Not retried: another fault precedes the int3.
         ("[  200.1]", "[  200.0] BUG: it began here\n[  200.1]", False),
     ],
 )
@@ -418,7 +421,9 @@ def test_results_are_stored_and_published(
     assert f"{first[0].name}: its row of kernels.md is written" in capsys.readouterr().out
 
 
-def test_full_disk_is_the_reason(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_if_a_boot_fails(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usage = shutil.disk_usage(built)._replace(free=1)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
     assert not run_fake_kernel(built, GOOD).tally.failed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the tables in tests/mutants: each mutant must apply to the present code."""
+"""Tests of the tables in tests/mutants: it must be possible to apply each mutant to the source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kmtools.base.paths import ROOT
 from kmtools.suites.mutants import (
     ALL_MUTANTS,
     TABLES,
-    Ground,
+    Place,
     Mutant,
     MutantError,
     apply_mutant,
@@ -53,7 +53,7 @@ def test_all_fields_of_a_mutant_are_parsed() -> None:
     """parse_mutant_table() returns all fields of a mutant."""
     (mutant,) = parse_mutant_table(ROW)
     assert (mutant.name, mutant.what, mutant.file) == ("a-name", "what is broken", "some/file.c")
-    assert (mutant.ground, mutant.suites) == (Ground.KERNEL, ["core", "tables"])
+    assert (mutant.place, mutant.suites) == (Place.KERNEL, ["core", "tables"])
     assert (mutant.tests, mutant.model) == (["one test: its end", "another"], "variant")
     assert mutant.edits == [("kept\n\ntaken\n", "kept\n\nput\n"), ("last\n", "")]
     assert apply_mutant(mutant, "last\nkept\n\ntaken\nend\n") == "kept\n\nput\nend\n"
@@ -68,6 +68,6 @@ def test_old_lines_must_occur_exactly_once(text: str) -> None:
 
 
 def test_invalid_mutant_is_refused() -> None:
-    """A mutant with an unknown ground is an error."""
+    """A mutant whose tests run in an unknown place (not user, kernel and so on) is an error."""
     with pytest.raises(MutantError, match="cannot be read"):
         list(parse_mutant_table(ROW.replace("kernel core", "nowhere")))

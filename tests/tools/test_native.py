@@ -19,14 +19,14 @@ SHARED_DIRS = ("base", "patcher", "events", "immediate", "markers", "sdt", "benc
 BUDGETS = {
     "native/Makefile": 165,
     # Replacements for files of the modules.
-    "native/text.c": 275,
+    "native/text.c": 280,
     "native/shadow.c": 50,
     "native/sync.c": 70,
-    "native/trap.c": 100,
-    "native/fork.c": 75,
-    "native/start.c": 155,
+    "native/trap.c": 105,
+    "native/fork.c": 80,
+    "native/start.c": 160,
     "native/failure.c": 20,
-    "native/harness.c": 90,
+    "native/harness.c": 95,
     "native/counters.c": 190,
     "native/observer.c": 80,
     "native/chunks.c": 85,
@@ -34,7 +34,7 @@ BUDGETS = {
     "native/sites_peers.c": 100,
     # Functions of the kernel that the C library lacks.
     "native/lock.c": 90,
-    "native/rcu.c": 265,
+    "native/rcu.c": 270,
     "native/sort.c": 60,
     # Replacements for kallsyms.
     "native/symbol.c": 90,
@@ -43,8 +43,8 @@ BUDGETS = {
     # A stub for SDT notes of modules.
     "native/notes.c": 15,
     # Programs.
-    "native/main.c": 380,
-    "native/step.c": 205,
+    "native/main.c": 385,
+    "native/step.c": 215,
     "native/own_groups.c": 10,
     "native/registered.c": 125,
     "native/output.c": 80,
@@ -53,20 +53,20 @@ BUDGETS = {
     "native/progress.c": 100,
     "native/live.c": 165,
     "native/live_select.c": 35,
-    "native/macro.c": 260,
-    "native/attach.c": 235,
-    "native/peers.c": 210,
+    "native/macro.c": 265,
+    "native/attach.c": 240,
+    "native/peers.c": 215,
     "native/peers/peers.mk": 40,
     "native/peers/lttng_ust.c": 140,
     "native/peers/lttng_events.h": 40,
     "native/peers/sdt.c": 110,
     "native/peers/uprobe.c": 90,
-    "native/peers/uprobes.h": 90,
+    "native/peers/uprobes.h": 95,
 }
-OWN_HEADER_LINES = 40
+OWN_HEADER_LINES = 45
 SHIM_HEADER_LINES = 90
 # The maximum number of lines of all headers in native/include/.
-SHIM_LINES = 600
+SHIM_LINES = 620
 COPIED_LINES = 10
 
 # Sources that are not compiled for user space; Documentation/native.md has the reason for each.
@@ -151,7 +151,7 @@ def list_native_files() -> Iterator[str]:
 
 
 def read_make_list(target: str) -> set[str]:
-    """Return a list that native/Makefile prints."""
+    """Return the names that a target of native/Makefile prints."""
     words = ["make", "-s", "-C", str(ROOT / "native"), target]
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
 
@@ -238,8 +238,8 @@ def test_no_function_has_a_second_definition() -> None:
 
 
 def find_passages(name: str) -> set[tuple[str, ...]]:
-    """Return all sequences of COPIED_LINES lines of code, without comments, data and lone
-    brackets."""
+    """Return all sequences of COPIED_LINES lines of code in a file. Comments, initialisers and lone
+    brackets are not counted."""
     lines = [line.strip() for line in read_source(name).splitlines()]
     code = [line for line in lines if len(line) > 2 and not line.startswith(("/*", "*", "#", "."))]
     return {tuple(code[i : i + COPIED_LINES]) for i in range(len(code) - COPIED_LINES + 1)}
@@ -281,7 +281,7 @@ PEERS = {"peer-lttng-ust.so": "lttng/tracepoint.h", "peer-sdt.so": "sys/sdt.h"}
 
 @pytest.mark.parametrize("present", [[], ["peer-lttng-ust.so"], ["peer-sdt.so"], list(PEERS)])
 def test_peer_is_built_only_with_its_header(present: list[str], tmp_path: Path) -> None:
-    """The compiler finds only the headers in `present`."""
+    """A peer is built if the compiler finds its header, which exists for the peers in `present`."""
     for peer in present:
         header = tmp_path / "include" / PEERS[peer]
         header.parent.mkdir(parents=True)

@@ -15,7 +15,8 @@ from kmtools.measure import choice, collect, disturbance, native, samples
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
 
-# A fake kmbench that writes a block; with seed 2 it exits as the environment of the test says.
+# A fake kmbench that writes the samples of a block. With seed 2, it fails with exit code $EXIT and
+# the message $SAYS, unless $EXIT is 0.
 FAKE = (
     rawdata.READ_OPTIONS
     + r"""echo "$seed" >>"$HERE/ran"
@@ -48,8 +49,8 @@ def test_process_is_repeated_after_a_suspend(
     sleeps: int,
     measured: bool,
 ) -> None:
-    """Samples of a process during which the machine slept are discarded; after several, it is an
-    error."""
+    """If the machine was suspended while a process measured, the process is repeated, and only the
+    samples of the repetition are used. A third suspend is an error."""
     monkeypatch.setenv("EXIT", "0")
     said: list[str] = []
     left = [sleeps]
@@ -103,7 +104,8 @@ def write_fake_kmbench(path: Path, body: str) -> Path:
 def test_hanging_program_is_killed(
     body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It prints nothing, prints endlessly, or leaves a process that holds its output open."""
+    """A program hangs if it prints nothing, prints endlessly, or leaves a process that holds its
+    output open."""
     monkeypatch.setattr(native, "HANGS_SECONDS", 1.0)
     monkeypatch.setattr(native, "HANGS_BLOCK_SECONDS", 0.0)
     program = write_fake_kmbench(tmp_path / "program", body)
@@ -220,7 +222,7 @@ def test_skipped_benchmarks_are_no_failure(kmbench: Path, monkeypatch: pytest.Mo
 def test_kmtools_does_not_run_on_the_measuring_cpu(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The output of a process is read on another CPU than the last one, on which it measures."""
+    """kmbench measures on the last CPU; meanwhile kmtools runs on the other CPUs."""
     monkeypatch.setenv("EXIT", "0")
     allowed, seen = os.sched_getaffinity(0), []
     between = []

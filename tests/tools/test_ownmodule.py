@@ -20,7 +20,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """Make the directory of a module's sources."""
+    """Make the source directory of a module outside this tree; return it."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "Kbuild").write_text("obj-m := mine.o\n")
@@ -31,7 +31,7 @@ def test_module_is_measured_in_test_kernels_only(machine: Machine, sources: Path
     assert machine.bench("--module", str(sources)) == 0
     built = [step for step in machine.done if step not in ("root", "report", "collect")]
     assert built == ["packages", "fetch", "modules", "own module", "vm", "icount"]
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     assert read_tiers(run) == ["vm", "icount"]
     assert json.loads((run / "run.json").read_text())["module"] == str(sources)
 
@@ -42,7 +42,7 @@ def test_module_that_does_not_build_is_reported(
     machine.trouble["own module"] = FailedError(f"building {sources} for 6.1 failed")
     assert machine.bench("--module", str(sources)) == 1
     assert f"not measured: building {sources} for 6.1 failed\n" in capsys.readouterr().err
-    assert "vm" not in machine.done and machine.runs() == []
+    assert "vm" not in machine.done and machine.list_runs() == []
 
 
 def test_resumed_run_requires_the_same_module(
@@ -50,7 +50,7 @@ def test_resumed_run_requires_the_same_module(
 ) -> None:
     machine.trouble["icount"] = FailedError("it broke")
     assert machine.bench("--module", str(sources)) == 1
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     machine.trouble.clear()
     (sources / "mine.c").write_text("/* changed */\n")
     assert machine.bench("--resume", run.name) == 2
@@ -81,7 +81,7 @@ def test_invalid_module_option_is_reported(
         code = error.code
     assert code == 2
     assert said in capsys.readouterr().err
-    assert machine.done == [] and machine.runs() == []
+    assert machine.done == [] and machine.list_runs() == []
 
 
 def test_guest_settings_have_the_path_of_the_module() -> None:

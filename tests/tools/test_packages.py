@@ -21,7 +21,7 @@ HEADERS = sorted((ROOT / "include" / "kmarkers").glob("*.h"))
 MANUALS = [
     path for path in HEADERS if re.search(r"^ \* (OVERVIEW|EXAMPLE)$", path.read_text(), re.M)
 ]
-# Fewer code layouts: the packages have the same files, and are built faster.
+# This option reduces the number of code layouts: packages are built faster, with the same files.
 QUICKER = "-DBENCH_FEW_LAYOUTS"
 PAGES = pytest.mark.skipif(
     not all(map(shutil.which, ("help2man", "pandoc"))),
@@ -105,7 +105,7 @@ def test_archive_of_a_commit_is_reproducible(tmp_path: Path) -> None:
         tree = tmp_path / name
         source = ["git", "-c", f"safe.directory={ROOT}", "clone", "-q", str(ROOT), str(tree)]
         subprocess.run(source, check=True, capture_output=True)
-        # Change times and modes, and add files that are not committed: the archive stays the same.
+        # Changed times and modes, and files that are not committed, do not change the archive.
         os.utime(tree / "README.md", (len(name), len(name)))
         (tree / "README.md").chmod(0o600)
         (tree / f"left {name}").touch()
@@ -234,7 +234,7 @@ def test_symvers_file_is_chosen_by_kernel_release(tmp_path: Path, programs: None
         return run_successfully(*words).strip()
 
     assert symvers("6.1.0-mine") == str(mine)
-    # If the file is missing, modpost names it.
+    # For a release without Module.symvers, the path is that of a missing file, which modpost names.
     assert symvers("6.1.0-other") == str(share / "Module.symvers")
 
 
@@ -331,7 +331,8 @@ def clone_tree(place: Path) -> Path:
 
 
 def list_installed_files(tree: Path, libdir: str) -> set[str]:
-    """Return the paths that scripts/install installs; those of manual pages without .gz."""
+    """Return the paths of the files that scripts/install of `tree` installs, with libraries in
+    `libdir`. The paths of manual pages are without .gz."""
     root = tree.parent / "root"
     words = (tree / "scripts" / "install", "command", "dev", "dkms")
     zsh = "/usr/share/zsh/site-functions"
@@ -340,18 +341,18 @@ def list_installed_files(tree: Path, libdir: str) -> set[str]:
 
 
 def find_missing_tool(tools: Sequence[str]) -> str:
-    """Return an error text with the remedy if one of the programs is missing; else ""."""
+    """Return an error text that names the first missing program and the remedy; "" if all exist."""
     missing = [tool for tool in tools if not shutil.which(tool)]
     return f"{missing[0]} is missing: run scripts/setup --packages" if missing else ""
 
 
 @PAGES
 @pytest.mark.skipif(bool(find_missing_tool(["rpmbuild"])), reason=find_missing_tool(["rpmbuild"]))
-def test_rpm_packages_hold_what_is_installed(tmp_path: Path, programs: None) -> None:
+def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs: None) -> None:
     tree = clone_tree(tmp_path)
     packages = run_successfully(tree / "scripts" / "package", "rpm", EXTRA=QUICKER).split()
     assert len(packages) == 3
-    # rpmbuild adds licences and links for debuggers, which are ignored.
+    # Ignore the licences, and the links for debuggers, that rpmbuild adds.
     query = "[%{FILEMODES:perms} %{FILENAMES}\n]"
     listed = run_successfully("rpm", "-qp", "--qf", query, *packages).splitlines()
     paths = [line.partition(" ")[2] for line in listed if not line.startswith("d")]
@@ -366,7 +367,7 @@ def test_rpm_packages_hold_what_is_installed(tmp_path: Path, programs: None) -> 
 @pytest.mark.skipif(
     bool(find_missing_tool(["makepkg", "pacman"])), reason=find_missing_tool(["makepkg", "pacman"])
 )
-def test_arch_packages_hold_what_is_installed(programs: None) -> None:
+def test_arch_packages_have_the_files_of_scripts_install(programs: None) -> None:
     with tempfile.TemporaryDirectory() as name:
         tree = clone_tree(Path(name))
         wanted = list_installed_files(tree, "/usr/lib")

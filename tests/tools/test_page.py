@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the HTML report with special characters and invalid data. browser_page.py checks it in a
-browser."""
+"""Tests of the HTML report with special characters and invalid data. browser_page.py checks the
+report in a browser."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from verdictrows import make_tier
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference(tmp_path_factory.mktemp("page"))
+    return pages.make_reference_run(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_hostile(tmp_path_factory.mktemp("hostile"))
+    return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
 class Tags(HTMLParser):
@@ -93,7 +93,7 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 def test_report_of_all_benchmarks_is_small_and_complete(
     tmp_path: Path, native_programs: None
 ) -> None:
-    """The limits leave room for tables of switching, which this run lacks."""
+    """This run lacks tables of switching; the limits on its size leave room for them."""
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = Tags()
@@ -106,7 +106,7 @@ Change = Callable[[str], str]
 
 
 def replace_first_value(text: str) -> Change:
-    """Return a function that replaces the value of the first sample."""
+    """Return a function that replaces the value of the first sample by `text`."""
     return lambda lines: re.sub(r",\d+,ticks", f",{text},ticks", lines, count=1)
 
 

@@ -57,7 +57,7 @@ def peer(request: pytest.FixtureRequest) -> str:
     built = NATIVE / f"peer-{name}.so"
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
     if not built.exists():
-        pytest.skip(f"{built.name} is not built: scripts/setup unpacks {PEERS[name]}")
+        pytest.skip(f"{built.name} is not built: run scripts/setup, which unpacks {PEERS[name]}")
     return f"peer-{name}"
 
 
@@ -71,8 +71,8 @@ def test_a_peer_is_listed(peer: str) -> None:
 
 
 def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
-    """The disabled probe is measured; the enabled one, too, unless a message has the reason why
-    not."""
+    """kmbench measures the disabled probe of a peer, and also the enabled one, unless a message has
+    the reason why it cannot."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
@@ -133,11 +133,11 @@ def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
     assert "peer-sdt-off" in measured
     assert "peer-sdt-on" not in measured
     said = read_env_file(raw)["lacks:empty-loop-peers:peer-sdt-on"]
-    assert said == "it could not be switched off again"
+    assert said == "its probe could not be disabled again"
 
 
 def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> None:
-    """A uprobe that is a breakpoint is not measured as an optimised one."""
+    """A uprobe that the kernel has not replaced by a call is not measured as an optimised one."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
@@ -150,8 +150,8 @@ def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> No
 
 
 def interrupt_kmbench(raw: Path) -> None:
-    """Measure the peers until there are samples; then send SIGINT to the process group, like
-    Ctrl-C."""
+    """Measure the peers and write samples to `raw`. When there are some, send SIGINT to the process
+    group, like Ctrl-C."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
@@ -165,10 +165,10 @@ def interrupt_kmbench(raw: Path) -> None:
 
 
 def test_interruption_keeps_the_tracer_enabled_until_the_end(tmp_path: Path) -> None:
-    """In all stored blocks the tracer was enabled: no pass is as short as with the tracer
-    disabled."""
+    """If kmbench is interrupted, the tracer stays enabled until the last block is stored: no pass
+    is as short as with the tracer disabled."""
     if not (NATIVE / "peer-lttng-ust.so").exists():
-        pytest.skip("LTTng-UST is missing: scripts/setup unpacks it")
+        pytest.skip("LTTng-UST is missing: run scripts/setup, which unpacks it")
     for attempt in range(5):
         raw = tmp_path / str(attempt)
         interrupt_kmbench(raw)

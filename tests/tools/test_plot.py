@@ -22,7 +22,7 @@ from kmtools.report.figures import svgfile, workers
 
 GOLDEN = Path(__file__).parent / "golden"
 KMARKERS = ROOT / "scripts" / "kmarkers"
-# The Python of make lint, with the newest matplotlib.
+# The Python interpreter of `make lint`, whose environment has the newest matplotlib.
 NEWEST = ROOT / "build" / "lint" / "bin" / "python"
 NOTEBOOK = ROOT / "examples" / "notebook" / "run.ipynb"
 
@@ -56,8 +56,8 @@ def compare_with_golden(folder: Path) -> list[str]:
 
 
 def test_figures_match_golden_files(run: Path) -> None:
-    """Compares texts, positions and CSS classes. After a deliberate change, copy the figures that
-    this test wrote to golden/."""
+    """Compares texts, positions and CSS classes. After a deliberate change of the figures, replace
+    those in golden/ by the ones that this test has drawn."""
     assert compare_with_golden(run / "figures") == [], f"look at {run / 'figures'}"
 
 
@@ -70,7 +70,7 @@ def test_the_newest_matplotlib_draws_the_same(run: Path, tmp_path: Path) -> None
 
 
 def test_figures_from_summary_json_equal_those_of_the_report(run: Path, tmp_path: Path) -> None:
-    """summary.json is sufficient, also for distributions and costs relative to other variants."""
+    """summary.json has all data of the figures, such as distributions and costs over variants."""
     made = draw_figures(tmp_path, run)
     assert [path.name for path in made] == sorted(p.name for p in (run / "figures").iterdir())
     assert [p.name for p in made if p.read_bytes() != (run / "figures" / p.name).read_bytes()] == []
@@ -82,7 +82,8 @@ def test_figures_from_summary_json_equal_those_of_the_report(run: Path, tmp_path
 def test_figures_without_worker_processes_are_the_same(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Figures are drawn in worker processes; an error in a worker is raised here."""
+    """With several CPUs, figures are drawn in worker processes; an error in a worker is raised in
+    the main process. With one CPU there are no workers, and the figures are the same."""
     with workers.start_workers() as several:
         assert several.start_drawing(os.getpid).result() != os.getpid()
         assert several.fill_placeholders(f"a{several.defer_drawing(str.upper)('b')}c") == "aBc"
@@ -119,7 +120,7 @@ def test_panel_can_be_drawn_as_a_separate_figure(run: Path, tmp_path: Path) -> N
     drawn = drawnsvg.parse_texts(made.read_text())
     names = {part.text: part for part in drawn}
     row = names["marker-generic"]
-    # 85 mm are 321 pixels: the name is above its row, and the number at the right edge.
+    # In a figure of 85 mm (321 pixels), the name is above its row, the number at the right edge.
     assert row.x == 12 and any(part.y == row.y and part.x > 290 for part in drawn)
     assert "empty-loop" in names and "density-full" not in names
 
@@ -198,7 +199,7 @@ def test_unknown_figure_is_reported(
 
 
 def make_icount_summary(run: Path) -> dict[str, object]:
-    """Return a summary with the tier icount only, and so without cycles."""
+    """Return a summary with the tier icount only, which has no cycles."""
     summary: dict[str, object] = json.loads((run / "summary.json").read_text())
     results = summary["results"]
     assert isinstance(results, list)
@@ -215,7 +216,7 @@ def test_invalid_width_is_refused(run: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_special_characters_in_names_are_escaped_in_every_format(tmp_path: Path) -> None:
-    run = pages.make_hostile(tmp_path)
+    run = pages.make_hostile_run(tmp_path)
     for kind in ("svg", "png", "pdf"):
         for width in ("85", "197"):
             draw_figures(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)

@@ -18,14 +18,14 @@ from test_compare import select_alarms, split_reference_run
 
 SIMULATIONS = 500
 PROCESSES = 8
-# The standard deviation between processes of a row in per cent; the reference run has such rows.
+# Standard deviations between the processes of a row, in per cent, as in the reference run.
 SPREADS = (0.02, 0.05, 0.1, 0.3, 1.0, 3.0)
 VARIANTS = ("clone", "jump", "immediate", "generic")
 Noise = Callable[[Generator, int], np.ndarray]
 
 
 def normal_noise(rng: Generator, count: int) -> np.ndarray:
-    """Return normal noise, which the rule assumes."""
+    """Return normally distributed noise, which the statistics of compare assume."""
     return rng.standard_normal(count)
 
 
@@ -40,8 +40,8 @@ def skewed_noise(rng: Generator, count: int) -> np.ndarray:
 
 
 def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]:
-    """Return a run: for each spread a benchmark with a baseline, its clone and variants. The cost
-    of the variant "jump" is multiplied by `factor`."""
+    """Return the rows of a simulated run. For each of SPREADS it has a benchmark with a baseline,
+    its clone and variants. The cost of the variant "jump" is multiplied by `factor`."""
     rows = []
     for spread in SPREADS:
         benchmark = f"spread-{spread}"
@@ -59,16 +59,16 @@ def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]
     return rows
 
 
-def verdict_of_change(found: Sequence[Change], spread: float) -> str:
-    """Return the verdict of the changed variant in the benchmark of a spread."""
+def find_jump_verdict(found: Sequence[Change], spread: float) -> str:
+    """Return the verdict about the variant "jump" in the benchmark with this spread."""
     name = Name("native", f"spread-{spread}", "jump")
     return next(change.verdict for change in found if change.name == name)
 
 
 @pytest.mark.parametrize("noise", [normal_noise, heavy_tailed_noise, skewed_noise])
 def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
-    """At most one pair in twenty may raise an alarm, also without a margin. For normal noise, the
-    rule allows one in a hundred."""
+    """At most one pair of runs in twenty may raise an alarm, even with a margin of 0. (compare is
+    designed for one pair in a hundred if noise is normally distributed.)"""
     rng = np.random.default_rng(20)
     loud = sum(
         bool(
@@ -84,14 +84,14 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
 @pytest.mark.parametrize("noise", [normal_noise, heavy_tailed_noise, skewed_noise])
 @pytest.mark.parametrize(("factor", "verdict"), [(1.01, SLOWER), (0.99, FASTER)])
 def test_one_percent_is_detected_or_unresolved(noise: Noise, factor: float, verdict: str) -> None:
-    """A change of 1 % is found in steady rows. In others it may be missed, but not called
-    equivalent."""
+    """A change of 1 % is found in steady rows. In noisy rows it may be unresolved, but is never
+    called equivalent."""
     rng = np.random.default_rng(21)
     found: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):
         pair = changes.compare_rows(simulate_run(rng, noise), simulate_run(rng, noise, factor))
         for spread in SPREADS:
-            found[spread].append(verdict_of_change(pair, spread))
+            found[spread].append(find_jump_verdict(pair, spread))
     for spread, said in found.items():
         assert set(said) <= {verdict, DIFFERS, UNRESOLVED}, spread
         if spread <= 0.1:
@@ -107,14 +107,14 @@ def test_only_steady_rows_are_called_equivalent() -> None:
             simulate_run(rng, normal_noise), simulate_run(rng, normal_noise)
         )
         for spread in SPREADS:
-            said[spread].append(verdict_of_change(pair, spread))
+            said[spread].append(find_jump_verdict(pair, spread))
     assert said[0.02].count(EQUIVALENT) >= 0.9 * SIMULATIONS
     assert said[1.0].count(UNRESOLVED) == said[3.0].count(UNRESOLVED) == SIMULATIONS
 
 
 def test_printed_detectable_change_is_detected() -> None:
-    """The size in the line "half of the rows could show a change of" is right if all rows are
-    alike."""
+    """The line "half of the rows could show a change of" has a size. If all rows are equally noisy,
+    changes of that size are detected in at least half of the runs."""
     rng = np.random.default_rng(23)
     found = []
     for _ in range(SIMULATIONS):
@@ -128,7 +128,7 @@ def test_printed_detectable_change_is_detected() -> None:
             replace(r, values=r.values * (1 + size / 100)) if r.name.variant == "jump" else r
             for r in b
         ]
-        found.append(verdict_of_change(changes.compare_rows(a, more), 0.3))
+        found.append(find_jump_verdict(changes.compare_rows(a, more), 0.3))
     assert found.count(SLOWER) >= 0.5 * SIMULATIONS
 
 

@@ -19,7 +19,7 @@ FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"
 @pytest.mark.parametrize("is_bochs", [False, True])
 def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
     rows = [row for row in pairs.choose_table_rows() if row.is_bochs == is_bochs]
-    possible = pairs.list_bochs_rows() if is_bochs else pairs.list_qemu_rows()
+    possible = pairs.list_bochs_combinations() if is_bochs else pairs.list_qemu_combinations()
     wanted = set().union(*(row.pairs for row in possible))
     assert wanted == set().union(*(row.pairs for row in rows))
     assert len(rows) < len(possible) / 3
@@ -30,11 +30,11 @@ def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
 
 
 def test_all_rows_are_possible_combinations() -> None:
-    for row in pairs.list_qemu_rows() + pairs.list_bochs_rows():
+    for row in pairs.list_qemu_combinations() + pairs.list_bochs_combinations():
         assert row.preemption in pairs.KERNELS[row.kernel]
         if row.mitigations == pairs.CALL_DEPTH:
             assert row.kernel not in ("5.10", "6.1") and row.model == "Skylake-Server"
-    newest = [row.preemption for row in pairs.list_qemu_rows() if row.kernel == "7.2"]
+    newest = [row.preemption for row in pairs.list_qemu_combinations() if row.kernel == "7.2"]
     assert set(newest) == {"full", "lazy"}
 
 
@@ -89,7 +89,7 @@ def test_mitigations_are_parsed_from_the_output() -> None:
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a page without the table of processors."""
+    """Make a kernels.md without the table of processors; return it."""
     page = tmp_path / "kernels.md"
     page.write_text("# Kernels\n\n## Stock kernels\n\nsome\n")
     monkeypatch.setattr(kernelpage, "PAGE", page)

@@ -21,7 +21,8 @@ ENV = {
 def make_entry(
     benchmark: str, variant: str, ends: tuple[float, float, float], tier: str
 ) -> dict[str, Any]:
-    """Return a row of summary.json; `ends` is the interval and the middle of its added cost."""
+    """Return a result as in summary.json; `ends` is the lower end of the interval of its added
+    cost, the cost, and the upper end."""
     low, middle, high = ends
     return {
         **{"tier": tier, "kernel": "k", "benchmark": benchmark, "variant": variant},
@@ -100,7 +101,7 @@ def test_mechanism_above_100_percent_of_a_cpu_is_left_out() -> None:
 
 @pytest.mark.parametrize("rate", [0, 0.5, -1, 2e8, float("nan")])
 def test_rates_outside_the_range_are_refused(rate: float) -> None:
-    with pytest.raises(UnableError, match="from 1 to 1e\\+08 are known"):
+    with pytest.raises(UnableError, match="from 1 to 1e\\+08 events a second"):
         rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), rate)
 
 
@@ -129,5 +130,5 @@ def test_figure_is_reproducible() -> None:
 def test_state_of_a_variant_follows_from_its_benchmark(
     benchmark: str, variant: str, state: str | None
 ) -> None:
-    """Benchmarks are given by patterns, as variants are."""
+    """The table of states has patterns of benchmarks and of variants."""
     assert rates.find_probe_state(benchmark, variant) == state

@@ -24,8 +24,8 @@ SDT_PROBE_DEFINE1(p, , , wide, "u128");
 SDT_PROBE_DEFINE1(p, , , process, "const pid_t");
 """
 TYPED = 'DECLARE_MARKER({0}, MARKER_PROTO(int nr), MARKER_ARGS(nr), "nr %d");'
-# A declaration with a name, the maximum length of the name, and the error message about longer
-# ones.
+# For each declaration of a name: the maximum length of the name, and the error message about longer
+# names.
 MARKER = "the name of a marker has more than 63"
 LIMITS = {
     'void f(void) {{ trace_mark({0}, "nr %d", 1); }}': (63, MARKER),
@@ -58,7 +58,7 @@ def compile_source(compiler: str, source: str, where: Path) -> str:
 
 @pytest.mark.parametrize("source", LIMITS)
 def test_names_that_are_too_long_are_refused(compiler: str, source: str, tmp_path: Path) -> None:
-    """A name of the maximum length compiles; for a longer one, the error has the limit."""
+    """A name of the maximum length compiles; the error about a longer name has the limit."""
     most, why = LIMITS[source]
     assert not compile_source(compiler, source.format("n" * most), tmp_path)
     assert why in compile_source(compiler, source.format("n" * (most + 1)), tmp_path)
@@ -66,7 +66,7 @@ def test_names_that_are_too_long_are_refused(compiler: str, source: str, tmp_pat
 
 @pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
 def test_lttng_channel_argument_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
-    """The first line of the error says what to write. A format may also be a macro."""
+    """The error's first line says what to write. Without a channel, a format may be a macro."""
     function = f'#include <linux/marker.h>\nvoid f(int a) {{{{ {macro}({{0}}"nr %d", a); }}}}'
     first = compile_source(compiler, function.format("kernel, sched_schedule, "), tmp_path)
     line = next(line for line in first.splitlines() if "error:" in line)

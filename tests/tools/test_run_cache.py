@@ -44,13 +44,14 @@ def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> N
     reader = collect.Reader()
     for most in (2, 3, None):
         reader.load("native", raw, most)
-    # The directory is renamed after the last process.
+    # Like kmarkers, rename the directory after the last process: nothing is read another time.
     reader.load("native", raw.rename(raw.with_name("native")))
     assert sorted(read) == sorted(["process-1", "process-2"] * 2 + ["process-3", "process-4"])
 
 
 def test_invalid_file_is_read_again(raw: Path) -> None:
-    """The file of another benchmark of the same process was read before the error."""
+    """If a file of a process is invalid, all files of the process are read another time later, also
+    the one that was read before the error."""
     reader, broken = collect.Reader(), raw / "process-2" / "other.csv"
     good = broken.read_text(encoding="utf-8")
     reader.load("native", raw, 1)

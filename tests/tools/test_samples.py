@@ -83,7 +83,7 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
     "only a bar": (lambda t: t.replace("preempted|migrated", "|"), ":4: flags is '|', not nothing"),
     "twice": (
         lambda t: t.replace(NEW[0], f"{NEW[0]}\n{NEW[0]}"),
-        ":4: none at 10 loops again in a block",
+        ":4: none at 10 loops twice in a block",
     ),
     "emulated cycles": (
         lambda t: t.replace("44,instructions,", "44,instructions,9"),
@@ -124,7 +124,7 @@ def test_duplicate_window_in_a_raw_file_is_reported(tmp_path: Path) -> None:
     rows = [f"loop,none,loop,0,0,0,1,{loops},,{loops}0,ticks,," for loops in (10, 20, 10)]
     path = tmp_path / "loop.csv"
     write_lines(path, "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
-    with pytest.raises(RunError, match=re.escape(":5: none at 10 loops again in a block")):
+    with pytest.raises(RunError, match=re.escape(":5: none at 10 loops twice in a block")):
         collect.read_checked_raw(path, NATIVE)
 
 

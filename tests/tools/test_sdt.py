@@ -64,7 +64,8 @@ def compiler(request: pytest.FixtureRequest) -> str:
 
 
 def disassemble_until_ret(name: str, built: Path) -> list[str]:
-    """Return the instructions of a function up to the first ret, executed while probes are off."""
+    """Return the instructions of a function up to the first ret: those executed while probes are
+    off."""
     words: list[str | Path] = ["objdump", "-d", "--insn-width=12", f"--disassemble={name}", built]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     found = [match[1] for line in text.splitlines() if (match := INSTRUCTION.match(line))]
@@ -92,7 +93,7 @@ def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -
 
 
 def test_table_sizes_of_each_flavour(tmp_path: Path) -> None:
-    """A site needs 12 bytes of table, and one of flavour jump another 16."""
+    """A site needs 12 bytes of table; a site of flavour jump or breakpoint needs 16 more."""
     assert compile_source("gcc", SOURCE, tmp_path).returncode == 0
     words: list[str | Path] = ["objdump", "-h", tmp_path / "probes.o"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -119,8 +120,8 @@ nested 11 12
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Og"])
 def test_notes_have_the_locations_of_arguments(compiler: str, level: str, tmp_path: Path) -> None:
-    """The test program reads its own notes, and fetches the arguments of each site from the places
-    in them."""
+    """The test program reads its own notes, and fetches the arguments of each site from the
+    locations that the note has."""
     source, program = ROOT / "tests" / "native" / "notes.c", tmp_path / "notes"
     flags = [*FLAGS, "-DNATIVE_BUILD", level, "-no-pie"]
     words: list[str | Path] = [compiler, *flags, *INCLUDE, "-DSDT_NOTES_ONLY", "-o", program]
@@ -169,8 +170,8 @@ loop 2
 def test_module_notes_have_the_locations_of_arguments(
     compiler: str, level: str, tmp_path: Path
 ) -> None:
-    """The reader of notes in sdt/operands.c fetches them, in a program with notes like those of
-    modules."""
+    """The code in sdt/operands.c fetches the arguments of notes. Here it is part of a program whose
+    notes are like those of modules."""
     sources = [ROOT / "tests" / "native" / "module_notes.c", ROOT / "sdt" / "operands.c"]
     flags = [*FLAGS, "-DNATIVE_BUILD", "-DSDT_NOTES_OF_MODULES", *level.split(), "-no-pie"]
     subprocess.run([compiler, *flags, *INCLUDE, "-o", tmp_path / "notes", *sources], check=True)
@@ -337,7 +338,8 @@ def test_error_about_a_pointer_for_an_integer(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("flavour", ["jump", "split", "note"])
 def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
-    """Valid: integers of any size, pointers of any type, 0 for both; anything for other types."""
+    """Valid arguments are integers of any size, pointers of any type, and 0 for both. For other
+    declared types, integers and pointers are valid."""
     frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"
     frame += "enum { BLUE } colour;\nstruct { unsigned int a : 3; } bits;\n"
     frame += "int number; unsigned long word; bool truth; char array[4];\n"

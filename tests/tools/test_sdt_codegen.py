@@ -6,7 +6,8 @@ The first argument of each site is its number, and a counter beside it counts it
 program fails if a hit is lost or reported twice, if an argument is wrong, if two sites are reported
 at one address, or if kmarkers_start() rejects the program.
 
-KMARKERS_SEED repeats a run; KMARKERS_PROGRAMS is the number of programs for each option (1).
+KMARKERS_SEED is the seed of the first program, to repeat a run; KMARKERS_PROGRAMS is the number of
+programs for each option (1).
 """
 
 from __future__ import annotations

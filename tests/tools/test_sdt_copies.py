@@ -30,7 +30,7 @@ def library() -> None:
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
-# The maximum number of merged sites, of 92.
+# gcc may merge at most this number of the 92 sites.
 MERGED = 9
 LEVELS = ["-Og", "-O1", "-O2", "-O3", "-Os", "-O3 -funroll-loops", "-O2 -fpie -pie"]
 

@@ -65,8 +65,8 @@ def test_gdb_finds_notes(program: Path, tmp_path: Path) -> None:
 
 
 def list_systemtap_marks(program: Path, where: Path) -> dict[str, list[str]]:
-    """Return the probes that SystemTap finds, and their arguments. It requires a build directory of
-    a kernel, for which a fake one is sufficient."""
+    """Return the probes that SystemTap finds in a program, and their arguments. SystemTap requires
+    a build directory of a kernel; a fake one below `where` is sufficient."""
     kernel = where / "kernel"
     (kernel / "include" / "config").mkdir(parents=True)
     (kernel / ".config").write_text(CONFIG)

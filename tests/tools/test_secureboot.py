@@ -22,7 +22,8 @@ GOOD = 'printf "%s\\n" "$@" >"$HERE/words"; echo quiet >"$console"; finish 0'
 
 
 class Steps:
-    """Replaces chroot.run_in_chroot(): records the name of each step, and writes its files."""
+    """Replaces chroot.run_in_chroot(): records the name of each step, and writes the files that the
+    step would write. The step named `fails` fails."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -70,7 +71,8 @@ def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
 def boot_secure(
     laboratory: Path, script: str = GOOD, signed: bool = True, until: str = ""
 ) -> Result:
-    """Boot the fake QEMU under Secure Boot."""
+    """Boot the fake QEMU, which executes `script`, under Secure Boot. Sign kernel and modules if
+    `signed` is true. The boot ends when the console has the text `until`."""
     request = Request(
         kernel=catalogue.get_default_kernel_name(),
         job=laboratory / "job",

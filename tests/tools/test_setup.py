@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 # Replaces apt-get, dpkg, pip and others. A file $STATE/PACKAGE means that the package is installed.
-# $STATE/STEP.kill kills setup during a step; $STATE/STEP.fail has the error message of a failing
-# step; $STATE/STEP.wait is a FIFO that a step reads first.
+# If $STATE/STEP.kill exists, setup is killed during that step. If $STATE/STEP.fail exists, the step
+# fails with the error message in it. $STATE/STEP.wait is a FIFO: the step waits until it is closed.
 FAKE = r"""#!/bin/bash
 program=${0##*/}
 cd "$STATE" || exit
@@ -75,7 +75,7 @@ class Checkout:
         self.env = {**os.environ, "PATH": where, "STATE": str(self.state)}
 
     def start(self, *words: str, who: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-        """Start scripts/setup."""
+        """Start scripts/setup; `who` is a command that starts it as another user."""
         return subprocess.Popen(
             [*who, str(self.dir / "scripts/setup"), *words],
             env=self.env,
@@ -98,7 +98,7 @@ class Checkout:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """Make a checkout for root."""
+    """Make a checkout; skip the test unless it runs as root."""
     if os.geteuid() != 0 or not Path("/usr/bin/python3").exists():
         pytest.skip("needs root and Debian's Python")
     return Checkout(tmp_path)
@@ -172,8 +172,8 @@ def test_unreadable_package_lists_give_only_a_warning(checkout: Checkout) -> Non
 
 
 def test_setup_succeeds_without_peers(checkout: Checkout) -> None:
-    """Setup succeeds without the peers (other tracers) and prints the reason; the next run tries
-    again."""
+    """If the peers (other tracers) cannot be downloaded, setup prints the reason and succeeds; the
+    next run downloads them."""
     fail = checkout.state / "download.fail"
     fail.write_text("E: Unable to fetch some archives\n")
     code, said = checkout.run("--bench")
@@ -199,7 +199,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
     gate = checkout.state / "install.wait"
     os.mkfifo(gate)
     with checkout.start("--bench") as first:
-        with gate.open("w"):  # returns when the first one reads it
+        with gate.open("w"):  # open() returns when the first setup reads
             second = checkout.start("--bench")
             assert second.stdout is not None
             assert "waiting for another setup" in second.stdout.readline()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of finding the archive of a suite, on machines with Debian and other distributions."""
+"""Tests of finding the package archive of a Debian or Ubuntu suite, on any distribution."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_unset_archive_variable_is_an_error(
     machine: Callable[[str, str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If apt has no archive of a distribution and the variable is not set, it is an error."""
+    """If apt has no archive of a distribution, KMARKERS_DEBIAN or KMARKERS_UBUNTU must be set."""
     (tmp_path / "keys").touch()
     for name, release, suite in (
         ("DEBIAN", UBUNTU, "bookworm"),

@@ -152,7 +152,7 @@ def test_few_layouts_widen_the_interval() -> None:
 def simulate_differences(
     rng: np.random.Generator, n: int, shape: rawdata.Noise, effect: float
 ) -> list[Slope]:
-    """Return simulated paired differences around a true effect, with all kinds of noise."""
+    """Return `n` simulated paired differences around a true effect, with the noise of `shape`."""
     x = effect + shape.jitter * rawdata.make_correlated_series(rng, n, shape.correlation)
     x = x + shape.drift * np.cumsum(rng.standard_normal(n)) / np.sqrt(n)
     tail = rng.random(n) < shape.tails
@@ -161,7 +161,8 @@ def simulate_differences(
 
 
 def count_verdicts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> list[Counter[str]]:
-    """Count the verdicts of A/A clones, and of variants with a true effect, in simulated runs."""
+    """Count verdicts in simulated runs of `n` blocks: first those of A/A clones, then those of
+    variants with a true effect."""
     rng = np.random.default_rng(7)
     clones: Counter[str] = Counter()
     variants: Counter[str] = Counter()
@@ -194,8 +195,8 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("blocks", [40, 200])
 def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:
-    """The error rate is at most 5 %. With layout effects far beyond the margin it is just 5 %, so
-    for this noise two standard deviations are allowed."""
+    """The error rate is at most 5 %. If layout effects are far larger than the margin, it is just
+    5 %, so that for this noise two standard deviations more are allowed."""
     runs = 200
     allowed = 0.05 * runs + (2 * (0.05 * 0.95 * runs) ** 0.5 if name == "layout-large" else 0)
     clones, variants = count_verdicts(SHAPES[name], blocks, 0.0, runs)
@@ -298,7 +299,8 @@ def test_zero_costs_are_reported_as_not_measured(still: dict[str, int]) -> None:
 
 
 def make_exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
-    """Return samples of instruction counts; block 2 of variant x has `odd` more per operation."""
+    """Return samples of instruction counts with these costs per operation. In block 2, variant x
+    has `odd` more instructions per operation."""
     return [
         make_window(
             v, block, loops, 40 + loops * (cost + (odd if v == "x" and block == 2 else 0)),

@@ -20,7 +20,7 @@ from verdictrows import make_result
 
 FEW = 40
 PASSES = (1000, 2000)
-# Ticks per pass of each variant: x is resolved at once, y is too noisy and never is.
+# Ticks per pass of each variant. x is resolved at once; y is never resolved, as it is too noisy.
 COSTS = {"plain": {"none": 2.0, "none-clone": 2.0, "x": 4.0},
          "close": {"none": 2.0, "none-clone": 2.0, "y": 2.0}}  # fmt: skip
 NOISY = {"close": 100}
@@ -32,7 +32,9 @@ ADDS = {("z", 3): 0.5}
 
 
 def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> None:
-    """Write samples of 16 blocks, with noise of 0.05 ticks per pass."""
+    """Write samples of a simulated process to the directory `part`: 16 blocks, with noise of 25
+    ticks per window, or 100 times that in NOISY benchmarks. `number` is the seed; `more` are
+    further lines of the file env."""
     part.mkdir(parents=True)
     (part / "env").write_text(f"kernel=k\ncycles=none\nemulated=0\n{more}")
     random = np.random.default_rng(number)
@@ -111,8 +113,8 @@ def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: native.Steer
 def test_layout_effects_do_not_prolong_a_benchmark(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
-    """If only more layouts would resolve a row, the run ends; the row is unresolved, with a
-    note."""
+    """If more layouts, but not more processes, would resolve a row, the run ends; the row is
+    unresolved, with a note."""
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["plain", "placed"], **words) == 16
@@ -125,7 +127,7 @@ def test_layout_effects_do_not_prolong_a_benchmark(
 
 
 def test_noisy_row_may_be_resolved_by_more_time() -> None:
-    """If noise is as large as the differences of layouts, more time may resolve the row."""
+    """If noise is large compared with the differences of layouts, more time may resolve the row."""
     random = np.random.default_rng(1)
     layout, process = np.arange(1024) % 8, np.arange(1024) // 64
     for noise, known in ((0.1, True), (8.0, False)):
@@ -172,8 +174,8 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
 def test_early_stopping_keeps_coverage(kind: str) -> None:
-    """Intervals of runs that stop early contain the true cost as often; check-estimators has more
-    runs."""
+    """The intervals of runs that stop early contain the true cost as often as those of other runs.
+    The test `estimators` simulates more runs."""
     assert not estimators.score_stopped_runs(kind, FEW).list_missed_limits(slack=3)
 
 

@@ -15,12 +15,13 @@ STOP = re.compile(r"^(\S.*?) {2,}((?:[0-9a-f]{2} ){5}) +(.*)$", re.MULTILINE)
 
 
 def read_stops(output: str) -> dict[str, tuple[list[str], str]]:
-    """Return the five bytes and what happened, by the title of each stop."""
+    """Return, for the title of each stop, the five bytes of the instruction and what happened."""
     return {title: (shown.split(), what) for title, shown, what in STOP.findall(output)}
 
 
 def test_bytes_are_replaced_in_three_rounds() -> None:
-    """The first byte is int3 while the tail changes, and the thread jumps from round 1 on."""
+    """The first byte is int3 while the other bytes change. From round 1 on, the thread takes the
+    new jump."""
     done = run_kmbench("step")
     assert done.returncode == 0, done.stderr
     stops = read_stops(done.stdout)
@@ -37,7 +38,7 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
     assert code[3][0] == "e9"
     counts = [[int(n) for n in re.findall(r"\d+", what)] for _, what in stops.values()]
     assert counts[0][0] > 0 and counts[0][1] == 0
-    # A pass that had begun before the round can end in it.
+    # A pass of the loop that began before a round can end in that round.
     assert all(passed <= 1 and jumped > 0 for passed, jumped in counts[1:])
     traps = re.search(r"reached int3 (\d+) times", done.stdout)
     assert traps is not None
@@ -45,7 +46,7 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
 
 
 def test_without_int3_a_torn_jump_leaves_the_code() -> None:
-    """Two of five states of the bytes are a jump to where there is no code."""
+    """In two of the five states between old and new bytes, the jump leads to where no code is."""
     done = run_kmbench("step", "--without-int3")
     assert done.returncode == 0, done.stderr
     stops = read_stops(done.stdout)
@@ -59,7 +60,7 @@ def test_unknown_words_are_refused() -> None:
     """An unknown word is named, and nothing is replaced."""
     done = run_kmbench("step", "--slowly")
     assert done.returncode == EXIT_USAGE
-    assert "step takes no '--slowly'" in done.stderr
+    assert "step takes no argument '--slowly'" in done.stderr
     assert done.stdout == ""
 
 

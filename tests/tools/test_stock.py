@@ -26,7 +26,7 @@ def make_kernel(tree: Path, **modules: tuple[str, ...]) -> Any:
 
 
 def list_module_dependencies(kernel: Any, own: Path, scratch: Path) -> list[str]:
-    """Return the names of the modules that are loaded before a module, in order."""
+    """Return the names of the modules that must be loaded before the module `own`, in order."""
     return [path.stem for path in stock.copy_dependencies(kernel, [own], scratch)]
 
 

@@ -39,9 +39,9 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-def interrupt_and_look(script: str, tmp_path: Path, number: signal.Signals) -> None:
-    """Send a signal to a script that starts two processes; both must end, without output of the
-    script."""
+def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.Signals) -> None:
+    """Send signal `number` to a script that starts two processes. Both must end, and the script
+    must print nothing."""
     beats = [tmp_path / f"beats.{process}" for process in (1, 2)]
     command = [sys.executable, "-c", script, str(tmp_path)]
     quiet = subprocess.DEVNULL
@@ -60,7 +60,7 @@ def interrupt_and_look(script: str, tmp_path: Path, number: signal.Signals) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals) -> None:
-    interrupt_and_look(SCRIPT, tmp_path, number)
+    check_that_signal_ends_children(SCRIPT, tmp_path, number)
 
 
 @pytest.mark.parametrize("target", ["modules", "load"])
@@ -157,7 +157,8 @@ def test_suites_marked_aside_run_in_parallel(
 def test_calm_suites_run_after_all_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
-    """The suite in the second process takes longest; the calm suite is first in the list."""
+    """The calm suite is first in the list, but starts after the longest suite, which runs in the
+    second process."""
     ends = tmp_path / "ends"
 
     def ending(name: str, seconds: float = 0.0) -> Suite:
@@ -216,7 +217,7 @@ except KeyboardInterrupt as interrupt:
 def test_interrupted_run_leaves_no_child_of_the_second_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    interrupt_and_look(LANES, tmp_path, number)
+    check_that_signal_ends_children(LANES, tmp_path, number)
 
 
 def test_unwritable_checkout_is_one_failure(

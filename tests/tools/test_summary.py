@@ -134,7 +134,10 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
         "results[0].delta_by_layout.0",
     ),
     "missing": (lambda w: w["results"][1].pop("delta"), "results[1].delta is missing"),
-    "unit": (replace_field("switching", "unit", "ns"), "units lacks that of switching[0]: 'ns'"),
+    "unit": (
+        replace_field("switching", "unit", "ns"),
+        "units lacks 'ns', the unit of switching[0]",
+    ),
     "mixed": (lambda w: w["results"].extend(w["switching"]), "results[4].baseline is missing"),
     "provenance": (lambda w: w.update(provenance=[]), "provenance is [], not an object"),
     "tier": (lambda w: w["provenance"]["tiers"][0].pop("unit"), "provenance.tiers[0].unit is miss"),

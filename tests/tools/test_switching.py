@@ -27,7 +27,8 @@ Line = tuple[object, ...]
 
 
 def make_scaling_samples() -> list[Line]:
-    """Return samples whose time is proportional to the number of sites, with 3 rounds."""
+    """Return samples of switching: the time grows linearly with the number of sites, and each
+    switch takes 3 rounds."""
     lines: list[Line] = []
     for block in range(BLOCKS):
         for variant, cost in COST.items():
@@ -45,7 +46,7 @@ def make_scaling_samples() -> list[Line]:
 
 
 def make_stall_samples() -> list[Line]:
-    """Return samples of gaps for a single number of sites."""
+    """Return samples of gaps (times for which another CPU did not run) with 10,000 sites."""
     gaps = {"idle-stall": 100, "batched-stall": 400, "stop-machine-stall": 8000}
     return [
         ("arm-stall", variant, "gap", 0, block, 0, 1, "", 10_000, gap + block, "ticks", "", "")
@@ -115,9 +116,9 @@ def read_outcomes(points: list[switching.Point]) -> dict[str, str]:
 def test_limits_of_the_run_are_kept(run: Path) -> None:
     assert read_outcomes(analyse_run(run)) == {
         "rounds of a batch of any size": "kept",
-        "times as long: one static key": "kept",
-        "times as long: one by one": "kept",
-        "gap, net of idle, in % of that of stop_machine": "kept",
+        "time of one static key, as a multiple of one batch": "kept",
+        "time of switching one by one, as a multiple of one batch": "kept",
+        "gap less that of idle, in % of the gap of stop_machine": "kept",
     }
 
 
@@ -125,9 +126,13 @@ def test_limits_of_the_run_are_kept(run: Path) -> None:
     ("words", "variant", "median"),
     [
         ("rounds of a batch of any size", switching.ROUND_COUNT, 4),
-        ("times as long: one static key", "static-key-one", 24.9 * 301_003.5),
-        ("times as long: one by one", "one-by-one", 7.9 * 301_003.5),
-        ("gap, net of idle, in % of that of stop_machine", "batched-stall", 103.5 + 0.051 * 7900),
+        ("time of one static key, as a multiple of one batch", "static-key-one", 24.9 * 301_003.5),
+        ("time of switching one by one, as a multiple of one batch", "one-by-one", 7.9 * 301_003.5),
+        (
+            "gap less that of idle, in % of the gap of stop_machine",
+            "batched-stall",
+            103.5 + 0.051 * 7900,
+        ),
     ],
 )
 def test_exceeded_limit_is_broken(run: Path, words: str, variant: str, median: float) -> None:
@@ -148,14 +153,14 @@ def test_reference_run_keeps_the_limits(tmp_path: Path) -> None:
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:
         own = switching.select_points_of_tier(measured, tier, kernel)
-        # The reference run may be older than some limits, and lack their data.
+        # The reference run may be older than a limit, and lack the data that the limit needs.
         known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]
         assert read_outcomes(own) == {p.words: "kept" for p in known}
 
 
 NATIVE_COSTS = {
-    # The fixed cost, and the cost of each site.
+    # For each variant: the fixed cost, and the cost of each site, in ticks.
     "batched": (20_000, 24.0), "stores-alone": (1000, 10.0), "rounds-by-hand": (16_000, 0.0),
 }  # fmt: skip
 NATIVE_SIZES = (1, 1000, 10_000, 100_000, 1_000_000)
@@ -164,8 +169,8 @@ NATIVE_SIZES = (1, 1000, 10_000, 100_000, 1_000_000)
 def simulate_native_switching(
     tmp_path: Path, **changed: tuple[int, float]
 ) -> list[switching.Point]:
-    """Return medians of simulated switching with known costs; `million` is that of a million
-    sites."""
+    """Return medians of simulated switching with NATIVE_COSTS, except for the `changed` costs;
+    `million` is the cost of the variant batched at a million sites."""
     million = changed.pop("million", None)
     lines: list[Line] = []
     for block in range(BLOCKS):
@@ -184,9 +189,9 @@ def simulate_native_switching(
 
 
 STORED, ROUNDED, MILLION = (
-    "a further site, in stores that it needs",
-    "one site, in maps with three rounds",
-    "the same at a million sites",
+    "time of one more site, as a multiple of its stores alone",
+    "batch of one site, as a multiple of a map and three rounds",
+    "time of one more site beyond 100,000, as a multiple of its stores alone",
 )
 
 

@@ -257,7 +257,7 @@ def call_clean(folder: Path) -> int:
 
 @pytest.mark.parametrize("guard_lives", [False, True])
 def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_lives: bool) -> None:
-    """The guard process of the measurement was killed, too, or still lives."""
+    """`clean` ends the processes also if the guard process of the measurement was killed."""
     folder = make_endless_program(tmp_path)
     with subprocess.Popen(measure_command(folder), start_new_session=True) as running:
         children = wait_for_start(tmp_path, folder)

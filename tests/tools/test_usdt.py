@@ -93,7 +93,7 @@ def build_program(compiler: str, source: str, where: Path, *more: str) -> Path:
         pytest.skip(f"no {words[0]}: {REMEDY}")
     (where / "program.c").write_text(source)
     flags = ["-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", *more]
-    # If the caller gives an include directory, its header is used.
+    # If the caller gives an include directory, the <sys/sdt.h> in that directory is used.
     include = [] if any(word.startswith("-I") for word in more) else [INCLUDE]
     out = where / "program"
     done = subprocess.run(
@@ -139,7 +139,8 @@ def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path
 
 @pytest.mark.parametrize("language", ["gcc -std=gnu11", "g++ -x c++"])
 def test_notes_equal_those_of_systemtap_header(language: str, tmp_path: Path) -> None:
-    """Only a long double differs, which is a double here, because readers do not support more."""
+    """Our notes equal those of SystemTap's header, except for a long double, which readers do not
+    support. The test replaces it by a double."""
     if not SYSTEMTAP.is_file():
         pytest.skip("no systemtap-sdt-dev: scripts/setup --tools installs it")
     source = FORMS.replace("long double wide", "double wide")
@@ -178,7 +179,7 @@ int main(void)
 
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11"])
 def test_no_two_probes_share_an_address(compiler: str, tmp_path: Path) -> None:
-    """Equal cases of a switch with probes are not merged."""
+    """Compilers do not merge equal cases of a switch that contain probes."""
     program = build_program(compiler, SWITCH, tmp_path, "-O2", "-Wno-missing-prototypes")
     for name in ("add", "set", "get"):
         steps = [f"break -probe-stap store:command__{name}", "ignore 1 1000", "run", "info b"]

@@ -71,7 +71,7 @@ def test_the_example_gets_verdicts(
     monkeypatch.setattr(bench, "BUDGET_SECONDS", 10_000)
     words = ("--program", str(program), "--blocks", "32", "--variants", "marked,counted")
     assert machine.bench(*words) == 0, capsys.readouterr().err
-    (run,) = machine.runs()
+    (run,) = machine.list_runs()
     summary = json.loads((run / "summary.json").read_text())
     rows = {row["variant"]: row for row in summary["results"]}
     assert set(rows) == {"plain", "plain-clone", "marked", "counted"}
@@ -140,4 +140,4 @@ def test_invalid_program_is_reported(
         code = error.code
     assert code == 2
     assert said in capsys.readouterr().err
-    assert machine.done == [] and machine.runs() == []
+    assert machine.done == [] and machine.list_runs() == []

@@ -29,7 +29,7 @@ CPU = "AMD EPYC 9965 192-Core Processor, engineering sample of the second steppi
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference(tmp_path_factory.mktemp("width"))
+    return pages.make_reference_run(tmp_path_factory.mktemp("width"))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_tables_fit_in_80_columns(
 
 
 def test_medians_fit_in_80_columns(tmp_path: Path, columns: None) -> None:
-    run = pages.make_hostile(tmp_path)
+    run = pages.make_hostile_run(tmp_path)
     tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
     said = medians.render_medians(read_samples(run / "samples.csv", tiers), tiers)
     assert find_long_lines(said) == []
@@ -81,14 +81,14 @@ def test_help_fits_in_80_columns(
     assert find_long_lines(said) == []
 
 
-def test_runs_of_many_fit_in_80_columns(
+def test_fleet_and_history_fit_in_80_columns(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     columns: None,
 ) -> None:
-    """Runs of fleet and history with long names, a dead machine, a refused one, and a change of
-    costs."""
+    """The output of fleet and history fits, with long names of runs, a dead machine, a refused run,
+    and a change of costs."""
     for package in ("duckdb", "ruptures", "scipy"):
         pytest.importorskip(package, reason=f"{package} is missing: scripts/setup --fleet")
     monkeypatch.setattr(manyruns, "CPUS", [(CPU, "0x0b10004d"), (f"{CPU} 2", "0x0b10004e")])

@@ -17,15 +17,15 @@ CORE = CoreCycles("estimated", 1.5)
 
 
 def make_tier(name: str = "native", emulated: bool = False, **env: str) -> Tier:
-    """Return a tier with a suitable CPU and clock, except for the given fields."""
+    """Return a tier with a suitable CPU and clock; `env` replaces fields of its environment."""
     known = {"invariant_tsc": "1", "hypervisor": "none", "emulated": "0", **env}
     unit = "ticks (emulated)" if emulated else UNIT_TSC
     return Tier(name, "6.12", "instructions" if name == "icount" else unit, emulated, known, {})
 
 
 def make_result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: Any) -> Result:
-    """Return a result relative to the baseline `none` of 100 ticks; the interval is 0.1 to either
-    side."""
+    """Return a result whose added cost is `delta` ± 0.1, relative to the baseline `none` of 100
+    ticks. `changed` replaces fields of the result."""
     ci = None if delta is None else Interval(delta - 0.1, delta + 0.1)
     middle = delta or 0.0
     values: dict[str, Any] = {
@@ -43,7 +43,7 @@ def make_result(benchmark: str, variant: str, delta: float | None = 0.0, **chang
 
 
 def make_site_cost(benchmark: str, flavour: str, cost: float, half: float = 0.1) -> SiteCost:
-    """Return the cost of a dormant site, with an interval of `half` to either side."""
+    """Return the cost of a dormant site, with the interval `cost` ± `half`."""
     ci = Interval(cost - half, cost + half)
     return SiteCost("native", "6.12", benchmark, flavour, UNIT_TSC, [1, 4], 8, cost, ci, 10.0,
                     CORE, 0.4)  # fmt: skip

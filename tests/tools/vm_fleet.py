@@ -44,7 +44,7 @@ class Guest:
 
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
-    """Boot the guest; after the tests, check that those of its own job passed."""
+    """Boot the guest. After the tests of this file, require that the guest's own checks passed."""
     path = tmp_path_factory.mktemp("guest")
     key = path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
@@ -91,7 +91,8 @@ def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # no
         "kmarkers_modules": str(modules),
         "ansible_port": guest.port,
         "ansible_ssh_common_args": " ".join(guest.options),
-        # The guest has no SFTP server. Connections must end with the playbook.
+        # "piped", because the guest has no SFTP server. The empty ssh_args disable persistent
+        # connections, so that all connections end with the playbook.
         "ansible_ssh_transfer_method": "piped",
         "ansible_ssh_args": "",
         "ansible_pipelining": True,

@@ -23,12 +23,12 @@ build() {
 	case $name in
 	memcached)
 		./configure --enable-dtrace CPPFLAGS="$2"
-		# The makefile lacks the dependency of the program on this header.
+		# Make this header first: the makefile lacks the dependency of the program on it.
 		make memcached_dtrace.h
 		make -j"$(nproc)" memcached
 		;;
 	tcl)
-		# Tcl does not initialise this variable, on which a hit of a probe depends.
+		# Initialise a variable on which a hit of a probe depends; Tcl does not do so.
 		sed -i 's/^    const char \*curInstName;/    const char *curInstName = NULL;/' generic/tclExecute.c
 		cd unix
 		./configure --enable-dtrace --disable-shared CPPFLAGS="$2"
@@ -50,8 +50,9 @@ program() {
 	esac
 }
 
-# probes PROGRAM: print each probe once: provider, name, "semaphore" or "-", and sizes of arguments.
-# The number of sites of a probe is not printed: it depends on how the compiler inlines functions.
+# probes PROGRAM: print each probe once, as provider, name, "semaphore" or "-", and argument sizes.
+# The number of sites of a probe is not printed, because it depends on how the compiler inlines
+# functions.
 probes() {
 	readelf -W -n "$1" | awk '
 		/Provider:/ { provider = $NF }
@@ -125,7 +126,7 @@ sub twice { return 2 * shift } my @l; push @l, twice($_) for 1 .. 20; eval { die
 print scalar(@l), "\n";
 P
 
-# Build and run both in the same folder: the hits may depend on the length of the path.
+# Build and run both programs in the same folder, because hits may depend on the length of its path.
 for how in ours theirs; do
 	cp -a "$sources" "$work/tree"
 	flags=

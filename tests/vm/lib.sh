@@ -13,7 +13,7 @@ cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
 core="kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
 # kmarkers_bench has thousands of sites, each of which is a line in the lists. On a slow emulator,
-# where reading long lists takes minutes, the host sets KMARKERS_BENCH=0 to leave it out.
+# where reading long lists takes minutes, the host sets KMARKERS_BENCH=0 to leave the module out.
 [ "${KMARKERS_BENCH:-1}" = 0 ] || core="$core kmarkers_bench"
 log=/tmp/log
 number=0
@@ -47,7 +47,7 @@ log_is_clean() {
 	return 1
 }
 
-# logged PATTERN: succeeds if a line that the kernel logged during the last test matches
+# logged PATTERN: succeeds if the kernel logged a line that matches PATTERN during the last test
 logged() {
 	grep -q "$1" "$log"
 }
@@ -125,7 +125,7 @@ refused() {
 	result $? "$name"
 }
 
-# lacks PATTERN FILE: succeeds if the file can be read and no line of it matches
+# lacks PATTERN FILE: succeeds if the file can be read and none of its lines matches PATTERN
 lacks() {
 	[ -r "$2" ] && ! grep -q "$1" "$2"
 }

@@ -5,7 +5,7 @@
 . /tests/lib.sh
 
 run_cases() {
-	# If grace periods are short, a missing wait for one is more likely to cause a fault.
+	# Shorten grace periods, so that a missing wait for one is more likely to cause a fault.
 	expedite 1
 	ran=0
 	# shellcheck disable=SC2013 # a name is one word

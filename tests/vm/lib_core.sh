@@ -107,8 +107,8 @@ called_since() {
 
 # stays_until_drained UNDO COMMAND...: run COMMAND, which redirects a call of getpid to a
 # replacement, and run UNDO while a task is in the replacement. UNDO must not return before the task
-# has left it. Only an RCU Tasks grace period waits for the task, which is in no RCU read-side
-# section.
+# has left the replacement. Only an RCU Tasks grace period waits for this task, because the task is
+# in no RCU read-side section.
 stays_until_drained() {
 	undo=$1
 	shift

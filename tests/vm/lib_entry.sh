@@ -19,8 +19,8 @@ entry_hits() {
 	awk -v name="kmarkers_test_entry:$2:$1" '$1 == name { sum += $4 } END { print sum + 0 }' "$entry/list"
 }
 
-# entry_takes ROUNDS COMMAND: two tests: that entry/control accepts the command, and that it takes
-# that many rounds of the patcher
+# entry_takes ROUNDS COMMAND: two tests: that entry/control accepts the command, and that the
+# command takes ROUNDS rounds of the patcher
 entry_takes() {
 	before=$(stat_of rounds)
 	put "$2" "$entry/control"

@@ -29,7 +29,7 @@ recorded() {
 	same "$1" "$(records "$2" | wc -l)" "$4"
 }
 
-# is_on NAME: succeeds if a marker whose name begins like that is on
+# is_on NAME: succeeds if a marker whose name begins with NAME is on
 is_on() {
 	grep -q "^$1 on" "$debugfs"/markers/list
 }
@@ -44,8 +44,8 @@ bpftrace_reads_events() {
 	return 1
 }
 
-# Put in front of commands that trace-cmd runs: it records nothing if the command ends before its
-# recorder has started.
+# Put this in front of commands that trace-cmd runs, because trace-cmd records nothing if the
+# command ends before the recorder of trace-cmd has started.
 # shellcheck disable=SC2034
 begun="sleep 1; "
 
@@ -54,8 +54,8 @@ has_ended() {
 	! grep -q "^State:[[:space:]]*[^Z[:space:]]" "/proc/$1/status" 2>/dev/null
 }
 
-# end_tracer PID: send SIGINT to bpftrace until it ends: it may miss a signal that arrives while it
-# is not waiting for events
+# end_tracer PID: send SIGINT to bpftrace until it ends, because bpftrace may miss a signal that
+# arrives while it is not waiting for events
 end_tracer() {
 	for _ in 1 2 3; do
 		kill -INT "$1"

@@ -24,8 +24,8 @@ most_growth_kb=1024
 # The number of hits of each function and probe in a turn of toggle_hits or toggle_others.
 hits_each=20
 
-# Enable and disable all functions and SDT probes of the test modules and a hundred markers;
-# toggle_parts, in a second process, does so with some of them.
+# Enable and disable all functions and SDT probes of the test modules and a hundred markers. At the
+# same time, toggle_parts enables and disables some of them in a second process.
 toggle_arms() {
 	put "kmarkers_test_entry count" "$entry/control"
 	put "tsdt:::* event" "$debugfs/sdt/control"
@@ -91,7 +91,7 @@ toggle_storms() {
 }
 storms_left=
 
-# meminfo NAME: print the value of that line of /proc/meminfo, in kB
+# meminfo NAME: print the value of the line NAME of /proc/meminfo, in kB
 meminfo() {
 	sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo
 }

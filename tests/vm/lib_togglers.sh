@@ -31,8 +31,8 @@ in_background() {
 	) &
 }
 
-# went_on NAME...: a test for each command of in_background: it succeeded in more than half of its
-# turns
+# went_on NAME...: for each command of in_background, a test that passes if the command succeeded in
+# more than half of its turns
 went_on() {
 	for name in "$@"; do
 		turns=$(cat "/tmp/turns.$name")
@@ -63,8 +63,9 @@ toggle_cpu() {
 	put 0 "$cpu1" && [ "$(cat "$cpu1")" = 0 ] && sleep 0.2 && put 1 "$cpu1" && sleep 0.3
 }
 
-# Load and unload the module with the marker, and the module with its probe. Each is repeated in a
-# loop of its own, so that either may be loaded or unloaded during a change of the marker's sites.
+# toggle_client loads and unloads the module with a marker, and toggle_marker the module with the
+# marker's probe. Each is repeated in a loop of its own, so that either module may be loaded or
+# unloaded during a change of the marker's sites.
 toggle_client() {
 	insmod /modules/example_client.ko && rmmod example_client
 }

@@ -5,8 +5,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# microseconds: set $now to the time since boot in microseconds. This starts no process, which would
-# take longer than some of the measured commands.
+# microseconds: set $now to the time since boot in microseconds. The function starts no process,
+# because that would take longer than some of the measured commands.
 microseconds() {
 	{
 		read -r _
@@ -33,12 +33,12 @@ timed_turn() {
 	add_measurement "$turn" $((now - began))
 }
 
-# median_of NAME: print the median of the measurements
+# median_of NAME: print the median of the measurements of the method
 median_of() {
 	sort -n "/tmp/turns-$1" | awk '{ took[NR] = $1 } END { print took[int((NR + 1) / 2)] }'
 }
 
-# least_of NAME: print the smallest measurement
+# least_of NAME: print the smallest measurement of the method
 least_of() {
 	sort -n "/tmp/turns-$1" | head -n 1
 }

@@ -4,9 +4,10 @@
  *
  * OVERVIEW
  *
- * A program with such probes compiles with this header unchanged: put the directory include/usdt
- * before other include directories.  Each probe is one nop, and an ELF note holds its address and
- * the locations of its arguments.  readelf -n, gdb, perf, bpftrace and SystemTap read the notes.
+ * A program that uses SystemTap's header compiles unchanged with this one: put the directory
+ * include/usdt before other include directories.  Each probe is one nop, and an ELF note holds its
+ * address and the locations of its arguments.  readelf -n, gdb, perf, bpftrace and SystemTap read
+ * the notes.
  *
  *	#include <sys/sdt.h>
  *
@@ -119,14 +120,18 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 						    (a)))
 #endif
 
-/* Size in bytes: negative for a signed integer, plus 100 for a floating-point number. */
+/*
+ * Number that encodes an argument's type: its size in bytes, negative for a signed integer,
+ * increased by 100 for a floating-point number.
+ */
 #define __USDT_CODE(a)							\
 	(__USDT_IS_REAL(a) ? 100 + __USDT_SIZE(a) :			\
 	 __USDT_IS_SIGNED(a) ? -__USDT_SIZE(a) : __USDT_SIZE(a))
 
 /*
  * Up to six arguments are in registers or constants, because not every tracer finds a static or a
- * thread-local variable in memory.  More arguments may be in memory: registers do not suffice.
+ * thread-local variable in memory.  If there are more, arguments may be in memory, because the
+ * registers do not suffice.
  */
 #define __USDT_IN(operand, a)	"n" (__USDT_CODE(a)), operand (__USDT_VALUE(a))
 #define __USDT_ALL_1(operand, a)		__USDT_IN(operand, a)
@@ -155,7 +160,10 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 #define __USDT_IN_11(args...)	__USDT_ALL_11("nor", args)
 #define __USDT_IN_12(args...)	__USDT_ALL_12("nor", args)
 
-/* Text of one argument, SIZE@OPERAND; @code and @value are numbers of asm operands. */
+/*
+ * Text of one argument, SIZE@OPERAND.  @code and @value are numbers of asm operands: __USDT_CODE()
+ * of the argument, and the argument itself.
+ */
 #define __USDT_TEXT(code, value)					\
 	"	.if %c" #code " > 100\n"				\
 	"	.ifc %c" #code ",104\n	.ascii \"4f@\"\n	.endif\n"\
@@ -183,7 +191,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 #define __USDT_SEMAPHORE(provider, name)	"0"
 #endif
 
-/* The .reloc makes the code refer to .stapsdt.base: a linker with --gc-sections keeps it. */
+/* Because of the .reloc, a linker with --gc-sections keeps .stapsdt.base if it keeps the probe. */
 #define __USDT_PROBE(provider, name, n, args...)			\
 	__USDT_PROBE_OF(provider, name, n, ## args)
 #define __USDT_PROBE_OF(provider, name, n, args...)			\

@@ -4,7 +4,7 @@
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #ifdef NATIVE_BUILD
-/* Defined only in builds of this tree: other programs may write __attribute__((noinline)). */
+/* Defined only in builds of this tree, because other programs may use __attribute__((noinline)). */
 #define noinline		__attribute__((__noinline__))
 #endif
 #define __rcu
@@ -18,14 +18,17 @@
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define barrier()		asm volatile("" : : : "memory")
 #ifdef __SANITIZE_THREAD__
-/* ThreadSanitizer reports all other accesses as races. */
+/* Use atomic operations, because ThreadSanitizer reports all other accesses as races. */
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 #else
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value)	(*(volatile __typeof__(x) *)&(x) = (value))
 #endif
-/* x86 reorders neither loads with loads nor stores with stores: a compiler barrier is enough. */
+/*
+ * A compiler barrier is enough, because x86 reorders neither loads with loads nor stores with
+ * stores.
+ */
 #define smp_rmb()		barrier()
 #define smp_wmb()		barrier()
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)

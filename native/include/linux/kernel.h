@@ -10,13 +10,16 @@
 #include <string.h>
 #include <linux/types.h>
 #define ALIGN(x, to)	(((x) + (to) - 1) / (to) * (to))
-/* A cancellation point: called before a function that waits has changed anything. */
+/* A cancellation point.  Functions that wait call this before they have changed anything. */
 #define might_sleep()	pthread_testcancel()
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
-/* Parse a number as the kernel does; strtoull() alone would accept leading space and a sign. */
+/*
+ * Parse a number as the kernel does.  strtoull() alone would accept leading spaces and a minus
+ * sign.
+ */
 static inline int kstrtou64(const char *text, unsigned int base, u64 *value)
 {
 	const char *digits = text + (*text == '+');

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Defines noinline, for programs with benchmarks only; <linux/compiler.h> does not define it. */
+/*
+ * Defines noinline for users' programs with benchmarks.  <linux/compiler.h> defines it for this
+ * tree only.
+ */
 #ifndef NATIVE_NOINLINE_H
 #define NATIVE_NOINLINE_H
 #ifndef noinline

@@ -72,7 +72,10 @@ static __always_inline void rcu_read_unlock(void)
 /* Wait for a limited time only, because the caller holds locks that a reader may be waiting for. */
 #define cond_synchronize_rcu(state)	((void)native_rcu_wait_briefly(state))
 #define rcu_wait_succeeded(state)	native_rcu_wait_briefly(state)
-/* Free an object after a grace period without waiting for it: this call or a later one frees it. */
+/*
+ * Free an object after a grace period.  Do not wait: if the grace period has not ended, a later
+ * call of native_rcu_free() frees the object.
+ */
 #define kfree_rcu(ptr, member)		native_rcu_free(&(ptr)->member, ptr)
 #define kvfree_rcu(ptr, member)		kfree_rcu(ptr, member)
 

@@ -40,7 +40,8 @@ def compute_boot_means(times: Sequence[Time]) -> dict[str, list[float]]:
 
 
 def compute_welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
-    """Return the half-width of the confidence interval of the difference of two means (Welch)."""
+    """Return the half-width of the confidence interval of the difference between the means of
+    `base` and `other` (Welch)."""
     parts = [variance(logs) / len(logs) for logs in (base, other)]
     if not sum(parts):
         return 0.0
@@ -75,7 +76,7 @@ def make_ratio_table(times: Sequence[Time]) -> list[list[str]]:
     lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]
     for row in compute_time_ratios(times):
         ratio = "-" if row.ratio is None else f"{row.ratio:.4f}"
-        span = "two boots of each are needed" if row.ratio else "-"
+        span = "two boots of each kernel are needed" if row.ratio else "-"
         if row.low is not None and row.high is not None:
             span = f"[{row.low:.4f}, {row.high:.4f}]"
         amounts = [str(row.boots), str(row.runs), f"{row.seconds:.3f}"]

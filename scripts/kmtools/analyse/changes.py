@@ -73,8 +73,8 @@ class Change:
 
 
 def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the first row that was measured in a kernel. If there is none, return the only row; if
-    there are several rows or no rows, return None."""
+    """Return the first row that was measured in `kernel`. If there is none and `rows` has a single
+    row, return this row; else return None."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
@@ -107,19 +107,19 @@ def compute_variance_of_mean(values: np.ndarray) -> float:
     return float(np.var(values, ddof=1)) / len(values)
 
 
-def combine_degrees_of_freedom(parts: tuple[float, float], sizes: tuple[int, int]) -> int:
-    """Return the degrees of freedom of a sum of two variances. If both variances have the same
-    degrees of freedom (`sizes`), these are added; else Welch's formula is used, which gives
+def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[int, int]) -> int:
+    """Return the degrees of freedom of the sum of two estimated variances; `degrees` has those of
+    each variance. If the two are equal, they are added; else Welch's formula is used, which gives
     fewer."""
-    below = sum(part**2 / size for part, size in zip(parts, sizes, strict=True))
-    if sizes[0] == sizes[1] or not below:
-        return sum(sizes)
-    return max(1, int(sum(parts) ** 2 / below))
+    below = sum(one**2 / degree for one, degree in zip(variances, degrees, strict=True))
+    if degrees[0] == degrees[1] or not below:
+        return sum(degrees)
+    return max(1, int(sum(variances) ** 2 / below))
 
 
 def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
-    """Return the change from A to B in percent, its interval with error probability `outside`, and
-    a note."""
+    """Return the change of a row from A to B in percent, its interval with error probability
+    `outside`, and a note, which may be empty."""
     before, after = (float(np.mean(row.values)) if len(row.values) else 0.0 for row in (a, b))
     if before <= 0 or after <= 0:
         return math.nan, UNBOUNDED, "a cost is not above zero"
@@ -127,13 +127,13 @@ def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Inte
     percent = 100 * (ratio - 1)
     if min(len(a.values), len(b.values)) < 2:
         return percent, UNBOUNDED, "too few blocks"
-    parts = (
+    variances = (
         compute_variance_of_mean(b.values) / before**2,
         ratio**2 * compute_variance_of_mean(a.values) / before**2,
     )
-    total = sum(parts)
-    sizes = (len(b.values) - 1, len(a.values) - 1)
-    freedom = combine_degrees_of_freedom(parts, sizes)
+    total = sum(variances)
+    degrees = (len(b.values) - 1, len(a.values) - 1)
+    freedom = combine_degrees_of_freedom(variances, degrees)
     half = 100 * student.compute_t_quantile(outside, freedom) * math.sqrt(total)
     interval = Interval(percent - half, percent + half)
     note = ""
@@ -144,8 +144,8 @@ def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Inte
 
 
 def compute_layout_change_interval(a: Row, b: Row, other: Interval) -> Interval:
-    """Return the 95 % interval of the change over the code layouts that both rows have. If they
-    share fewer than two layouts, return `other`."""
+    """Return the 95 % interval of the change, computed from its values at the code layouts that
+    both rows have. If the rows share fewer than two layouts, return `other`."""
     both = sorted(set(a.layouts) & set(b.layouts))
     ratios = [b.layouts[n] / a.layouts[n] - 1 for n in both if a.layouts[n] > 0]
     if len(ratios) < 2:
@@ -177,7 +177,7 @@ def explain_incomparable_rows(a: Row, b: Row) -> str:
     if a.unit != b.unit:
         return f"A in {a.unit}, B in {b.unit}"
     if a.kind != b.kind:
-        return "only one of them has a baseline"
+        return "only one of the two runs has a baseline"
     if comparison_key.are_layouts_incomparable(a.places, b.places):
         return "A at {}, B at {}".format(
             *comparison_key.describe_layout_difference(a.places, b.places)
@@ -230,7 +230,9 @@ def describe_poor_grades(a: Row, b: Row) -> str:
 def judge_timed_change(
     a: Row, b: Row, outside: float, margin: float, floor: float | None, judged: bool
 ) -> Change:
-    """Return the change of a timed row from run A to run B, with a verdict if `judged` is true."""
+    """Return the change of a timed row from run A to run B, with a verdict if `judged` is true.
+    `outside` is the error probability of the interval; `margin` and the noise floor `floor` are in
+    percent."""
     percent, interval, note = compute_relative_change(a, b, outside)
     verdict = NOT_JUDGED
     if judged:

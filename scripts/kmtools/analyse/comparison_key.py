@@ -24,8 +24,8 @@ Key = tuple[Any, ...]
 
 
 def describe_layout_difference(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
-    """Return two texts that name two different sets of code layouts: by their numbers, or by their
-    sizes if the sizes differ."""
+    """Return two texts that name two different sets of code layouts, `places` and `others`: by the
+    numbers of the layouts or, if the sets differ in size, by their sizes."""
     if len(places) != len(others):
         return f"{len(places)} code layouts", str(len(others))
     words = [", ".join(map(str, sorted(one))) for one in (places, others)]
@@ -52,8 +52,8 @@ def make_layouts_mask(places: Collection[int]) -> int:
 
 
 def are_layouts_incomparable(places: Collection[int], others: Collection[int]) -> bool:
-    """Return True if rows at these two sets of layouts cannot be compared. If either set is empty,
-    as for exact counts, the rows can be compared."""
+    """Return True if rows that were measured at the code layouts `places` and `others` cannot be
+    compared. If either set is empty, as for exact counts, the rows can be compared."""
     return bool(places and others) and make_layouts_key(
         make_layouts_mask(places)
     ) != make_layouts_key(make_layouts_mask(others))

@@ -21,8 +21,8 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
 SOURCES = ("estimated", "counted")
-# The share of the blocks with the smallest ratios, and of those with the largest, that is left out
-# when the spread of the ratios is computed.
+# The share of the blocks that is left out at either end when the spread of the ratios is computed:
+# the blocks with the smallest and those with the largest ratios.
 TAIL = 0.05
 # The largest denominator of a ratio. A ratio is a fraction, because slopes divided by a fraction
 # stay exact.

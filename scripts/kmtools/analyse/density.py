@@ -105,7 +105,7 @@ def has_variants_by_site_count(benchmark: str) -> bool:
 
 def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     """Return the slope of the cost of a pass over the number of sites, for each block in which
-    passes with all these numbers were measured."""
+    passes with all numbers of sites (the keys of `passes`) were measured."""
     by_block: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
     for sites, series in passes.items():
         for slope in series:
@@ -148,8 +148,8 @@ def describe_bend_over_sites(
 def estimate_slope_location(
     series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
 ) -> tuple[float, Interval]:
-    """Return the location of slopes and its interval: for exact counts the median and the range,
-    for times the estimates of location.py."""
+    """Return the location of the slopes in `series`, and the interval of the location: the median
+    and the range if the slopes are `exact` counts, else the estimates of location.py."""
     if exact and series:
         return stats.compute_median(series), stats.find_value_range(series)
     found = location.estimate_series_location(series, resolution, outside)
@@ -159,7 +159,8 @@ def estimate_slope_location(
 def compute_site_cost(
     baseline: Result, flavour: str, counted: Mapping[int, Result], tier: Tier
 ) -> SiteCost:
-    """Compute the cost of a site of one flavour; `counted` has the results by number of sites."""
+    """Compute the cost of a site of one flavour from `counted`, the results by number of sites, and
+    from the result of the baseline."""
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
     series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *counted.values())) / max(counted)

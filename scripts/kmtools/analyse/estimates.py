@@ -191,8 +191,9 @@ def write_estimates(run: Path, found: Estimates) -> None:
 
 
 def read_stored_estimates(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
-    """Return the estimates stored in estimates.json; None if the file is missing, malformed, or was
-    computed from other samples."""
+    """Return the estimates stored in estimates.json; None if the file is missing or malformed, or
+    if its estimates were computed from other samples than those in the file `samples`, or with
+    another env.json."""
     try:
         known = json.loads((run / NAME).read_text(encoding="utf-8"))
         check_shape(known, SHAPE, "")
@@ -232,7 +233,7 @@ def load_estimates(run: Path) -> Estimates:
     if found is not None:
         return found
     if path.suffix == ".parquet":
-        from kmtools.analyse import parquet  # noqa: PLC0415  the others need no duckdb
+        from kmtools.analyse import parquet  # noqa: PLC0415  CSV files need no duckdb
 
         samples = parquet.load_parquet(path, tiers)
     else:

@@ -25,7 +25,7 @@ POINTS, BEYOND = 48, 3.0
 FEWEST = 20
 # Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
-# The reference variants of published costs, by benchmark and variant.
+# The variants over which published costs were given, by the benchmark and variant that repeat them.
 Bases = dict[tuple[str, str], set[str]]
 
 
@@ -48,7 +48,8 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 
 def find_reference_variants() -> Bases:
-    """Return the reference variants of published costs, by our benchmark and variant."""
+    """Return, for each benchmark and variant of kmarkers that repeats published costs, the variants
+    over which these costs were given."""
     names = read_successors()
     found: Bases = defaultdict(set)
     for then in read_published_numbers():

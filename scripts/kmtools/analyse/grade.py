@@ -22,9 +22,9 @@ from kmtools.measure.rundir import Tier
 # Shares of flagged windows among the timed windows: above the first share the grade is fair, above
 # the second poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# Shares above which the grade is fair, and shares above which it is poor: of late windows among the
-# windows without a flag, and of steal time and the time of other programs on the same CPU in the
-# measuring time.
+# Shares above which the grade is fair (MANY, MUCH) or poor (TOO_MANY, TOO_MUCH). LATE: late windows
+# among the windows without a flag. STEAL and OTHER: steal time, and the time of other programs on
+# the same CPU, in the time of the measurement.
 MANY_LATE, TOO_MANY_LATE = 0.01, 0.1
 MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
 MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
@@ -216,8 +216,9 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
 def grade_share_of_time(
     evidence: Evidence, counter: str, much: float, too_much: float
 ) -> tuple[Level, float] | None:
-    """Return a grade and the share of the measuring time that `counter`, a counter of seconds in
-    measure/disturbance.py, has reached. Return None if the share is at most `much`."""
+    """Return a grade, and the share of the measuring time that `counter` has reached, a counter of
+    seconds in measure/disturbance.py. The grade is poor if the share is above `too_much`, else
+    fair. Return None if the share is at most `much`."""
     try:
         share = float(evidence.tier.env[counter]) / float(evidence.tier.env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):

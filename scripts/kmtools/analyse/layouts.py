@@ -25,11 +25,11 @@ def compute_offset_in_cache_line(layout: Any) -> Any:
     return layout % EIGHTHS * 8 + layout // EIGHTHS * 2
 
 
-def find_executed_layout(layout: int, codes: int) -> int:
-    """Return the layout of the code that was executed when `layout` was requested, for a variant
-    with only `codes` copies of its code, fewer than there are layouts. Each copy is used for
+def find_layout_of_executed_copy(layout: int, copies: int) -> int:
+    """Return the real layout of the code that is executed if `layout` is requested of a variant
+    that has only `copies` copies of its code, fewer than there are layouts. Each copy is used for
     equally many successive layouts, and the copies are evenly spaced in a cache line."""
-    return layout * codes // LAYOUTS * (EIGHTHS // codes)
+    return layout * copies // LAYOUTS * (EIGHTHS // copies)
 
 
 def has_too_few_blocks(blocks: int, layouts: int) -> bool:

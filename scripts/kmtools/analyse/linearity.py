@@ -38,8 +38,9 @@ def compute_bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]
 def find_significant_bend(
     series: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
-    """Return the extra cost of an operation in long windows over short ones, in the unit of `cost`;
-    None if the windows may be on a line. `resolution` is the clock's resolution of a slope."""
+    """Return the extra cost of an operation in long windows over short ones, from the bends in
+    `series`; None if the windows may be on a line. `cost` is the cost of an operation, `margin` its
+    equivalence margin, `resolution` the clock's resolution of a slope."""
     if not series:
         return None
     # Each of the two slopes spans about half of the loop counts that a whole slope spans.

@@ -65,7 +65,7 @@ FEW_PROCESSES = "few processes"
 STEPS = "wider by a step of the clock"
 # The fewest layouts at which neighbouring ones are taken to resemble each other.
 MANY_LAYOUTS = 16
-# The variance over layouts counts as measured if it exceeds this multiple of the variance of noise.
+# The variance over layouts counts as known if it exceeds the variance of the noise by this factor.
 PLAIN = 10
 
 
@@ -196,7 +196,8 @@ def find_two_machine_states(x: Floats, process: Whole) -> Interval | None:
 def compute_mean_interval(
     value: float, variance: float, freedom: float, outside: float
 ) -> Interval:
-    """Return the confidence interval of a mean with error probability `outside`."""
+    """Return the confidence interval around `value`, a mean whose variance `variance` was estimated
+    with `freedom` degrees of freedom. The error probability is `outside`."""
     half = student.compute_capped_t_quantile(outside, freedom) * math.sqrt(variance)
     return Interval(value - half, value + half)
 
@@ -204,8 +205,8 @@ def compute_mean_interval(
 def compute_process_interval(
     batches: Floats, owners: Whole, value: float, outside: float
 ) -> Interval:
-    """Return the interval of the mean over processes. The mean of each process is one
-    observation."""
+    """Return the interval of the mean over processes, around `value`. The mean of the batches of
+    each process is one observation; `owners` has the process of each batch."""
     means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
     variance = float(np.var(means, ddof=1)) / len(means)
     return compute_mean_interval(value, variance, len(means) - 1, outside)
@@ -220,8 +221,8 @@ def remove_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
 def compute_residuals(
     level: Floats, batches: Floats, parts: Sequence[slice]
 ) -> tuple[Floats, float]:
-    """Return the residuals of the blocks from their batches, and the interquartile range of the
-    residuals."""
+    """Return the residuals of the blocks `level` from the estimates `batches` of their batches, and
+    the interquartile range of the residuals. `parts` are the blocks of each batch."""
     rest = level - np.repeat(batches, [part.stop - part.start for part in parts])
     return rest, float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
 
@@ -230,7 +231,7 @@ def estimate_batch_locations(
     x: Floats, layout: Whole, parts: Sequence[slice]
 ) -> tuple[Floats, Floats, float]:
     """Return the effects of the layouts, the estimate of each batch, and the interquartile range of
-    the residuals."""
+    the residuals. `parts` are the blocks of each batch."""
     effects, level = remove_layout_effects(x, layout)
     batches = np.array([compute_midmean(level[part]) for part in parts], dtype=np.float64)
     return effects, batches, compute_residuals(level, batches, parts)[1]

@@ -7,8 +7,8 @@ kmarkers that repeat it (the successor), or the reason why there is none. The co
 the published variant over which a cost was given, as benchmark:variant; the cost is computed again
 from the published totals. The column `apart` names a tier in which the successor measures something
 else: markers of 2006 disabled preemption, but in user space they enter an RCU read-side section.
-The column `found` is the place of the successor: "" in user space and perhaps in kernels, `kernel`
-in kernels alone, `objects` in object files, see objects.py.
+The column `found` says where the successor is measured: `kernel` in kernels alone, `objects` in
+object files (see objects.py), "" in user space and perhaps also in kernels.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ Name = tuple[str, str, str]
 @dataclass(frozen=True)
 class Published:
     """One published number: the value, its standard deviation and deltas, all in `unit`. A delta is
-    the difference from another published row, `over`."""
+    the difference from the published row `over`: `delta_stated` as published, `delta` computed from
+    the published values."""
 
     source: str
     date: str
@@ -60,7 +61,7 @@ class Published:
 
     @property
     def is_stated_delta_wrong(self) -> bool:
-        """True if the stated delta differs from the one computed again, at the stated precision."""
+        """True if `delta_stated`, at its precision, differs from `delta`."""
         if self.delta_stated is None or self.delta is None:
             return False
         recomputed = Decimal(repr(round(self.delta, 9)))
@@ -97,7 +98,7 @@ def parse_published_value(row: dict[str, str]) -> tuple[float, str]:
 
 
 def read_published_numbers() -> list[Published]:
-    """Return every published number, with its delta computed again from rows of the same
+    """Return every published number, with its delta computed from the published values of the same
     machine."""
     aliases = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a
@@ -134,14 +135,15 @@ def read_published_numbers() -> list[Published]:
     return numbers
 
 
-def find_missing_successors(names: Collection[tuple[str, str]], found: str) -> list[str]:
-    """Return the successors in aliases.csv whose place is `found` and whose benchmark and variant
-    are not in `names`."""
+def find_missing_successors(names: Collection[tuple[str, str]], place: str) -> list[str]:
+    """Return the successors in aliases.csv that are missing in `names`, which has pairs of a
+    benchmark and a variant. Only successors at `place`, a value of the column `found`, are
+    examined."""
     return [
         f"{row['benchmark']}:{row['variant']}"
         for row in read_csv_table(ALIASES)
         if not row["reason"]
-        and row["found"] == found
+        and row["found"] == place
         and (row["benchmark"], row["variant"]) not in names
     ]
 

@@ -90,7 +90,8 @@ def fit_slopes(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
 def fit_slopes_of_samples(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> dict[str, list[Slope]]:
-    """Fit the slopes of every variant of one benchmark, ordered by block."""
+    """Fit the slopes of every variant of one benchmark, ordered by block, to the values that
+    `value_of` returns for the samples."""
     return fit_slopes(select_unflagged_points(samples, value_of))
 
 

@@ -99,8 +99,8 @@ class Steering:
         self._print_line = print_line
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """Return the benchmarks of the next process; None if they stay the same, an empty list if
-        more time would resolve no row."""
+        """Return the benchmarks of the next process, after `processes` processes have ended; None
+        if the benchmarks stay the same, an empty list if more time would resolve no row."""
         if processes == stopping.PILOT:
             found = judge_first_processes(self._cache, raw, processes)
             report_detectable_differences(found, self._planned, self._write_event, self._print_line)

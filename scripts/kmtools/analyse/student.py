@@ -32,7 +32,8 @@ def compute_central_probability(t: float, freedom: int) -> float:
 
 @lru_cache(1000)
 def compute_t_quantile(outside: float, freedom: int) -> float:
-    """Return the t that |T| exceeds with probability `outside`, which is above 0 and below 1."""
+    """Return the t that |T|, with `freedom` degrees of freedom, exceeds with probability `outside`,
+    which is above 0 and below 1."""
     low, high = 0.0, 1.0
     while 1 - compute_central_probability(high, freedom) > outside:
         low, high = high, high * 2
@@ -47,6 +48,6 @@ def compute_t_quantile(outside: float, freedom: int) -> float:
 
 
 def compute_capped_t_quantile(outside: float, freedom: float) -> float:
-    """Return the quantile for estimated degrees of freedom, which are rounded down and limited to
+    """Return the t quantile for estimated degrees of freedom, which are rounded down and limited to
     the range from 1 to MOST_FREEDOM."""
     return compute_t_quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))

@@ -135,8 +135,9 @@ def make_figure_fields(result: Result) -> dict[str, Any]:
 
 
 def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
-    """Return the entry of a result in summary.json. published and published_delta are those of the
-    first machine in published.csv, computed again; published_rows has all machines."""
+    """Return the entry of a result in summary.json. The fields published and published_delta are
+    those of the first machine in published.csv; published_delta is computed from the published
+    values. The field published_rows has the numbers of all machines."""
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
@@ -242,5 +243,7 @@ def read_summary(run: Path) -> dict[str, Any]:
     for kind in ("results", "switching"):
         for number, entry in enumerate(summary[kind]):
             if entry["unit"] not in summary["units"]:
-                raise RunError(f"{path}: units lacks that of {kind}[{number}]: {entry['unit']!r}")
+                raise RunError(
+                    f"{path}: field units lacks {entry['unit']!r}, the unit of {kind}[{number}]"
+                )
     return dict(summary)

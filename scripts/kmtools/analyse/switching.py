@@ -77,7 +77,8 @@ class Point:
 
 
 def make_switch_point(series: Sequence[Sample]) -> Point:
-    """Return the median, and its interval, of samples of one method and number of sites."""
+    """Return the median of samples of one method and number of sites, and the interval of the
+    median."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return Point(
@@ -122,8 +123,8 @@ def find_most_rounds(points: Sequence[Point]) -> float | None:
 def compute_time_per_further_site(
     points: Sequence[Point], way: str, fewer: int, more: int
 ) -> float | None:
-    """Return the time of one more site: the slope of the time of a switch between two numbers of
-    sites."""
+    """Return the time of one more site with the method `way`: the slope of the time of a switch
+    between `fewer` and `more` sites."""
     low, high = (find_point(points, SCALING, way, sites) for sites in (fewer, more))
     return (high.median - low.median) / (more - fewer) if low and high else None
 
@@ -158,8 +159,8 @@ def compute_ratio_to_stores_at_million(points: Sequence[Point]) -> float | None:
 
 
 def make_batch_ratio_measure(way: str) -> Measure:
-    """Return a function that returns the time of another method as a multiple of the time of one
-    batch, both of 10,000 sites."""
+    """Return a function that computes the time to switch 10,000 sites by the method `way`, as a
+    multiple of the time to switch them in one batch."""
 
     def compute_ratio(points: Sequence[Point]) -> float | None:
         own, ours = (find_point(points, SCALING, w, 10_000) for w in (way, OURS))
@@ -205,25 +206,61 @@ class Limit:
 BROKEN = "BROKEN"
 LIMITS = (
     Limit("native", "rounds of a batch of any size", find_most_rounds, True, 3),
-    Limit("native", "a further site, in stores that it needs", compute_ratio_to_stores, True, 2.5),
     Limit(
-        "native", "one site, in maps with three rounds", compute_ratio_to_rounds_by_hand, True, 1.3
+        "native",
+        "time of one more site, as a multiple of its stores alone",
+        compute_ratio_to_stores,
+        True,
+        2.5,
     ),
-    Limit("native", "the same at a million sites", compute_ratio_to_stores_at_million, True, 2.5),
+    Limit(
+        "native",
+        "batch of one site, as a multiple of a map and three rounds",
+        compute_ratio_to_rounds_by_hand,
+        True,
+        1.3,
+    ),
+    Limit(
+        "native",
+        "time of one more site beyond 100,000, as a multiple of its stores alone",
+        compute_ratio_to_stores_at_million,
+        True,
+        2.5,
+    ),
     Limit("vm", "rounds of a batch of any size", find_most_rounds, True, 3),
     Limit(
-        "vm", "times as long: one static key", make_batch_ratio_measure("static-key-one"), False, 25
+        "vm",
+        "time of one static key, as a multiple of one batch",
+        make_batch_ratio_measure("static-key-one"),
+        False,
+        25,
     ),
     Limit(
         "vm",
-        "times as long: many static keys",
+        "time of many static keys, as a multiple of one batch",
         make_batch_ratio_measure("static-keys-many"),
         False,
         25,
     ),
-    Limit("vm", "times as long: one by one", make_batch_ratio_measure("one-by-one"), False, 8),
-    Limit("vm", "gap, net of idle, in % of that of stop_machine", compute_stall_percent, True, 5),
     Limit(
-        "metal", "gap, net of idle, in % of that of stop_machine", compute_stall_percent, True, 5
+        "vm",
+        "time of switching one by one, as a multiple of one batch",
+        make_batch_ratio_measure("one-by-one"),
+        False,
+        8,
+    ),
+    Limit(
+        "vm",
+        "gap less that of idle, in % of the gap of stop_machine",
+        compute_stall_percent,
+        True,
+        5,
+    ),
+    Limit(
+        "metal",
+        "gap less that of idle, in % of the gap of stop_machine",
+        compute_stall_percent,
+        True,
+        5,
     ),
 )

@@ -29,7 +29,7 @@ from statistics import NormalDist
 
 from kmtools.analyse import corecycles, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.layouts import find_executed_layout
+from kmtools.analyse.layouts import find_layout_of_executed_copy
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
     ONE,
@@ -77,7 +77,7 @@ PLACED = "code layouts differ, and more time does not help"
 # Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
 # the baseline). The margin is the larger of these two; the first row that matches is used. Margins
 # are the same for all runs; quoted verdicts need data measured after the last change of this table.
-# - Hot rows: a quarter of a core cycle, less than any instruction costs on a dependent path. At
+# - Hot loops: a quarter of a core cycle, less than any instruction costs on a dependent path. At
 #   3 GHz, this is 8 % of the time of a loop that makes 10^9 iterations a second.
 # - Whole operations: one percent, less than the costs change from one build of a kernel to the next
 #   because of the layout of code and data. A smaller cost does not decide about instrumentation.
@@ -151,8 +151,8 @@ class Result:
 def find_equivalence_margin(
     unit: str, benchmark: str, baseline: float, core: CoreCycles | None = None
 ) -> float:
-    """Return the equivalence margin that MARGINS declares, in the unit per operation. If core
-    cycles are not known, a tick counts as a core cycle."""
+    """Return the equivalence margin that MARGINS declares, in `unit` per operation; `baseline` is
+    the cost of the baseline. If core cycles are not known, a tick counts as a core cycle."""
     for row_unit, patterns, absolute, share in MARGINS:
         if row_unit == unit and any(fnmatchcase(benchmark, one) for one in patterns):
             return max(absolute / (core.per_tick if core else 1.0), share * abs(baseline))
@@ -162,8 +162,8 @@ def find_equivalence_margin(
 def decide_verdict(
     delta: float, interval: Interval, margin: float, noise_floor: float | None
 ) -> str:
-    """Apply the rule of this file to a timed difference. If noise_floor is None, only the margin
-    counts."""
+    """Return the verdict on a timed difference `delta` with the interval `interval`, by the rule of
+    this file. If `noise_floor` is None, only the margin counts."""
     floor = 0.0 if noise_floor is None else noise_floor
     if interval.lo > margin and delta > floor:
         return SLOWER
@@ -212,14 +212,16 @@ def estimate_difference(
     exact: bool,
     resolution: float = 0.0,
     outside: float = location.OUTSIDE,
-    codes: int = 0,
+    copies: int = 0,
 ) -> Difference:
     """Return the location of the paired differences with its intervals of error probability
-    `outside`, for a clock of this resolution. `codes` is the number of pieces of code of the
-    variant, 0 if each layout has its own."""
+    `outside`, for a clock of this resolution. `copies` is the number of copies of the variant's
+    code, 0 if each layout has its own copy."""
     deltas = subtract_baseline(variant, baseline)
-    if codes:
-        deltas = [one._replace(layout=find_executed_layout(one.layout, codes)) for one in deltas]
+    if copies:
+        deltas = [
+            one._replace(layout=find_layout_of_executed_copy(one.layout, copies)) for one in deltas
+        ]
     if exact and deltas:
         interval = stats.find_value_range(deltas)
         return Difference(deltas, stats.compute_median(deltas), interval, interval, interval)
@@ -384,8 +386,8 @@ def make_variant_result(group: Group, variant: str) -> Result:
             note = "blocks disagree"
     elif group.baseline is not None:
         base = group.slopes[group.baseline]
-        step, codes = group.get_clock_resolution(variant), group.count_code_copies(variant)
-        diff = estimate_difference(series, base, exact, step, group.outside, codes)
+        step, copies = group.get_clock_resolution(variant), group.count_code_copies(variant)
+        diff = estimate_difference(series, base, exact, step, group.outside, copies)
         verdict, note = judge_variant(group, variant, diff)
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"

@@ -13,7 +13,7 @@ from kmtools.base.errors import UnableError, explain_error
 
 
 def publish_directory(partial: Path, final: Path) -> None:
-    """Sync the files of a directory to the disk, then rename the directory to its final name."""
+    """Sync the files of the directory `partial` to the disk, then rename it to `final`."""
     for path in [*(path for path in partial.rglob("*") if path.is_file()), partial]:
         descriptor = os.open(path, os.O_RDONLY)
         try:

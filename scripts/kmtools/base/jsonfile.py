@@ -17,8 +17,8 @@ WORDS = {
 
 
 def read_json(path: Path, shape: Any = Any) -> Any:
-    """Return the value in a JSON file. FailedError names the file and, if its shape is wrong, the
-    field."""
+    """Return the value in a JSON file. If the file cannot be read, or if the value differs from
+    `shape` (see check_shape), raise FailedError with the file and the wrong field."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -45,7 +45,8 @@ def check_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape; raise FailedError if it differs. A shape is a type, a tuple of
     types or texts, a list of one shape, or a dictionary of field names and their shapes. A field
     whose name in the shape ends in ? may be absent. The value may have further fields. If a
-    dictionary has the key *, the shape of this key applies to every field of the value."""
+    dictionary has the key *, the shape of this key applies to every field of the value. `where` is
+    the start of the error message: the file and the field that holds the value."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(has_type(value, one) for one in kinds):

@@ -60,7 +60,8 @@ class Line:
 
 
 class Progress:
-    """Shows numbered steps with the time since the first, and the completed share of a step."""
+    """Shows numbered steps with the time since the job began, and the completed share of a
+    step."""
 
     def __init__(
         self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -106,7 +107,7 @@ class Progress:
     @contextmanager
     def show_rows(self, rows: Lines | None) -> Iterator[None]:
         """During the block, show the step and, below it, the lines that `rows` returns, in
-        full-screen mode if the terminal has an alternate screen. They are drawn again when the
+        full-screen mode if the terminal has an alternate screen. They are redrawn when the
         progress of the step is updated, at most twice a second."""
         if rows is None or not has_alternate_screen(self._line.stream):
             yield

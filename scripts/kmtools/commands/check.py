@@ -17,7 +17,7 @@ from kmtools.base.text import get_terminal_width, wrap_line
 from kmtools.commands import Run
 from kmtools.runner import registry
 from kmtools.runner.ask import SuiteRequest
-from kmtools.runner.registry import Row
+from kmtools.runner.registry import Test
 
 
 def parse_name_and_value(text: str) -> tuple[str, str]:
@@ -41,7 +41,9 @@ def add_check_command(parser: ArgumentParser) -> Run:
     parser.add_argument("--set", choices=registry.SETS, help="set of tests (default: short)")
     parser.add_argument("--list", action="store_true", help="list tests without running them")
     parser.add_argument(
-        "--kernel", default="", help="test kernel: a name in kernels.txt (default: each test's own)"
+        "--kernel",
+        default="",
+        help="test kernel: a name in kernels.txt (default: that of each test)",
     )
     parser.add_argument(
         "-o",
@@ -57,23 +59,23 @@ def add_check_command(parser: ArgumentParser) -> Run:
     )
 
     def run_check(args: Namespace) -> int:
-        rows = registry.select_tests(args.patterns, args.set or "short")
+        tests = registry.select_tests(args.patterns, args.set or "short")
         if args.list:
-            print_tests(rows if args.patterns or args.set else registry.list_tests())
+            print_tests(tests if args.patterns or args.set else registry.list_tests())
             return DONE
         options = dict(args.options)
-        registry.check_test_options(options, rows)
+        registry.check_test_options(options, tests)
         if args.setup:
-            run_setup(rows, args.kernel, args.set == "full")
+            run_setup(tests, args.kernel, args.set == "full")
         form = args.set or ("named" if args.patterns else "short")
-        return run_tests(rows, SuiteRequest(form, args.kernel, options))
+        return run_tests(tests, SuiteRequest(form, args.kernel, options))
 
     return run_check
 
 
-def print_tests(rows: Sequence[Row]) -> None:
+def print_tests(tests: Sequence[Test]) -> None:
     """Print a table of tests, wrapped to the width of the terminal."""
-    lines = registry.format_test_list(rows)
+    lines = registry.format_test_list(tests)
     widths = [max(map(len, column)) for column in zip(*lines)]
     for cells in lines:
         head = "  ".join(f"{cell:{width}}" for cell, width in zip(cells[:-1], widths))
@@ -82,13 +84,13 @@ def print_tests(rows: Sequence[Row]) -> None:
             print(line)
 
 
-def run_setup(rows: Sequence[Row], kernel: str, full: bool) -> None:
+def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
     """Run scripts/setup to install the tools that the tests need, and restart this command with the
     Python of build/venv. Tests whose tools could not be installed are skipped."""
     # In the full set, some tests of tests/tools use packages that --tools and --fleet install.
     some = ["--tools", "--fleet"] if full else []
-    needs = list(dict.fromkeys([*some, *(row.needs for row in rows if row.needs)]))
-    plain = any(not row.needs for row in rows)
+    needs = list(dict.fromkeys([*some, *(test.needs for test in tests if test.needs)]))
+    plain = any(not test.needs for test in tests)
     calls = [[need] for need in needs] + ([[kernel] if kernel else []] if plain else [])
     for words in calls:
         if subprocess.run([ROOT / "scripts" / "setup", *words], check=False).returncode:
@@ -101,20 +103,20 @@ def run_setup(rows: Sequence[Row], kernel: str, full: bool) -> None:
     os.execv(sys.executable, [sys.executable, str(ROOT / "scripts" / "kmarkers"), *words])
 
 
-def print_accelerator(rows: Sequence[Row], suite_request: SuiteRequest) -> None:
+def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> None:
     """Print the accelerator (KVM or TCG) with which the test kernel boots, if the kernel is
     unpacked and at least one of the tests can boot it."""
     from kmtools.lab import catalogue, machine
 
     kernel = suite_request.named or catalogue.get_default_kernel_name()
     boots = any(
-        row.where == registry.GUEST and not registry.find_test_obstacle(row) for row in rows
+        test.where == registry.GUEST and not registry.find_test_obstacle(test) for test in tests
     )
     if boots and catalogue.find_unpacked_kernel(kernel):
         print(machine.find_usable_accel(kernel, print).line, flush=True)
 
 
-def run_tests(rows: Sequence[Row], suite_request: SuiteRequest) -> int:
+def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     """Run tests; print the totals as the last line, and write them to build/check/closing. Returns
     the exit code."""
     from kmtools.lab import catalogue
@@ -124,10 +126,10 @@ def run_tests(rows: Sequence[Row], suite_request: SuiteRequest) -> int:
 
     if suite_request.named:
         catalogue.find_entry(suite_request.named)
-    print_accelerator(rows, suite_request)
+    print_accelerator(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(
-        suite.assign_processes(insert_build_suites(registry.make_suites(rows, suite_request))),
+        suite.assign_processes(insert_build_suites(registry.make_suites(tests, suite_request))),
         suite_request.form,
     )
     print(f"all tests took {clock.format_times()}")

@@ -13,7 +13,7 @@ from kmtools.commands.comparing import write_requested_file
 
 def add_export_command(parser: ArgumentParser) -> Run:
     """Every line of the samples is checked before a file is written. --parquet needs the Python
-    package duckdb (scripts/setup --fleet)."""
+    package duckdb, which scripts/setup --fleet installs."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--parquet", type=Path, metavar="FILE", help="write every sample to this Parquet file"

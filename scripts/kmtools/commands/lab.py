@@ -32,7 +32,8 @@ def add_lab_fetch_command(parser: ArgumentParser) -> Run:
 
 def add_lab_build_command(parser: ArgumentParser) -> Run:
     """If the sources are outside this tree, the modules of kmarkers are built for the kernel first,
-    and make gets the variable KMARKERS: the Kbuild file can include $(KMARKERS)/kmarkers.mk."""
+    and the variable KMARKERS of make is set, so that the Kbuild file can include
+    $(KMARKERS)/kmarkers.mk."""
     parser.add_argument("name", metavar="NAME", help="name of a kernel in kernels.txt")
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"
@@ -53,9 +54,9 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
 
 def add_lab_add_command(parser: ArgumentParser) -> Run:
     """The image, the modules and the headers of the kernel are each taken from .deb files or from a
-    directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for it
-    are built with the compiler of a Debian suite. All commands with the option --kernel then accept
-    NAME."""
+    directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for the
+    kernel are built with the compiler of a Debian suite. All commands with the option --kernel then
+    accept NAME."""
     parser.add_argument(
         "name", metavar="NAME", help="name of the new kernel; must not be in kernels.txt"
     )
@@ -124,7 +125,7 @@ def parse_existing_file(text: str) -> Path:
 
 
 def add_vm_run_command(parser: ArgumentParser) -> Run:
-    # Every option is passed to Request(), so its dest must be the name of a field of Request.
+    # Every option becomes an argument of Request(), so its dest must be a field of Request.
     add = parser.add_argument
     add(
         "--kernel",

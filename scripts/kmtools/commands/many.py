@@ -23,8 +23,8 @@ def add_fleet_command(parser: ArgumentParser) -> Run:
     grouped by CPU model, microcode and kernel, and each group is compared with the largest group,
     row by row, as by kmarkers compare; each run counts as one cluster. Machines without a run
     (dead), slow machines and machines with refused samples are listed and left out of the
-    comparison; if there is one, the exit code is 1. Runs in Parquet need the Python package duckdb
-    (scripts/setup --fleet)."""
+    comparison; if there is such a machine, the exit code is 1. Runs in Parquet need the Python
+    package duckdb, which scripts/setup --fleet installs."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
@@ -79,13 +79,14 @@ def run_fleet(args: Namespace) -> int:
 def add_history_command(parser: ArgumentParser) -> Run:
     """The runs below FOLDER, ordered by date, form a time series for each row that all of them
     have: the cost of a variant as a share of its baseline. A shift is a lasting change of a series.
-    This command needs the Python packages ruptures and scipy (scripts/setup --fleet)."""
+    This command needs the Python packages ruptures and scipy, which scripts/setup --fleet
+    installs."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
     add_verdict_options(parser, "exit with 1 if a row has one of these shifts", words.SHIFTS)
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="also write all series to this file"
+        "--json", type=Path, metavar="FILE", help="also write the time series to this file"
     )
     return run_history
 

@@ -25,8 +25,9 @@ def add_publish_command(parser: ArgumentParser) -> Run:
     Documentation/kernels.md from the results of `check matrix`, `check debug` and `check
     processors`. `times` writes the table of times in CONTRIBUTING.md from those of `check fresh`.
     `results` writes tests/results.csv, the minimum number of results of each test, from those of
-    `make check-full`. `reference` copies a run to results/reference; it is refused if the run was
-    quick or lacks a tier, or if its env.json contains a path or the name of the machine."""
+    `make check-full`. `reference` copies a run to results/reference; a run is refused if it was
+    measured with --quick or lacks a tier, or if its env.json contains a path or the name of the
+    machine."""
     names = (*WRITERS, "reference")
     parser.add_argument("document", choices=names, metavar="DOCUMENT", help=", ".join(names))
     parser.add_argument(

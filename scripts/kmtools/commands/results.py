@@ -73,18 +73,20 @@ def add_rates_command(parser: ArgumentParser) -> Run:
 
 
 def add_sites_command(parser: ArgumentParser) -> Run:
-    """The sizes are read from objects that are compiled for this table, with flags like those of
-    the modules and of kmbench. The code of a site up to the first return instruction counts as the
-    likely path. The arguments of a site are already in registers.
+    """Without arguments, a table shows the size of each form of site. With FORM, one of the names
+    in its first column, the code of that form is also shown. The sizes are read from objects that
+    are compiled for this table, with flags like those of the modules and of kmbench. The code of a
+    site up to the first return instruction counts as the likely path. The arguments of a site are
+    already in registers.
 
-    With FILE.ko, the sites of that module are listed, and the exit code is 1 if the kernel could
-    not load the module because of a site.
+    With FILE.ko, the sites of that module are listed, and the exit code is 1 if a site would
+    prevent the kernel from loading the module.
     """
     parser.add_argument(
         "forms",
         nargs="*",
         metavar="FORM|FILE.ko",
-        help="forms to show with their code, or modules (*.ko)",
+        help="form of site whose code to show, or module whose sites to list",
     )
 
     def run_sites(args: Namespace) -> int | None:
@@ -102,7 +104,10 @@ def add_sites_command(parser: ArgumentParser) -> Run:
             print("\n" + "\n\n".join(f"{s.form}:\n{s.code}" for s in found))
         else:
             entries = objects.count_recorded_entries()
-            print(f"\n{entries} function entries are recorded in the shared sources, no variants")
+            print(
+                f"\ngcc records {entries} function entries in the sources that modules and kmbench "
+                "share, except those with benchmark variants"
+            )
         return None
 
     return run_sites

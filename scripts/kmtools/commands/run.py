@@ -148,7 +148,7 @@ def add_table_command(parser: ArgumentParser) -> Run:
 
 def add_bench_command(parser: ArgumentParser) -> Run:
     """Measures in user space on the real CPU (tier native) and prints the result; then downloads a
-    stock kernel, boots it and measures in it (tier vm), and again under an emulator that counts
+    stock kernel and boots it twice: to measure times (tier vm), and under an emulator that counts
     instructions (tier icount). With --host it measures in user space and inside the running kernel
     (tier metal). README.md describes what the numbers of each tier mean. The run is stored in
     results/local/<date>/; results/local/latest points to it once all tiers are measured. If a tier
@@ -313,10 +313,10 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers, and report all measured tiers. If the user interrupts the
     measurement, report the tiers that are complete. Return the exit code."""
 
-    def show(tier: str, cache: RunCache) -> None:
+    def report_tier(tier: str, cache: RunCache) -> None:
         reporting.report_run(run.path, tier, cache=cache)
 
-    bench = Bench(run, show, events, make_steering(), reporting.make_live_rows)
+    bench = Bench(run, report_tier, events, make_steering(), reporting.make_live_rows)
     interrupted = False
     try:
         bench.measure_missing_tiers()

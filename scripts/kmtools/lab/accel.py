@@ -55,11 +55,11 @@ def choose_accel(
 ) -> Accel:
     """Return KVM if the kernel boots under it here, else the emulator and the reason.
 
-    `boot` boots the kernel under KVM; it is called once for each QEMU, kernel and host. A time-out
-    is not written to the cache, because a busy host may have caused it. If a kernel printed nothing
-    at all, the verdict applies to all kernels. If KMARKERS_ACCEL is kvm, the emulator is never used
-    instead: failures in the cache file are ignored, and if KVM does not work, UnableError gives the
-    reason.
+    `version` is that of QEMU, `release` that of the kernel. `boot` boots the kernel under KVM and
+    is called once for each QEMU, kernel and host. A time-out is not written to the cache, because a
+    busy host may have caused it. If a kernel printed nothing at all, the verdict applies to all
+    kernels. If KMARKERS_ACCEL is kvm, the emulator is never used instead: failures in the cache
+    file are ignored, and if KVM does not work, UnableError gives the reason.
     """
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
@@ -90,15 +90,16 @@ def _check_kvm_device(kvm: Path) -> Accel | None:
     return None
 
 
-def _find_kvm_verdict(keys: Sequence[str], again: bool) -> Accel | None:
+def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | None:
     """Return the accelerator that an earlier trial boot found, from this process or from the cache
-    file; None if there was no trial. If `again` is set, failures in the cache file are ignored."""
+    file, where `keys` name the trials; None if there was no trial. With `ignore_failures`, failed
+    trials in the cache file are ignored, so that KVM is tried again."""
     for key in keys:
         if key in _found:
             return _found[key]
     kept = _read_verdicts(get_cache_dir() / "accel.json")
     verdicts = [_make_accel(kept[key]) for key in keys if key in kept]
-    return next((verdict for verdict in verdicts if not (again and verdict.why)), None)
+    return next((verdict for verdict in verdicts if not (ignore_failures and verdict.why)), None)
 
 
 def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
@@ -151,7 +152,7 @@ def read_hypervisor_name() -> bytes:
     return name.raw.rstrip(b"\0")
 
 
-def are_instructions_emulated(name: str) -> bool:
-    """Return True if QEMU's accelerator, or the hypervisor of this machine, emulates
-    instructions."""
-    return name != "kvm" or read_hypervisor_name() == EMULATOR
+def are_instructions_emulated(accelerator: str) -> bool:
+    """Return True if instructions in a test kernel are emulated: by its `accelerator`, if that is
+    not KVM, or by the hypervisor of this machine."""
+    return accelerator != "kvm" or read_hypervisor_name() == EMULATOR

@@ -64,13 +64,15 @@ class Root:
     cache: Path | None  # the cache directory with test kernels: the lower layer of an overlay
 
     def make_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of a command in this root, run as root or as a user."""
+        """Return the environment of a command in this root, with `variables` added. With `user`,
+        the command runs as an ordinary user, else as the superuser."""
         found = {**select_network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
         found["HOME"] = "/home/user" if user else "/root"
         return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
 
     def make_command_line(self, command: str, user: bool) -> list[str]:
-        """Return the command line that runs a shell command in this root."""
+        """Return the command line that runs a shell command in this root: with `user` as an
+        ordinary user, else as the superuser."""
         upper = self.path.with_name(f"{self.path.name}.cache")
         upper.mkdir(exist_ok=True)
         who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if user else []
@@ -124,8 +126,8 @@ def ensure_tarball(suite: str) -> Path:
 
 
 def _make_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
-    """Make a tarball of the essential packages and apt; return None, or the error text of
-    mmdebstrap."""
+    """Make the tarball `path` with the essential packages and apt. `sources` are the lines of
+    apt's sources.list. Return None, or the error text of mmdebstrap."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
     options = path.with_suffix(".conf")
     options.write_text(read_apt_settings() + 'Acquire::Check-Valid-Until "false";\n')
@@ -152,7 +154,8 @@ def _make_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
 
 
 def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
-    """Unpack a root and give it this machine's network settings."""
+    """Unpack a root to `path` and give it this machine's network settings. With `with_cache`,
+    commands in the root can use the cache directory, and keep the packages that they download."""
     require_root("making a root")
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)

@@ -27,8 +27,8 @@ LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinu
 # The number of instructions, and of TSC ticks, in one second of Bochs's clock.
 INSTRUCTIONS_PER_SECOND = 100_000_000
 # Kernel parameters: no KASLR; trust the TSC without a watchdog clock; and use this TSC frequency.
-# Otherwise the kernel would use the frequency that CPUID reports. That is the one of the real
-# processor, so each timeout would take up to 35 times as long.
+# Otherwise the kernel would use the TSC frequency that CPUID reports, which is that of the real
+# processor and not of Bochs, and each timeout would take up to 35 times as long.
 APPEND = f"nokaslr tsc=reliable tsc_early_khz={INSTRUCTIONS_PER_SECOND // 1000}"
 # The exit code of Bochs when the guest powers off.
 POWERED_OFF = 1
@@ -67,8 +67,8 @@ SERIAL = "com{number}: enabled=1, mode=file, dev=/{logs}/{name}"
 
 
 def fetch_bochs(suite: str) -> Path:
-    """Make sure that Bochs and the programs that write its image are unpacked; return their
-    tree."""
+    """Fetch Bochs, and the programs that write the CD image from which it boots, unless they are
+    unpacked; return the directory with all of them. `suite` is the Debian suite."""
     return unpack.fetch_programs(suite, "bochs", PACKAGES)
 
 

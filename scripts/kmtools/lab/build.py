@@ -32,11 +32,12 @@ def build_modules(
     uses: Path | None = None,
     beside: Sequence[tuple[Path, str]] = (),
 ) -> int:
-    """Build the modules of a source tree; return 0, or 1 if make failed.
+    """Build the modules in the source tree `src` for the kernel `name`, and copy them to `out`.
+    Return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if given. If the modules use kmarkers, `uses` is its source
-    tree; kmarkers must then already be built for this kernel. `beside` are further directories to
-    mount, with their mount points in the suite's tree.
+    The output of make goes to `log`, if given. If the modules use kmarkers, `uses` is the source
+    tree of kmarkers, which must already be built for this kernel. `beside` are further directories
+    to mount, with their mount points in the suite's tree.
     """
     require_root("building in a suite's tree")
     kernel = require_kernel(name)
@@ -72,8 +73,8 @@ def check_module_folder(path: Path) -> Path:
 def build_client_modules(
     name: str, folders: Sequence[Path], out: Path, make_args: Sequence[str] = ()
 ) -> list[Path]:
-    """Build modules from folders outside this tree that use the kmarkers modules, which must have
-    been built before.
+    """Build the modules in `folders`, which are outside this tree and use the kmarkers modules, for
+    the kernel `name`. The kmarkers modules must have been built before.
 
     Return the modules in the order in which they are loaded: the order of the folders, and within a
     folder that of its Kbuild files. A folder may use symbols that earlier folders export. If a
@@ -100,9 +101,9 @@ def build_client_modules(
 
 
 def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
-    """Return the object directory for a kernel and a source tree. Each tree has a directory of its
-    own. `flavour` is a suffix that selects a separate directory, for a build with other make
-    arguments."""
+    """Return the object directory for the kernel `name` and the source tree `src`. Each tree has a
+    directory of its own. `flavour` is a suffix that selects a separate directory, for a build with
+    other make arguments."""
     parent = get_cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
     return parent / flatten_path(src)
 
@@ -197,7 +198,8 @@ STRIPPERS = {
 
 
 def make_stripped_copies(modules: Path, name: str) -> None:
-    """Make a copy of a module for each strip command that is installed, in the same directory."""
+    """For each strip command that is installed, make a stripped copy of the module `name` in its
+    directory `modules`."""
     for way, command in STRIPPERS.items():
         if shutil.which(command[0]):
             copy = modules / f"{name}.{way}.ko"

@@ -63,7 +63,7 @@ def claim_cache() -> None:
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
         raise UnableError(
-            f"{cache} is not empty, and no laboratory made it;"
+            f"{cache} is not empty, and kmarkers did not make it;"
             " set KMARKERS_CACHE to a new directory"
         )
     new = cache / f"{TAG}.{threading.get_native_id()}"
@@ -81,8 +81,8 @@ def clean_cache() -> None:
         claim_cache()
     if not is_cache_tagged():
         raise UnableError(
-            f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
-            " fetching a kernel writes it"
+            f"nothing is removed: {cache} has no {TAG} of kmarkers, so other programs may use it;"
+            " fetching a kernel writes this file"
         )
     with contextlib.ExitStack() as stack:
         # Take the locks of builds before `fetch`, because a process that holds a build lock may

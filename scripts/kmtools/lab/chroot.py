@@ -34,13 +34,10 @@ ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
 
 @functools.cache
 def find_chroot_obstacle() -> str:
-    """Return the reason why commands cannot run in a chroot on this machine, with the remedy; empty
-    if they can.
-
-    Modules for test kernels are built in a chroot.
-    """
+    """Return the reason why this machine cannot run commands in a chroot, in which modules for test
+    kernels are built, with the remedy; empty if it can."""
     if os.geteuid() != 0:
-        return "building for test kernels needs root (it mounts): run it with sudo"
+        return "building for test kernels needs root, to mount file systems: run it with sudo"
     for program, package in (("mount", "mount"), ("unshare", "util-linux")):
         if not shutil.which(program):
             return f"{program} is missing: apt-get install {package}"
@@ -67,7 +64,7 @@ def run_in_chroot(
     code = processes.run_program(build_chroot_command(tree, binds, command), log)
     if code == 0:
         return 0
-    # If even `true` fails there, the cause is the mounts and not the command.
+    # If even `true` fails in the chroot, the cause is the mounts and not the command.
     done = processes.capture_output(build_chroot_command(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(

@@ -86,7 +86,7 @@ def list_module_commands(kernel: Kernel, objects: Path) -> Iterator[Command]:
             for x in kept
         ]
         path = Path(translate_chroot_path(kernel, source))
-        # Since 6.13 Kbuild runs in the directory of the sources, with relative paths.
+        # Since Linux 6.13, Kbuild runs in the directory of the sources, with relative paths.
         beside = not path.is_absolute()
         path = ROOT / path
         if path.is_file():
@@ -104,7 +104,7 @@ def list_program_commands(listed: str) -> Iterator[Command]:
 
 
 def make_database_entry(directory: str, path: Path, words: Sequence[str]) -> Command:
-    """Return the entry of one file."""
+    """Return the entry of the C file `path`, compiled in `directory` with the options `words`."""
     arguments = ["gcc", *words, "-c", str(path)]
     return {"directory": directory, "file": str(path), "arguments": arguments}
 

@@ -39,7 +39,8 @@ class Archive:
         self._write_entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
 
     def add_file(self, name: str, source: Path, mode: int | None = None) -> None:
-        """Add a file; `mode` is its permissions, by default those of the source file."""
+        """Add the file `source` under the path `name`. `mode` is its permissions, by default those
+        of `source`."""
         if "/" in name:
             self.add_directory(name.rsplit("/", 1)[0])
         bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
@@ -94,7 +95,8 @@ def find_static_busybox() -> Path:
 def write_initramfs(
     target: Path, job: Path, modules: Iterable[Path], additions: Iterable[tuple[Path, str]]
 ) -> None:
-    """Write the initramfs of one boot."""
+    """Write the initramfs of one boot to `target`. `additions` are further files and directories
+    of this machine, with their paths in the guest."""
     with target.open("wb") as out:
         archive = Archive(out)
         for name in DIRECTORIES:

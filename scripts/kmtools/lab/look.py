@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Inspects the CPUs of a silent guest through QEMU's monitor, and decides whether the guest hangs.
 
-One inspection ("look") stops the guest, reads the registers and the stack of every CPU and resumes
-the guest. A series of looks distinguishes a hang from a long computation.
+One inspection stops the guest, reads the registers and the stack of every CPU and resumes the
+guest. A series of inspections distinguishes a hang from a long computation.
 
-A CPU in an endless int3 loop has the same saved address and registers in each look. If memory has
-no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when a
-CPU stores to its code, but another CPU may translate the old byte again before the store completes.
-In core kernel text this is a fault of QEMU; in the code of a module it may be a fault of kmarkers.
+A CPU in an endless int3 loop has the same saved address and registers in each inspection. If memory
+has no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when
+a CPU stores to its code, but another CPU may translate the old byte again before the store
+completes. In core kernel text this is a fault of QEMU; in the code of a module it may be a fault of
+kmarkers.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ PUSHED = 5
 STACK_WORDS = 192
 # The interrupt flag in RFLAGS.
 INTERRUPTS_ON = 1 << 9
-# A CPU with interrupts disabled is judged to hang if all looks of a series together find it at no
-# more than this number of addresses.
+# A CPU with interrupts disabled is judged to hang if all inspections of a series together find
+# it at no more than this number of addresses.
 FEW_PLACES = 8
-# A CPU is judged to be in an int3 loop if, in at least this share of the looks, it handles the same
-# int3, enters its handler or returns from it.
+# A CPU is judged to be in an int3 loop if, in at least this share of the inspections, it handles
+# the same int3, enters its handler or returns from it.
 MOST = 0.7
 KERNEL_FROM = 1 << 63
 # Core kernel text is within KERNEL_BYTES of the entry code. Modules are above MODULES_FROM, also
@@ -49,7 +50,7 @@ MODULES_FROM = 0xFFFFFFFFC0000000
 
 @dataclass(frozen=True)
 class Cpu:
-    """The state of one CPU in one look.
+    """The state of one CPU in one inspection.
 
     `place` is the instruction pointer. `entry` is the address of the kernel's entry code for int3.
     `trap` has the registers that int3 saved, if the CPU handles one. `held` are the two bytes in
@@ -175,11 +176,12 @@ def inspect_guest(monitor: Monitor) -> list[Cpu]:
         monitor.execute("cont")
 
 
-def find_hang_reason(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
-    """Return the reason why a guest hangs, from a series of looks; None if it does not hang."""
-    if not looks or not looks[0]:
+def find_hang_reason(inspections: Sequence[Sequence[Cpu]]) -> Finding | None:
+    """Return the reason why a guest hangs, from a series of inspections; None if it does not
+    hang."""
+    if not inspections or not inspections[0]:
         return None
-    by_cpu = list(zip(*looks, strict=True))
+    by_cpu = list(zip(*inspections, strict=True))
     for seen in by_cpu:
         if finding := find_int3_loop(seen) or find_stuck_cpu(seen):
             return finding
@@ -188,17 +190,17 @@ def find_hang_reason(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
     return None
 
 
-def find_int3_loop(cpu_looks: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU executes the same int3 in an endless loop, from its looks."""
-    traps = Counter(drop_saved_rip(cpu) for cpu in cpu_looks if cpu.trap)
+def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
+    """Return a finding if a CPU executed the same int3 in most inspections: in an endless loop."""
+    traps = Counter(drop_saved_rip(cpu) for cpu in cpu_states if cpu.trap)
     if not traps:
         return None
     trap, times = traps.most_common(1)[0]
-    alike = [cpu for cpu in cpu_looks if cpu.trap and drop_saved_rip(cpu) == trap]
+    alike = [cpu for cpu in cpu_states if cpu.trap and drop_saved_rip(cpu) == trap]
     first = max(alike, key=lambda cpu: cpu.int3_address)
     at = first.int3_address
-    between = sum(is_near_int3(cpu, at) for cpu in cpu_looks)
-    if times + between < MOST * len(cpu_looks):
+    between = sum(is_near_int3(cpu, at) for cpu in cpu_states)
+    if times + between < MOST * len(cpu_states):
         return None
     if any(at - cpu.saved_int3_address > 1 for cpu in alike):
         return None
@@ -223,14 +225,14 @@ def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
     return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
 
 
-def find_stuck_cpu(cpu_looks: Sequence[Cpu]) -> Finding | None:
+def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     """Return a finding if a CPU has interrupts disabled and stays at a few addresses in all
-    looks."""
-    places = sorted({cpu.place for cpu in cpu_looks})
-    if any(cpu.interrupts or cpu.idle for cpu in cpu_looks) or len(places) > FEW_PLACES:
+    inspections."""
+    places = sorted({cpu.place for cpu in cpu_states})
+    if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > FEW_PLACES:
         return None
     # At low addresses, the CPU runs the code that decompresses the kernel with interrupts disabled.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{place:x}" for place in places)
-    return Finding(f"CPU {cpu_looks[0].number} takes no interrupt and stays at {where}")
+    return Finding(f"CPU {cpu_states[0].number} takes no interrupt and stays at {where}")

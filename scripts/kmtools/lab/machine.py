@@ -338,8 +338,8 @@ def _has_end_text(request: Request) -> bool:
 
 
 def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding. But if the emulator exits within ENDING_SECONDS, return None: then the
-    inspection failed because the emulator was ending."""
+    """Return the finding of an inspection. But if the emulator exits within ENDING_SECONDS, return
+    None, because the inspection then failed only because the emulator was ending."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

@@ -113,8 +113,8 @@ class Module:
         for section in sections:
             if section["sh_type"] == "SHT_RELA":
                 self._apply_relocations(section)
-        self.functions = self._sort_symbols("STT_FUNC")
-        self.objects = self._sort_symbols("STT_OBJECT")
+        self.functions = self._list_sorted_symbols("STT_FUNC")
+        self.objects = self._list_sorted_symbols("STT_OBJECT")
 
     def _apply_relocations(self, section: Any) -> None:
         for each in section.iter_relocations():
@@ -125,7 +125,7 @@ class Module:
                 to = Place(number, symbol["st_value"] + each["r_addend"])
                 self.targets[Place(section["sh_info"], each["r_offset"])] = to
 
-    def _sort_symbols(self, kind: str) -> list[tuple[Place, str]]:
+    def _list_sorted_symbols(self, kind: str) -> list[tuple[Place, str]]:
         found = sorted(
             (Place(symbol["st_shndx"], symbol["st_value"]), symbol.name)
             for symbol in self.symbols

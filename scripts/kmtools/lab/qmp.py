@@ -31,7 +31,7 @@ class Monitor:
         try:
             self._socket.connect(str(path))
             self._lines = self._socket.makefile("rw")
-            self._read()
+            self._read_answer()
             self.execute("qmp_capabilities")
         except OSError as error:
             self._socket.close()
@@ -57,7 +57,7 @@ class Monitor:
         try:
             self._lines.write(json.dumps(words) + "\n")
             self._lines.flush()
-            while "event" in (answer := self._read()):
+            while "event" in (answer := self._read_answer()):
                 pass
         except OSError as error:
             raise MonitorError(f"the emulator does not answer {command}") from error
@@ -65,7 +65,7 @@ class Monitor:
             raise MonitorError(f"{command}: {answer['error'].get('desc')}")
         return answer.get("return")
 
-    def _read(self) -> dict[str, Any]:
+    def _read_answer(self) -> dict[str, Any]:
         line = self._lines.readline()
         if not line:
             raise MonitorError("the emulator has closed its monitor connection")

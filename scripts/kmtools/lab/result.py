@@ -116,6 +116,6 @@ def print_failure(result: Result) -> None:
     if said:
         lines += ["vm: output of the emulator:", said]
     if looked := read_log(result.out / LOOK_LOG).strip():
-        lines += ["vm: an inspection of its CPUs:", *looked.splitlines()[:LOOK_LINES]]
+        lines += ["vm: inspections of the guest's CPUs:", *looked.splitlines()[:LOOK_LINES]]
     lines.append(f"vm: logs are in {result.out}")
     print("\n".join(lines), file=sys.stderr)

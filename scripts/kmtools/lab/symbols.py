@@ -43,8 +43,8 @@ def fetch_symbols(kernel: str, out: Path) -> Symbols:
 
 
 def add_function_names(text: str, symbols: Symbols) -> str:
-    """Return a text with FUNCTION+OFFSET added after each kernel text address; KASLR is taken into
-    account."""
+    """Return a text with FUNCTION+OFFSET added after each kernel text address. The addresses are
+    first corrected for KASLR."""
     entry = SAID_ENTRY.search(text)
     starts = [address for address, _ in symbols]
     usual = next((address for address, name in symbols if name == ENTRY), None)

@@ -25,8 +25,8 @@ MOST_RETRIES = 2
 # A line with an address that has no symbol: a RIP line (0010 is the kernel's code segment), or a
 # frame of a call trace.
 NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
-# Lines of an Oops with an address. If it is in the module area, it counts as code of kmarkers,
-# because only modules of kmarkers are loaded there.
+# Lines of an Oops with an address. An address in the module area counts as code of kmarkers,
+# because only modules of kmarkers are loaded.
 FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
 MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
 

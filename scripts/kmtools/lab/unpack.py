@@ -82,7 +82,7 @@ def ensure_qemu(entry: Entry) -> None:
     if is_qemu_unpacked(entry):
         return
     with hold_fetch_lock(NEEDED_BYTES):
-        # Another process may have fetched it while this process waited for the lock.
+        # Another process may have fetched QEMU while this process waited for the lock.
         if not is_qemu_unpacked(entry):
             _fetch_qemu(entry.qemu)
 
@@ -188,18 +188,18 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
     raise NotOnMirrorError(f"the packages of {release} hold no vmlinuz")
 
 
-def ensure_suite_tree(apt: PrivateApt, name: str, names: list[str]) -> None:
-    """Unpack packages into the suite's tree `name`, unless the tree has all of them."""
+def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
+    """Unpack `packages` into the suite's tree `name`, unless the tree has all of them."""
     tree = get_suite_dir(name)
     record = tree / "packages.json"
-    if record.is_file() and set(names) <= set(json.loads(record.read_text())):
+    if record.is_file() and set(packages) <= set(json.loads(record.read_text())):
         return
-    debs = apt.download_packages(names)
+    debs = apt.download_packages(packages)
     print_step(f"{name}: unpacking {len(debs)} packages to build with")
     with replace_tree(tree) as new:
         unpack_packages(debs, new)
         _make_chroot_usable(new)
-        (new / "packages.json").write_text(json.dumps(sorted(names)) + "\n")
+        (new / "packages.json").write_text(json.dumps(sorted(packages)) + "\n")
 
 
 def _make_chroot_usable(tree: Path) -> None:

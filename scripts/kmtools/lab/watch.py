@@ -11,11 +11,11 @@ from pathlib import Path
 from kmtools.lab.look import UNREADABLE, Cpu, Finding, find_hang_reason, inspect_guest
 from kmtools.lab.qmp import Monitor, MonitorError
 
-# The number of looks (inspections of all CPUs) in a series.
-LOOKS = 20
-# The time between two looks is the period of silence divided by this number. A series of looks
+# The number of inspections of all CPUs in a series.
+INSPECTIONS = 20
+# The time between two inspections is the period of silence divided by this number. A series
 # therefore takes a third of the period.
-LOOKS_A_SILENCE = 60
+INSPECTIONS_PER_SILENCE = 60
 # The kernel's messages about a CPU that is locked up.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
 # The lowest address of kernel code.
@@ -32,13 +32,13 @@ class Watch:
         self._silence = silence
         self._record = record
         self._sizes: list[int] = []
-        self.looks: list[list[Cpu]] = []
+        self.inspections: list[list[Cpu]] = []
         self._monitor: Monitor | None = None
         self._due = 0.0
         self._patience = silence
 
     def inspect_if_due(self) -> Finding | None:
-        """Inspect the CPUs if the next look is due; return a finding if the guest hangs."""
+        """Inspect the CPUs if the next inspection is due; return a finding if the guest hangs."""
         if not self._silence:
             return None
         now = time.monotonic()
@@ -53,8 +53,9 @@ class Watch:
         return self._inspect_once()
 
     def _begin_series(self, due: float) -> None:
-        """Discard the looks so far; schedule the first look of a new series for the time `due`."""
-        self.looks = []
+        """Discard the inspections so far; schedule the first one of a new series for the time
+        `due`."""
+        self.inspections = []
         self._due = due
         self.close()
 
@@ -69,19 +70,19 @@ class Watch:
         return False
 
     def _inspect_once(self) -> Finding | None:
-        """Inspect the CPUs once; after the last look of the series, return a finding if the guest
-        hangs."""
+        """Inspect the CPUs once; after the last inspection of the series, return a finding if the
+        guest hangs."""
         try:
             self._monitor = self._monitor or Monitor(self._socket)
-            self.looks.append(inspect_guest(self._monitor))
+            self.inspections.append(inspect_guest(self._monitor))
         except MonitorError as error:
             finding = Finding(str(error))
             self._record_series(finding)
             return finding
-        self._due = time.monotonic() + self._silence / LOOKS_A_SILENCE
-        if len(self.looks) < LOOKS:
+        self._due = time.monotonic() + self._silence / INSPECTIONS_PER_SILENCE
+        if len(self.inspections) < INSPECTIONS:
             return None
-        finding_or_none = find_hang_reason(self.looks)
+        finding_or_none = find_hang_reason(self.inspections)
         self._record_series(finding_or_none)
         if finding_or_none is None:
             # The guest makes progress: wait twice as long before the next series.
@@ -90,29 +91,29 @@ class Watch:
         return finding_or_none
 
     def inspect_at_timeout(self) -> Finding | None:
-        """Run a series of looks at once, for a guest that exceeded its time limit; return a
+        """Run a series of inspections at once, for a guest that exceeded its time limit; return a
         finding."""
         if not self._silence:
             return None
         self._begin_series(0.0)
         self._sizes = [log.stat().st_size if log.is_file() else 0 for log in self._logs]
         finding = None
-        while finding is None and len(self.looks) < LOOKS:
+        while finding is None and len(self.inspections) < INSPECTIONS:
             finding = self._inspect_once()
-            if not self.looks:
+            if not self.inspections:
                 break
             time.sleep(0.05)
         return finding
 
     def _record_series(self, finding: Finding | None) -> None:
-        """Append the looks of the series, and the finding, to the file `record`."""
+        """Append the inspections of the series, and the finding, to the file `record`."""
         said = finding.reason if finding else "every CPU makes progress"
-        lines = [f"== {len(self.looks)} looks: {said}"]
-        for number, seen in enumerate(zip(*self.looks, strict=True)):
+        lines = [f"== {len(self.inspections)} inspections: {said}"]
+        for number, seen in enumerate(zip(*self.inspections, strict=True)):
             places = sorted({f"{cpu.place:x}" for cpu in seen})
             lines.append(f"CPU {number} was at {', '.join(places)}")
-        for cpu in self.looks[-1] if self.looks else []:
-            lines += [f"CPU {cpu.number}, last look:", cpu.registers, *format_stack(cpu)]
+        for cpu in self.inspections[-1] if self.inspections else []:
+            lines += [f"CPU {cpu.number}, last inspection:", cpu.registers, *format_stack(cpu)]
         with self._record.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
 

@@ -132,7 +132,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
 
 
 def lint_names() -> list[str]:
-    """Check the symbols that the objects of a build with W=1 define and use."""
+    """Compile all modules with W=1, and check the symbols that their objects define and use."""
     found = collect_build_warnings(["W=1"])
     return found or names.find_name_faults(
         get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint")

@@ -35,8 +35,8 @@ GUESTS = ("vm", "icount")
 # real CPU, intervals are then a fraction of a cycle wide. Under emulation, only orders of magnitude
 # are meaningful, so `vm` has the fewest blocks that location.py needs for its batches. Exact counts
 # need two blocks, which must agree. Live benchmarks run a program against the kernel's own code,
-# see LIVE; in emulated ticks they only show that this works, and 20 blocks of them took half of the
-# time of a test kernel.
+# see LIVE; in emulated ticks their times mean nothing, so few of their blocks are measured: 20
+# blocks took half of the time of a test kernel.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
@@ -48,8 +48,8 @@ KVM_TIMES = 20
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The default time to measure in user space, with which make bench takes five minutes.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier. Emulated times of whole programs would not be comparable with
-# the published ones, and the walk of getppid-pressure through memory has too many instructions to
+# The live benchmarks of each tier. Emulated times of whole programs could not be compared with
+# published times, and the walk of getppid-pressure through memory has too many instructions to
 # count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
@@ -170,10 +170,11 @@ class Bench:
         self.progress.print_line(f"{INDENT}{text}")
 
     def install_guest_packages(self) -> None:
-        """Install the packages for test kernels and the page. A failure is ignored here: later
-        steps name the missing packages."""
+        """Install the packages that test kernels and the HTML page of results need. A failure is
+        ignored here, because later steps name the missing packages."""
         self.progress.begin_step(
-            "installing packages for test kernels and the page", "1 to 2 minutes the first time"
+            "installing packages for test kernels and for the HTML page of results",
+            "1 to 2 minutes the first time",
         )
         with contextlib.suppress(FailedError):
             run_measuring_step([ROOT / "scripts" / "setup", "--bench"], "setting up")
@@ -217,11 +218,11 @@ class Bench:
                 plan.kernel,
                 self.modules,
                 self.run.raw_folder(tier),
-                blocks=plan.amounts[tier] * self.get_block_factor(tier),
+                blocks=plan.amounts[tier] * self.get_block_count_factor(tier),
                 seed=plan.seed,
                 live=self.select_live_benchmarks(tier),
                 benchmarks=self.select_kernel_patterns(),
-                seconds=guest.TIMEOUT_SECONDS * (2 if self.get_block_factor(tier) > 1 else 1),
+                seconds=guest.TIMEOUT_SECONDS * (2 if self.get_block_count_factor(tier) > 1 else 1),
                 own=self.own,
                 show=show,
             )
@@ -232,17 +233,19 @@ class Bench:
         plan = self.run.plan
         return plan.benchmarks or (QUICK_GUEST if plan.quick and not plan.module else ())
 
-    def get_block_factor(self, tier: str) -> int:
-        """Return the factor by which a tier measures more than the planned blocks; 1 if the user
-        chose them."""
+    def get_block_count_factor(self, tier: str) -> int:
+        """Return the factor by which the planned number of blocks of a tier is multiplied:
+        KVM_TIMES for `vm` under KVM, unless the user chose the number of blocks; else 1."""
         return KVM_TIMES if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
 
     def select_live_benchmarks(self, tier: str) -> guest.Live:
-        """Return the live benchmarks to measure in a tier: programs that call the kernel's own
-        code."""
+        """Return the live benchmarks to measure in a tier, and the number of their blocks. Live
+        benchmarks are programs that call the kernel's own code."""
         plan = self.run.plan
-        blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_factor(tier)
-        live = () if plan.module else LIVE["metal" if self.get_block_factor(tier) > 1 else tier]
+        blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_count_factor(tier)
+        live = (
+            () if plan.module else LIVE["metal" if self.get_block_count_factor(tier) > 1 else tier]
+        )
         wanted = [
             name for name in live if benchmark_names.matches_any_pattern(name, plan.benchmarks)
         ]
@@ -352,7 +355,7 @@ def copy_built_modules(target: Path) -> Path:
 def make_run_plan(
     tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
 ) -> Plan:
-    """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN; a field is
+    """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN, each of them
     None or empty if the user did not choose it. A chosen number of blocks applies to each tier."""
     blocks = chosen.get("blocks")
     amounts = {

@@ -2,9 +2,9 @@
 """Reads the names of all benchmarks and variants from benchmarks.csv, so that they are known before
 anything is built.
 
-The column `found` of the table is the place of a benchmark: `native` in user space alone, `kernel`
-in kernels alone, "" in both. Tests compare the table with the list that kmbench prints, and
-`make check` with the benchmarks that a test kernel counts.
+The column `found` of the table says where a benchmark exists: `native` in user space alone,
+`kernel` in kernels alone, "" in both. A test compares the table with the list that kmbench prints,
+and `make check` compares it with the benchmarks whose instructions a test kernel counts.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ NATIVE, KERNEL = "native", "kernel"
 Names = Mapping[str, Sequence[str]]
 
 
-def find_table_place(tier: str) -> str:
-    """Return the place of the benchmarks of a tier, native or kernel, as in the column `found` of
-    the table."""
+def get_benchmark_place(tier: str) -> str:
+    """Return the place where the benchmarks of a tier run, native or kernel, as in the column
+    `found` of the table."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
 def read_benchmark_names(places: Collection[str]) -> dict[str, list[str]]:
-    """Return the names of the benchmarks in some places, each with the names of its variants."""
+    """Return the names of the benchmarks that exist at any of `places`, each with the names of its
+    variants."""
     found: dict[str, list[str]] = {}
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -46,8 +47,9 @@ def matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
 def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
-    """Check that every pattern matches a name. If a pattern matches none, UnableError names the
-    pattern and the known names; `where` is the place of the names, for the message."""
+    """Check that each pattern in `benchmarks` and `variants` matches a name in `names`. If a
+    pattern matches none, raise UnableError with the pattern and the known names; `where` is the
+    place of the names, for the message."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
@@ -67,7 +69,7 @@ def check_tier_patterns(
     """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
     check_patterns_match(
-        read_benchmark_names({find_table_place(tier) for tier in tiers}),
+        read_benchmark_names({get_benchmark_place(tier) for tier in tiers}),
         benchmarks,
         variants,
         where,

@@ -172,7 +172,9 @@ def create_run(plan: Plan) -> Run:
                 run.path.rmdir()
             raise UnableError(f"results cannot be written: {explain_error(error)}") from None
         return run
-    raise UnableError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
+    raise UnableError(
+        f"results cannot be written: {LOCAL / stamp} and 98 similar folders exist already"
+    )
 
 
 def find_run_folder(name: str) -> Path:
@@ -215,7 +217,7 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
 def describe_run(run: Run) -> dict[str, Any]:
     """Return the part of env.json about the whole run: true or false for a quick run, the missing
     tiers, and the command that resumes the run."""
-    unknown = {"failed": False, "why": "the run ended before"}
+    unknown = {"failed": False, "why": "the run ended too early"}
     lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
     sudo = "" if os.geteuid() == 0 else "sudo "

@@ -42,7 +42,7 @@ def parse_patterns(text: str) -> list[str]:
 
 
 def parse_whole_number(text: str, most: int, least: int) -> int:
-    """Parse a whole number in a range."""
+    """Parse a whole number from `least` to `most`."""
     if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
     return int(text)
@@ -78,8 +78,9 @@ def parse_benchmark_list(text: str) -> dict[str, list[str]]:
 def select_matching_benchmarks(
     program: object, wanted: Sequence[str], variants: Sequence[str]
 ) -> list[str]:
-    """Return the benchmarks of a program that match and have a matching variant, in the order of
-    the program. If a pattern matches no name at all, UnableError names the pattern."""
+    """Return the benchmarks of `program` that match a pattern in `wanted` and have a variant that
+    matches a pattern in `variants`, in the order of the program. If a pattern matches no name at
+    all, raise UnableError with the pattern."""
     if not wanted and not variants:
         return []
     words = [str(program), "list"]

@@ -4,8 +4,8 @@
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
 machines, vm.json; or a folder process-N with these for each process that measured. All files are
 validated before the first byte is written; an error names the broken or truncated file and the
-line. The run directory receives samples.csv and env.json. The link `latest` beside it is switched
-to the run once both are in place and no tier is missing.
+line. The run directory receives samples.csv and env.json. Once both files are in place and no tier
+is missing, the link `latest` beside the run directory is switched to the run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from kmtools.measure import benchrun, choice, disturbance, hostenv, hwcounters, 
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
-# In a raw folder of another machine, the file with the output of scripts/target/machine.sh.
+# The name of the file with the output of scripts/target/machine.sh, in a raw folder of another
+# machine.
 MACHINE = "machine"
 
 
@@ -86,7 +87,7 @@ def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> Non
         windows[block][sample.variant, sample.size] += 1
         last_line[block] = where
         if sample.loops and windows[block][sample.variant, sample.size] > 1:
-            raise RunError(f"{where}: {sample.variant} at {sample.loops} loops again in a block")
+            raise RunError(f"{where}: {sample.variant} at {sample.loops} loops twice in a block")
         if layouts.setdefault(block, sample.layout) != sample.layout:
             raise RunError(f"{where}: block {block} changes its layout")
     full: Counter[tuple[str, int]] = Counter()
@@ -113,9 +114,9 @@ def read_checked_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sa
 
 
 def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
-    """Add the samples of one process to `raw`. Its blocks are numbered after those of earlier
-    processes; `blocks` has the number of blocks so far, for each benchmark. The core cycles of an
-    emulated CPU are dropped."""
+    """Add the samples of one process, whose folder is `path`, to `raw`. Its blocks are numbered
+    after those of earlier processes; `blocks` has the number of blocks so far, for each benchmark.
+    The core cycles of an emulated CPU are dropped."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
@@ -162,19 +163,21 @@ def load_raw_folder(name: str, path: Path, most: int | None = None) -> RawDir:
 
 
 def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
-    """Raise RunError for two raw directories of one tier and kernel, which statistics could not
-    separate."""
+    """Raise RunError for two raw directories of one tier and kernel, because statistics could not
+    tell their samples apart."""
     seen: dict[tuple[str, str], Path] = {}
     for raw in raws:
         key = (raw.tier.tier, raw.tier.kernel)
         if key in seen:
-            raise RunError(f"{raw.path}: {key[0]} of {key[1]} again (first {seen[key]})")
+            raise RunError(
+                f"{raw.path}: {key[0]} of {key[1]} a second time (the first is {seen[key]})"
+            )
         seen[key] = raw.path
 
 
 def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
-    """Return the description of the machine of a run: this one, unless the raw folders have the
-    properties of another. RunError if they are of several machines."""
+    """Return the description of the machine of a run: that of this machine, unless the raw folders
+    hold the properties of another. RunError if the raw folders are of several machines."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
     if not told:
@@ -199,7 +202,7 @@ def make_tier_entry(raw: RawDir) -> dict[str, Any]:
         "cycle_fields_dropped": raw.dropped_cycles,
         "env": dict(raw.tier.env),
         "vm": dict(raw.tier.vm) or None,
-        "counters": hwcounters.make_entries(raw.counted),
+        "counters": hwcounters.make_counter_entries(raw.counted),
     }
 
 
@@ -237,8 +240,9 @@ def keep_chosen_variants(raw: RawDir, variants: Sequence[str]) -> RawDir:
 def merge_run(
     path: Path, named: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
-    """Validate raw directories, by default those of the run, and write the run; return them.
-    `reader` may be one that has read the directories of the run before."""
+    """Validate raw directories, write samples.csv and env.json of the run `path` from them, and
+    return them. They are those in `named`, as pairs of a tier and a directory, or by default those
+    of the run. `reader` may be one that has read the directories of the run before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if not named and not own:

@@ -88,10 +88,11 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
         raise RunError(f"{name}: it holds no samples")
 
 
-def correct_date(file: Path, name: str, fresh: bool) -> None:
-    """If the date that a machine reported is wrong by more than CLOCK, replace it by the current
-    date. A later date than now is wrong; if the samples are `fresh`, an earlier one is, too. The
-    history of runs relies on the date."""
+def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
+    """If the date in `file`, which a machine reported, is wrong by more than CLOCK, replace it by
+    the current date, because the history of runs relies on the date. A date in the future is wrong;
+    if the samples are `fresh`, a date in the past is wrong, too. `name` is the place of the
+    samples, for the message."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):
@@ -121,7 +122,7 @@ def fetch_archive(path: Path, out: Path) -> None:
             unpack_archive(stream, str(path), out)
     except FileNotFoundError as error:
         raise UnableError(f"{path}: there is no such file") from error
-    correct_date(out / "machine", str(path), fresh=False)
+    correct_reported_date(out / "machine", str(path), fresh=False)
 
 
 def run_shell_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
@@ -158,4 +159,4 @@ def fetch_place(place: str, out: Path) -> None:
     if code:
         raise FailedError(f"{place}: {said[-1] if said else f'exit code {code}'}")
     unpack_archive(BytesIO(content), place, out)
-    correct_date(out / "machine", place, fresh=True)
+    correct_reported_date(out / "machine", place, fresh=True)

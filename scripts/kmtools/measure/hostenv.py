@@ -97,7 +97,7 @@ def describe_cmdline() -> dict[str, Any]:
 
 
 def describe_source() -> dict[str, Any]:
-    """Return commit and version of the source tree, and true if it has local changes."""
+    """Return commit and version of the source tree, and whether the tree has local changes."""
     header = read_stripped_text(ROOT / "include" / "kmarkers" / "version.h") or ""
     version = re.search(r'KMARKERS_VERSION\s+"([^"]+)"', header)
     here = Path(__file__).resolve().parent

@@ -64,8 +64,8 @@ def read_counted_events(path: Path) -> dict[Key, Counted]:
 
 
 def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
-    """Return the median events over all processes and the smallest share, in the order of their
-    files; `parts` are the folders of the processes."""
+    """Return the median of the events over all processes, and the smallest share, in the order of
+    the rows in their files; `parts` are the folders of the processes."""
     every: dict[Key, list[Counted]] = defaultdict(list)
     for part in parts:
         for key, counted in read_counted_events(part / FILE).items():
@@ -79,13 +79,14 @@ def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
     }
 
 
-def make_entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
+def make_counter_entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
     """Return the counted events as lists, as env.json stores them."""
     return [[*key, *counted] for key, counted in found.items()]
 
 
 def parse_entries(values: Any) -> dict[Key, Counted]:
-    """Return the events in lists that make_entries() made; RunError if they are malformed."""
+    """Return the events in `values`, the lists that make_counter_entries() made; RunError if the
+    lists are malformed."""
     found: dict[Key, Counted] = {}
     for value in values if isinstance(values, list) else [values]:
         try:

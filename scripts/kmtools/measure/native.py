@@ -44,7 +44,8 @@ NO_CPU = -1
 # each block.
 HANGS_SECONDS = 600.0
 HANGS_BLOCK_SECONDS = 10.0
-# The number of last lines that are kept of the messages of a program, without those of progress.
+# The number of lines that are kept of the messages of a program: the last ones, without those of
+# progress.
 KEPT_LINES = 20
 
 # The largest number of attempts to run a process; it is repeated if the machine was suspended.
@@ -123,9 +124,9 @@ def run_kmbench(
     program: Path | None = None,
     hangs: float = HANGS_SECONDS,
 ) -> None:
-    """Run kmbench once, or another program with the same command line, and leave its samples in
-    `part` unless it fails. `more` is appended to its env file. A program that completes no
-    benchmark for `hangs` seconds is killed."""
+    """Run kmbench once with the arguments `words`, or another program with the same command line,
+    and leave its samples in `part` unless it fails. `more` is appended to its env file. A program
+    that completes no benchmark for `hangs` seconds is killed."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     before = disturbance.read_disturbance_counters()

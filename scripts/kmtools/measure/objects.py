@@ -2,10 +2,11 @@
 """Measures the sizes of sites, and disassembles them, in objects that are compiled for this
 purpose.
 
-A function with nothing but a site is compiled once, and then with COPIES further copies of it. The
-size of a site is the growth of the object per copy, less the growth for functions without a site.
-Text before the first return counts as likely to be executed, the rest as unlikely. The heads of
-tables do not count, because a file has only one of each.
+An object with one function, which holds nothing but a site, is compiled, and then an object with
+COPIES further copies of the function. The size of a site is the growth of the object per copy, less
+the growth for functions without a site. Text before the first return counts as likely to be
+executed, the rest as unlikely. The heads of tables do not count, because a file has only one of
+each.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ SITES: Mapping[str, str] = {
     "sdt-global-gate": "FORM_GLOBAL_GATE(old, a)",
     "sdt-decoder-call": "FORM_DECODER_CALL(old, a)",
 }
-# The forms whose table record has twelve bytes.
+# The SDT flavours whose table record has twelve bytes.
 SDT_FLAVOURS = ("sdt-jump", "sdt-breakpoint", "sdt-nop", "sdt-split")
 RETURN = re.compile(r"^\s*([0-9a-f]+):\s+(?:[0-9a-f]{2} )*c3\s*\tret", re.M)
 # Sections that do not count: table heads, by their names in modules and in programs; notes,
@@ -75,8 +76,8 @@ HEADS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.rela.*")
 
 @dataclass(frozen=True)
 class Site:
-    """One form of a site: its bytes by part of the object, and the disassembly of a function with
-    nothing but the site."""
+    """One form of a site, a key of SITES: its bytes by part of the object, and the disassembly of a
+    function with nothing but the site."""
 
     form: str
     sizes: Mapping[str, int]
@@ -111,7 +112,8 @@ def measure_part_sizes(built: Path) -> Counter[str]:
 
 
 def compile_form(form: str, copies: int, where: Path) -> Path:
-    """Compile an object with `copies` functions, each with a site of one form."""
+    """Compile, in the folder `where`, an object with `copies` functions, each with a site of the
+    form `form`, a key of SITES."""
     site = SITES[form]
     functions = [f"void f{n}(long a, long b) {{ {site.format(n)}; }}" for n in range(copies)]
     source, built = where / f"{form}-{copies}.c", where / f"{form}-{copies}.o"

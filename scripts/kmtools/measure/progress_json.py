@@ -2,11 +2,12 @@
 """Writes progress for programs: one JSON object a line, to a file or a pipe.
 
 Every object has `event` and `seconds`, the time since the start. Events:
-- step: a step begins; `number` of `of`, `text`;
-- share: the completed part of a step; `done` of `of`, `text`;
-- tier: true in `measured` if a tier was measured; if not, the reason in `why`;
-- pilot, look: the differences or rows that benchmarks in user space can resolve; see steering.py;
-- end: the exit `code`, and the folder of the `run`.
+- step: a step begins; `text` describes it, `number` is its number, `of` the number of all steps;
+- share: a part of a step is completed: `done` of `of`; `text` describes it;
+- tier: `measured` is true if a tier was measured; if not, `why` is the reason;
+- pilot: the differences that benchmarks in user space can detect; see steering.py;
+- look: the rows of benchmarks in user space that are resolved so far; see steering.py;
+- end: `code` is the exit code, `run` the folder of the run.
 """
 
 from __future__ import annotations

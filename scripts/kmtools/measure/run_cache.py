@@ -2,7 +2,7 @@
 """Caches a run's samples and results while it is measured.
 
 A run of ten minutes has five million windows. Reading them takes as long as computing verdicts, and
-both are needed several times: to steer the run, for the table of a tier, and for the page.
+both are needed several times: to steer the run, for the table of a tier, and for the HTML page.
 """
 
 from __future__ import annotations

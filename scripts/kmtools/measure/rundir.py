@@ -20,8 +20,8 @@ TIERS = ("native", "metal", "vm", "icount")
 LACKS = "lacks:"
 # Prefix of the key in env with the number of executions of a variant's sites in a whole operation.
 HITS = "hits:"
-# Prefix of the key in env with the number of pieces of code of a variant, if it has fewer than
-# there are layouts.
+# Prefix of the key in env with the number of copies of a variant's code, if there are fewer copies
+# than layouts.
 LAYOUTS = "layouts:"
 
 UNIT_TSC = "TSC cycles"
@@ -29,7 +29,10 @@ UNIT_GUEST = "TSC cycles (guest)"
 UNIT_EMULATED = "ticks (emulated)"
 UNIT_INSTRUCTIONS = "instructions"
 
-QUICK = "QUICK RUN: few blocks, so wide intervals; it shows what works, and no number to quote."
+QUICK = (
+    "QUICK RUN: few blocks, so intervals are wide. It shows that the benchmarks work; do not quote"
+    " its numbers."
+)
 
 
 class RunError(FailedError):
@@ -84,7 +87,7 @@ def get_tier_unit(tier: str, emulated: bool) -> str:
 
 
 def get_tier_order(tier: str) -> int:
-    """Return the position of a tier in tables and on the page."""
+    """Return the position of a tier in tables and on the HTML page."""
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
@@ -152,7 +155,8 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
-    """Return the tiers of a run. Their units are derived again, not read from the file."""
+    """Return the tiers of a run. Their units are derived from the other fields, not read from the
+    file."""
     tiers = []
     for entry in env["tiers"]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}

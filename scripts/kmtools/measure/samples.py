@@ -29,9 +29,9 @@ LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
 # The largest value of a counter of 64 bits.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
-# The largest number of digits in a row of the fast path: few rows have more, and int() is slow for
-# very many digits.
-LARGEST_ROW = 120
+# The largest number of digits, in all numbers of a row together, that make_sample_like() parses,
+# because int() is slow for very many digits. Few rows have more.
+MOST_DIGITS_PER_ROW = 120
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
 
@@ -105,7 +105,8 @@ def read_complete_lines(path: Path) -> Iterator[str]:
 def read_csv_rows(
     path: Path, known: Mapping[int, Sequence[str]]
 ) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the number of the line, the schema and the fields of each row of a file."""
+    """Yield the number of the line, the schema and the fields of each row of a file; `known` has
+    the columns of each schema."""
     lines = read_complete_lines(path)
     first = next(lines, "").strip()
     named = re.fullmatch(r"# schema=(\d+)", first)
@@ -157,7 +158,8 @@ def convert_schema_1(row: Row, tier: Tier, where: str) -> Row:
 
 
 def make_sample(row: Row, tier: Tier, where: str) -> Sample:
-    """Return the sample in a row, after a check of each field."""
+    """Return the sample in a row, after a check of each field; `where` is FILE:LINE, for the
+    messages of errors."""
 
     def number(column: str, least: int = 0) -> int:
         text = row[column]
@@ -212,13 +214,15 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 
 def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
     """Return the sample in a row whose other fields, such as names and unit, equal those of `like`.
-    Only the numbers are parsed; None if one of them is unusual, so that the row must be checked
-    field by field."""
+    Only the numbers are parsed. Return None if one of them is unusual; then make_sample() must
+    check the row field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
     digits = "".join(cells)
-    plain = len(digits) < LARGEST_ROW and digits.isascii() and digits.isdecimal() and all(cells)
+    plain = (
+        len(digits) < MOST_DIGITS_PER_ROW and digits.isascii() and digits.isdecimal() and all(cells)
+    )
     if not plain or row[11 if loop else 10] or (like.core_cycles is None) != (not core):
         return None
     process, layout, block, position, cpu, size, value, cycles = numbers = [*map(int, cells)]
@@ -232,8 +236,8 @@ def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
 
 
 class Maker:
-    """Makes samples from the rows of samples.csv. It caches one sample of each kind, so that a
-    million rows are read in seconds and share their strings."""
+    """Makes samples from the rows of samples.csv. It caches one sample for each combination of
+    names, units and flags, so that a million rows are read in seconds and share their strings."""
 
     def __init__(self, path: Path) -> None:
         """Store `path`, which error messages name."""
@@ -253,8 +257,8 @@ class Maker:
 
 
 def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
-    """Yield each sample of a raw file, after its file and line. The unit of ticks is that of the
-    tier."""
+    """Yield the samples of a raw file, each as a pair of FILE:LINE and the sample. The unit `ticks`
+    becomes that of the tier."""
     maker, units = Maker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
     for number, schema, raw in read_csv_rows(path, RAW):
         where = f"{path}:{number}"
@@ -297,7 +301,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops
             if window in windows:
-                again = f"{sample.variant} at {sample.loops} loops again in a block"
+                again = f"{sample.variant} at {sample.loops} loops twice in a block"
                 raise RunError(f"{path}:{number}: {again}")
             windows.add(window)
             place = (sample.layout, sample.process)

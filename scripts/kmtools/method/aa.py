@@ -142,8 +142,8 @@ def check_clone_margins(clones: Sequence[Result]) -> bool:
 
 
 def get_added_core_cycles(result: Result) -> float:
-    """Return the cost that a clone adds to its original, in core cycles. UnableError if these are
-    not known."""
+    """Return the cost that a clone adds to its original, in core cycles. UnableError if core cycles
+    are not known."""
     if result.core is None:
         raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
     delta = result.core.convert_ticks(result.delta)

@@ -118,7 +118,9 @@ def score_stopped_runs(kind: str, runs: int) -> Score:
 
 
 def compute_false_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
-    """Return the largest share of false verdicts, at true differences of zero and of the margin."""
+    """Return the share of false verdicts (slower or faster) among simulations with these intervals
+    and values: the largest share at a true difference of zero, of the margin, or of the negative
+    margin."""
     shares = []
     for truth in (-MARGIN, 0.0, MARGIN):
         wrong = 0
@@ -173,7 +175,7 @@ def score_changing_frequency(kind: str, runs: int) -> Score:
 
 def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
     """Print the score of each kind of noise; return False if one misses a limit."""
-    print(f"{runs} simulations each; widths are shares of an oracle's")
+    print(f"{runs} simulations each; widths are multiples of the width of an oracle's intervals")
     print(f"{'noise':22} covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]

@@ -50,7 +50,8 @@ def make_simulated_tier() -> Tier:
 
 
 def simulate_windows(seed: int, change: Change) -> list[Sample]:
-    """Return the measured windows of a simulated run."""
+    """Return the measured windows of a simulated run in which the frequency changes as in
+    `change`."""
     random = np.random.default_rng(seed)
     found, slow = [], random.random() < change.share
     for block in range(PROCESSES * BLOCKS):

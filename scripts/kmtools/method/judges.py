@@ -54,12 +54,16 @@ def make_noise_suite(suite_request: SuiteRequest) -> Suite:
         )
 
     return Suite(
-        "estimators", run_estimator, f"{runs} simulated runs of each kind", usual=600, loud=True
+        "estimators",
+        run_estimator,
+        f"{runs} simulated runs of each kind of noise",
+        usual=600,
+        loud=True,
     )
 
 
-def make_program_suite(suite_request: SuiteRequest) -> Suite:
-    """Return the suite that compares the cost of a site with its cost in a program without
+def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
+    """Return the suite that compares the cost of a site with that of a nop in a program without
     kmarkers."""
     blocks, budget = (
         suite_request.get_number("blocks", FULL["native"]),
@@ -72,7 +76,7 @@ def make_program_suite(suite_request: SuiteRequest) -> Suite:
             independent.judge_site_cost(plan), "the cost of a site differs in another program"
         )
 
-    what = "the cost of a site in another program"
+    what = "the cost of a site, compared with that in a program without kmarkers"
     return Suite("independent", run_comparison, what, usual=70.0, loud=True)
 
 
@@ -84,4 +88,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         if name in names
     ]
     found += [make_noise_suite(suite_request)] if "estimators" in names else []
-    return [*found, *([make_program_suite(suite_request)] if "independent" in names else [])]
+    return [
+        *found,
+        *([make_independent_program_suite(suite_request)] if "independent" in names else []),
+    ]

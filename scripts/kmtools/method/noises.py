@@ -91,7 +91,7 @@ def simulate_autoregressive_noise(random: Random, length: int = LENGTH, *, alike
     shocks[1:] *= math.sqrt(1 - alike * alike)
     fade = alike ** np.arange(1, min(length, PIECE) + 1)
     last, pieces = 0.0, []
-    # Compute it in pieces, because the powers of a whole run underflow.
+    # Compute the series in pieces, because the powers for a whole run would underflow.
     for piece in np.array_split(shocks, math.ceil(length / PIECE)):
         own = fade[: len(piece)]
         pieces.append(own * (last + np.cumsum(piece / own)))
@@ -133,8 +133,8 @@ def simulate_cluster_noise(
 
 
 def simulate_stretch_noise(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
-    """Return noise in which loops cost more if they begin at one of several neighbouring offsets
-    in a cache line."""
+    """Return noise in which loops cost `cost` more if they begin at one of several neighbouring
+    offsets in a cache line."""
     begin, wide = LINE_BYTES * random.random(2)
     inside = (compute_offset_in_cache_line(get_block_layouts(length)) - begin) % LINE_BYTES < wide
     return np.asarray(simulate_white_noise(random, length) + cost * (inside - wide / LINE_BYTES))

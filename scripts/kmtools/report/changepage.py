@@ -25,7 +25,7 @@ HEADS = ("variant", "A", "B", "change", "interval", "verdict")
 
 
 def render_row_html(change: Change) -> str:
-    """Return a row of the table."""
+    """Return the HTML of a compared row in the table."""
     _, _, variant, *numbers, verdict = (html.escape(cell) for cell in make_row_cells(change))
     a, b, _, percent, interval = numbers
     numeric = "".join(f'<td class="n">{text}</td>' for text in (a, b, percent, interval))

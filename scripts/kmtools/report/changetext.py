@@ -25,10 +25,11 @@ HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval",
 NUMBERS = {3, 4, 6, 7}
 # Width of the text for a terminal, in columns.
 WIDTH = 80
-# Limits without --all: lines and rows of a pair of runs (LINES, ROWS), lines of each part of its
-# head (MOST_TOLD), lines about rows that one run lacks (MOST_LACKING).
+# Limits without --all: the number of lines and of rows that are shown for a pair of runs (LINES,
+# ROWS), of lines in each part of the head above the rows (HEAD_LINES), and of lines about rows that
+# one run lacks (LACKING_LINES).
 LINES, ROWS = 40, 8
-MOST_TOLD, MOST_LACKING = 7, 8
+HEAD_LINES, LACKING_LINES = 7, 8
 # Characters with a special meaning in Markdown, which must be escaped.
 MARKUP = re.compile(r"[\\`*_|\[\]#@~]")
 COLUMNS = "variant: cost in A, in B, change, its interval, verdict"
@@ -183,10 +184,10 @@ def make_pair_head(comparison: Comparison, pair: Pair, everything: bool) -> list
     """Return the lines above the rows of a pair: the two runs, remarks on them, how to read the
     rows, and the rows that one run lacks."""
     parts = (
-        ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], MOST_TOLD),
-        ([*list_remarks(pair.a), *list_remarks(pair.b)], MOST_TOLD),
-        ([f"{line}." for line in describe_reading_aids(comparison, pair)], MOST_TOLD),
-        (list_missing_rows(pair), MOST_LACKING),
+        ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], HEAD_LINES),
+        ([*list_remarks(pair.a), *list_remarks(pair.b)], HEAD_LINES),
+        ([f"{line}." for line in describe_reading_aids(comparison, pair)], HEAD_LINES),
+        (list_missing_rows(pair), LACKING_LINES),
     )
     unbounded = sys.maxsize if everything else 0
     return [line for texts, most in parts for line in fit_lines(texts, max(most, unbounded))]

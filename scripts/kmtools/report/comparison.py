@@ -123,9 +123,9 @@ def compare_runs(
     wholes: bool = False,
     faults: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare each run with the first. Raises RunError if no row of a run can be compared; if
-    `faults` are given (the lines about machines that are not compared), the error is appended to
-    them instead."""
+    """Compare each run with the first. With `wholes`, also compare the times of baselines and of
+    switching sites. Raise RunError if no row of a run can be compared. But if `faults` are given,
+    lines about machines that are not compared, add a line to them instead."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)

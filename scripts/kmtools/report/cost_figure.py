@@ -16,8 +16,8 @@ from kmtools.report.marker_cost import COLD, Key
 from kmtools.report.table import format_amount
 
 MARKER, VARIABLE = "marker", "a variable"
-# The benchmarks that measure each place, the best first, each as (benchmark, variant with a marker,
-# variant with a variable).
+# The kinds of places in which a site is measured. For each, the benchmarks that measure there, the
+# best first, as (benchmark, variant with a marker, variant with a variable).
 PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("hot, among others", (
         ("density-one", "marker-jump-middle", "marker-generic-middle"),
@@ -39,33 +39,37 @@ LEAST = 0.25
 
 
 def find_cost(
-    benchmark: str, variant: str, names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
+    benchmark: str, variant: str, results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[float, Interval, str, str] | None:
-    """Return cost, interval, unit and verdict of a variant; None if the run has not measured it."""
+    """Return cost, interval, unit and verdict of a variant; None if the run has not measured it.
+    The cost of one more site, in `sites`, is preferred to the result in `results`."""
     if cost := sites.get((benchmark, variant)):
         one = marker_cost.make_site_answer(cost, "", "", "", "")
         assert one.value is not None and one.ci is not None
         return one.value, one.ci, one.unit, one.verdict
-    result = names.get((benchmark, variant))
+    result = results.get((benchmark, variant))
     if result is None or result.delta is None or result.delta_ci is None:
         return None
     return (*marker_cost.convert_to_core_cycles(result), result.verdict)
 
 
 def make_place_rows(
-    names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
+    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[list[Row], str]:
-    """Return a row for the marker and for the variable at each place, and the unit of the rows."""
+    """Return a row for the marker and one for the variable at each kind of place, and the unit of
+    the rows. `sites` are the costs of one more site."""
     rows: list[Row] = []
     units: list[str] = []
     for place, several in PLACES:
         if place == "hot" and rows:
-            # Rows from loops with other instructions exist: skip the loops that contain only
+            # There are rows from loops with other instructions, so skip the loops that contain only
             # markers.
             continue
-        known = [row for row in several if any(find_cost(row[0], f, names, sites) for f in row[1:])]
+        known = [
+            row for row in several if any(find_cost(row[0], f, results, sites) for f in row[1:])
+        ]
         for name, variant in zip((MARKER, VARIABLE), known[0][1:] if known else (), strict=False):
-            one = find_cost(known[0][0], variant, names, sites)
+            one = find_cost(known[0][0], variant, results, sites)
             if one is not None:
                 value, ci, unit, verdict = one
                 words = format_amount(value, True)
@@ -79,9 +83,9 @@ def make_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | 
     tier = marker_cost.find_best_tier(results)
     if tier is None:
         return None
-    names = marker_cost.index_results(r for r in results if (r.tier, r.kernel) == tier)
+    own = marker_cost.index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
-    rows, unit = make_place_rows(names, sites)
+    rows, unit = make_place_rows(own, sites)
     if not rows:
         return None
     ends = [end for row in rows for end in (row.value, row.lo, row.hi)]

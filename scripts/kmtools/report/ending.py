@@ -149,7 +149,8 @@ def render_run_summary(
     tier: str | None = None,
     page: Path | None = None,
 ) -> str:
-    """Return the summary of a run, or of one tier of it, from its judged rows and its switches."""
+    """Return the summary of a run, or of one tier of it. `found` are the costs of a dormant marker,
+    `graded` the tiers with their grades, `judged` the results and the measured site switches."""
     command = f"scripts/kmarkers table {shlex.quote(str(run))}"
     command += f" --tier {tier}" if tier else ""
     where = str(page) if page else command

@@ -54,8 +54,8 @@ def to_microseconds(ticks: int, tier: Tier) -> float:
 def group_samples_by_switch(
     samples: Iterable[Sample],
 ) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
-    """Return the samples of each switch, by measured quantity. A method may switch several times in
-    a block; the n-th samples of its quantities belong to one switch."""
+    """Return the samples of each switch, by measured quantity. If a method switches several times
+    in a block, the n-th sample of each quantity belongs to the n-th switch."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
     turns: dict[tuple[Any, ...], int] = defaultdict(int)
     for s in samples:

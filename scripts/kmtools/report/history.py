@@ -96,8 +96,8 @@ def format_refusals(refused: dict[str, str]) -> str:
 
 
 def format_shift_table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of the table. If they are wider than the terminal, each row is split: run,
-    variant, numbers."""
+    """Return the lines of the table. If they are wider than the terminal, each row is split into
+    three lines: run, variant, numbers."""
     lines, width = align_table(rows, {5, 6}), get_terminal_width()
     if max(map(len, lines)) <= width:
         return lines

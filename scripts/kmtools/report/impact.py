@@ -58,7 +58,7 @@ def compute_markers_share(memory: Value, l1_hit: Value, call: Value) -> Value:
 
 
 def compute_published_share() -> Value:
-    """Return the published result, computed again from its parts and their standard deviations."""
+    """Return the published result, recomputed from its parts and their standard deviations."""
     parts: dict[tuple[str, str], Value] = {}
     clock = Value(0.0, 0.0)
     for row in read_csv_table(PUBLISHED):

@@ -21,7 +21,7 @@ TITLE = "A kprobe on the probe of a marker"
 
 
 def compute_published_ratio() -> float:
-    """Return the published ratio, computed again from the published totals."""
+    """Return the published ratio, recomputed from the published totals."""
     rows = read_csv_table(PUBLISHED)
     found = {r["variant"]: parse_published_value(r)[0] for r in rows if r["benchmark"] == BENCHMARK}
     return (found[KPROBE] - found[MARKER]) / found[MARKER]
@@ -62,9 +62,9 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def render_kprobe_section(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the sentences as a section in Markdown; no lines without sentences."""
-    if told := describe_kprobe_ratios(entries):
+    """Yield a section in Markdown with the ratios; no lines if no tier has a ratio."""
+    if sentences := describe_kprobe_ratios(entries):
         yield f"## {TITLE}"
         yield ""
-        yield from told
+        yield from sentences
         yield ""

@@ -40,7 +40,7 @@ class Machine:
     kernel: str
 
     def make_group_name(self, by: Sequence[str]) -> str:
-        """Return the name of the machine's group."""
+        """Return the name of the machine's group: the values of the properties `by`."""
         return ", ".join(getattr(self, name) for name in by)
 
 
@@ -95,8 +95,9 @@ def read_machine(name: str, env: Mapping[str, Any]) -> Machine:
 
 @dataclass(frozen=True)
 class Runs:
-    """The run folders found below a folder: `paths` by name, `said` the reasons of machines that
-    left no run, `unreadable` the errors of folders that cannot be read."""
+    """The run folders found below a folder: `paths` has the folder of each run, `said` the reason
+    why a machine has no run, `unreadable` the error of a folder that cannot be read; all by
+    name."""
 
     paths: Mapping[str, Path]
     said: Mapping[str, str]
@@ -179,8 +180,8 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
 
 
 def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
-    """Merge each group into one run to compare; the group that the others are compared with is the
-    first. Slow machines are left out."""
+    """Merge each group into one run to compare, without slow machines. The first run is that with
+    which the others are compared: the group with `against` in its name, by default the largest."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]

@@ -101,17 +101,21 @@ def describe_machine(row: Published) -> str:
     return f"{row.date[:4]}, {' '.join(row.machine.split()[:2])}"
 
 
-def find_published_cost(found: Mapping[Key, list[Published]], key: Key) -> Published | None:
-    """Return the first published cost that corresponds to a variant of this run; None without
-    one."""
-    return next((row for row in found.get(key, []) if row.delta is not None), None)
+def find_published_cost(published: Mapping[Key, list[Published]], key: Key) -> Published | None:
+    """Return the first published cost that corresponds to the variant `key` of this run; None if
+    there is none."""
+    return next((row for row in published.get(key, []) if row.delta is not None), None)
 
 
 def describe_published(
-    found: Mapping[Key, list[Published]], benchmark: str, names: Mapping[str, str]
+    published: Mapping[Key, list[Published]], benchmark: str, variants: Mapping[str, str]
 ) -> str:
-    """Return the published costs of variants of a benchmark as text."""
-    rows = [(words, find_published_cost(found, (benchmark, name))) for name, words in names.items()]
+    """Return the published costs of variants of a benchmark as text. `variants` maps the name of a
+    variant to its words in this text."""
+    rows = [
+        (words, find_published_cost(published, (benchmark, name)))
+        for name, words in variants.items()
+    ]
     known = [(words, row) for words, row in rows if row is not None]
     if not known:
         return ""
@@ -134,12 +138,14 @@ FIRST = (
 Place = tuple[str, str, str, Sequence[Key]]
 
 
-def answer_saturated_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
+def make_saturated_code_answer(
+    results: Mapping[Key, Result], where: Place, then: str
+) -> Answer | None:
     """Return the cost of one marker in hot code that uses every issue slot of the core, at the
-    place `where`; None if the run has not measured it."""
+    place `where`; None if the run has not measured it. `then` is the published counterpart."""
     place, words, how, keys = where
     for key in keys:
-        result = names.get(key)
+        result = results.get(key)
         if result is not None and has_added_cost(result):
             return Answer(
                 place,
@@ -152,24 +158,27 @@ def answer_saturated_code(names: Mapping[Key, Result], where: Place, then: str) 
     return None
 
 
-def answer_hot_code(
-    names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
+def make_hot_code_answers(
+    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
 ) -> list[Answer]:
-    """Return the costs in hot code: of one marker among other instructions, and of one directly
-    after a taken branch. The two differ. If the run has neither, return the answer of
-    answer_any_hot_loop()."""
-    found = [answer_saturated_code(names, AMONG, then), answer_saturated_code(names, FIRST, "")]
+    """Return the costs in hot code: of one marker among other instructions, and of one marker
+    directly after a taken branch. The two differ. If the run has neither, return the answer of
+    make_hot_loop_answer(). `then` is the published counterpart."""
+    found = [
+        make_saturated_code_answer(results, AMONG, then),
+        make_saturated_code_answer(results, FIRST, ""),
+    ]
     known = [one for one in found if one is not None]
     if len(known) == 1 and not known[0].then:
         known = [replace(known[0], then=then)]
-    return known or [answer_any_hot_loop(names, sites, then)]
+    return known or [make_hot_loop_answer(results, sites, then)]
 
 
-def answer_any_hot_loop(
-    names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
+def make_hot_loop_answer(
+    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
 ) -> Answer:
-    """Return the cost in hot code, for runs that have not measured a single marker in code that
-    uses every issue slot of the core."""
+    """Return the cost of a marker in a hot loop, for runs that have not measured a single marker in
+    code that uses every issue slot of the core. `then` is the published counterpart."""
     place, words = "In hot code", "in hot code"
     for benchmark, loop in (
         ("density-full", "a loop that needs every slot of the core"),
@@ -178,7 +187,7 @@ def answer_any_hot_loop(
         if cost := sites.get((benchmark, MARKER)):
             how = f"one more site in {loop} ({benchmark})"
             return make_site_answer(cost, place, words, how, then)
-    result = names.get(("empty-loop", MARKER))
+    result = results.get(("empty-loop", MARKER))
     if result is None or not has_added_cost(result):
         return make_empty_answer(
             place, words, "this run has neither density-full nor empty-loop", then
@@ -187,8 +196,8 @@ def answer_any_hot_loop(
     return Answer(place, words, *convert_to_core_cycles(result), result.verdict, how, then)
 
 
-def answer_cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
-    """Return the cost in code that is not in the instruction cache."""
+def make_cold_code_answer(sites: Mapping[Key, SiteCost]) -> Answer:
+    """Return the cost of a marker in code that is not in the instruction cache."""
     place, words = "Cold in the instruction cache", "cold in the instruction cache"
     then = "not measured in 2006"
     for benchmark in COLD:
@@ -199,10 +208,11 @@ def answer_cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
     return make_empty_answer(place, words, "this run has no cold-icache-*", then)
 
 
-def answer_cold_data(names: Mapping[Key, Result], then: str) -> Answer:
-    """Return the cost in code whose data is not in the cache."""
+def make_cold_data_answer(results: Mapping[Key, Result], then: str) -> Answer:
+    """Return the cost of a marker in code whose data is not in the cache. `then` is the published
+    counterpart."""
     place, words = "Beside cold data", "beside cold data"
-    result, memory = (names.get(("cold-branch", variant)) for variant in ("jump", "memory"))
+    result, memory = (results.get(("cold-branch", variant)) for variant in ("jump", "memory"))
     if result is None or not has_added_cost(result):
         return make_empty_answer(place, words, "this run has no cold-branch", then)
     how = "a branch that reads no data (cold-branch)"
@@ -212,14 +222,15 @@ def answer_cold_data(names: Mapping[Key, Result], then: str) -> Answer:
     return Answer(place, words, *convert_to_core_cycles(result), result.verdict, how, then)
 
 
-def answer_system_call(names: Mapping[Key, Result], then: str) -> Answer:
-    """Return the cost of one marker in getppid(): half the cost of the two in the benchmark."""
+def make_system_call_answer(results: Mapping[Key, Result], then: str) -> Answer:
+    """Return the cost of one marker in getppid(): half the cost of the two markers in the
+    benchmark. `then` is the published counterpart."""
     place, words = "In a system call", "of a system call"
     for benchmark in ("getppid-quiet", "getppid-copy-quiet"):
-        base = names.get((benchmark, "compiled-out"))
+        base = results.get((benchmark, "compiled-out"))
         for variant in ("jump", "immediate"):
             other = "" if variant == "jump" else f" ({variant})"
-            result = names.get((benchmark, variant))
+            result = results.get((benchmark, variant))
             if base is None or base.median <= 0 or result is None or not has_added_cost(result):
                 continue
             assert result.delta is not None and result.delta_ci is not None
@@ -246,7 +257,7 @@ def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[A
     """Return the answers from the best tier of a run; none if it has no cycles of a real CPU."""
     if (tier := find_best_tier(results)) is None:
         return []
-    names = index_results(r for r in results if (r.tier, r.kernel) == tier)
+    own = index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
     old = read_ancestors()
     loaded, value = "with a variable", "with an immediate value"
@@ -259,10 +270,10 @@ def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[A
         f"2008, Pentium 4: {share.value:.2f} ± {share.half:.2f} % computed, under memory pressure"
     )
     return [
-        *answer_hot_code(names, sites, then),
-        answer_cold_code(sites),
-        answer_cold_data(names, data),
-        answer_system_call(names, call),
+        *make_hot_code_answers(own, sites, then),
+        make_cold_code_answer(sites),
+        make_cold_data_answer(own, data),
+        make_system_call_answer(own, call),
     ]
 
 

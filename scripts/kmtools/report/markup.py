@@ -120,7 +120,7 @@ def render_folded_html(summary: str, body: str, more: bool = False) -> str:
 
 def limit_page_size(text: str, nodes: int, size: int) -> str:
     """Return the page reduced to at most `nodes` elements and `size` bytes, by removing folded
-    tables, the longest first. It may still be larger if there are too few such tables."""
+    tables, the longest first. If there are too few such tables, the page is still larger."""
     for long in sorted(MORE.findall(text), key=len, reverse=True):
         if text.count("<") - text.count("</") <= nodes and len(text.encode()) <= size:
             break

@@ -165,7 +165,7 @@ def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Resul
         for name, count in often.items()
     ]
     items += [f"Not measured: {line}." for line in list_unmeasured(make_tiers(env))]
-    if alone := panels.list_without_clone(results):
+    if alone := panels.list_benchmarks_without_clone(results):
         items.append(f"Without an A/A clone, hence not compared: {', '.join(alone)}.")
     dropped = sum(entry.get("cycle_fields_dropped") or 0 for entry in env["tiers"])
     if dropped:

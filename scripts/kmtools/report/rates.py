@@ -133,7 +133,7 @@ def check_event_rate(rate: float) -> None:
     """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
-            f"{rate:g} events a second: from {LEAST_RATE:g} to {MOST_RATE:g} are known"
+            f"{rate:g} is no event rate from {LEAST_RATE:g} to {MOST_RATE:g} events a second"
         )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shows the verdicts of a tier while it is measured: a row for each benchmark and variant.
 
-The verdicts come from the processes that have ended, by the rules of verdicts.py; the final report
-uses the samples of all processes. They are computed between two processes, when no window is timed.
+The verdicts are computed by the rules of verdicts.py, from the processes that have ended; the final
+report uses the samples of all processes. The computation takes place between two processes, when no
+window is timed.
 """
 
 from __future__ import annotations

@@ -73,13 +73,13 @@ class History:
 
     def get_last_seconds(self, name: str) -> float:
         """Return the last time of a suite in seconds; 0 if it never ran here."""
-        return self._get_number(name, 0)
+        return self._get_stored_number(name, 0)
 
     def get_last_count(self, name: str) -> int:
         """Return the last number of results of a suite; 0 if it never ran here."""
-        return int(self._get_number(name, 1))
+        return int(self._get_stored_number(name, 1))
 
-    def _get_number(self, name: str, index: int) -> float:
+    def _get_stored_number(self, name: str, index: int) -> float:
         entry = self._known.get(name)
         with contextlib.suppress(TypeError, IndexError, ValueError):
             return float(entry[index]) if entry else 0.0

@@ -50,7 +50,7 @@ OPTIONS = {
     "cached": "1: bare systems use the test kernels that this machine has downloaded",
     "files": "number of C files of the module (default: 500)",
     "kinds": "kinds of simulated noise (default: all)",
-    "missing": "1: run only rows without a result; coverage: list lines that were not executed",
+    "missing": "1: processors: run only rows without a result; coverage: list unexecuted lines",
     "model": "1: also run the model checker on mutants that it can check",
     "mutants": "names of mutants (default: all)",
     "no_kernel": "1: skip mutants that need a boot",
@@ -72,7 +72,7 @@ OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class Test:
     """A test: its name, a description in one line, where it runs, the sets that contain it.
 
     `make` is the function that returns its suites, as MODULE:FUNCTION. Its arguments are a
@@ -135,63 +135,63 @@ def read_first_sentence(file: Path) -> str:
     return re.split(r"[.:;] ", said.strip())[0].rstrip(".")
 
 
-def make_guest_rows() -> Iterator[Row]:
+def list_guest_tests() -> Iterator[Test]:
     """Yield a test for each suite that check.sh runs."""
     make = "kmtools.suites.testkernel:make_requested_suites"
     for name in (name for names in read_guest_suites() for name in names):
         what = read_first_sentence(GUEST_SUITES / f"{name}.sh")
         sets = "full" if name in LONG else "short full"
-        yield Row(name, what, GUEST, sets, make, get_suite_seconds(name), groups="kernel")
+        yield Test(name, what, GUEST, sets, make, get_suite_seconds(name), groups="kernel")
 
 
-def read_test_table() -> Iterator[Row]:
+def read_test_table() -> Iterator[Test]:
     """Yield the tests in tests.csv."""
     with LIST.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             usual = float(row.pop("usual"))
-            yield Row(usual=usual, **row)
+            yield Test(usual=usual, **row)
 
 
-def list_tests() -> list[Row]:
+def list_tests() -> list[Test]:
     """Return all tests, in the order in which they run."""
-    return [*read_test_table(), *make_guest_rows()]
+    return [*read_test_table(), *list_guest_tests()]
 
 
-def select_tests(patterns: Sequence[str], form: str) -> list[Row]:
+def select_tests(patterns: Sequence[str], form: str) -> list[Test]:
     """Return the tests that match the patterns, or without patterns those of the set `form`; raise
     UnableError for a pattern that matches no test."""
-    rows = list_tests()
+    tests = list_tests()
     if not patterns:
-        return [row for row in rows if form in row.sets.split()]
+        return [test for test in tests if form in test.sets.split()]
     found = []
     for pattern in patterns:
-        some = [row for row in rows if row.matches_pattern(pattern)]
+        some = [test for test in tests if test.matches_pattern(pattern)]
         if not some:
-            known = sorted({name for row in rows for name in (row.name, *row.groups.split())})
+            known = sorted({name for test in tests for name in (test.name, *test.groups.split())})
             near = get_close_matches(pattern, known, 5, 0.5) or [
                 name for name in known if pattern[:3] in name
             ]
             hint = f"; near it: {', '.join(near)}" if near else ""
             raise UnableError(f"no test {pattern!r}{hint}; kmarkers check --list shows all")
         found += some
-    return [row for row in rows if row in found]
+    return [test for test in tests if test in found]
 
 
-def check_test_options(options: Iterable[str], rows: Sequence[Row]) -> None:
+def check_test_options(options: Iterable[str], tests: Sequence[Test]) -> None:
     """Raise UnableError for an option that none of the tests has."""
-    known = sorted({name for row in rows for name in row.options.split()})
+    known = sorted({name for test in tests for name in test.options.split()})
     for name in options:
         if name not in known:
             there = f"they have: {', '.join(known)}" if known else "they have none"
             raise UnableError(f"-o {name}: these tests have no such option; {there}")
 
 
-def make_suites(rows: Sequence[Row], suite_request: SuiteRequest) -> list[Suite]:
+def make_suites(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suite]:
     """Return the suites of tests: each function that makes suites is imported and called once, with
     the names of its tests."""
     names: dict[str, list[str]] = {}
-    for row in rows:
-        names.setdefault(row.make, []).append(row.name)
+    for test in tests:
+        names.setdefault(test.make, []).append(test.name)
     found = []
     for make, some in names.items():
         module, _, function = make.partition(":")
@@ -208,15 +208,15 @@ def find_suite_module(make: str) -> Path:
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 
 
-def find_test_obstacle(row: Row) -> str:
+def find_test_obstacle(test: Test) -> str:
     """Return the reason why a test cannot run on this machine, as far as a quick check finds one;
     else ""."""
-    if row.where in (GUEST, BARE) and os.geteuid() != 0:
+    if test.where in (GUEST, BARE) and os.geteuid() != 0:
         return "needs root"
     lacking = [
-        name for name in PROGRAMS.get(row.needs, ("gcc", "make")) if not is_program_installed(name)
+        name for name in PROGRAMS.get(test.needs, ("gcc", "make")) if not is_program_installed(name)
     ]
-    remedy = f"scripts/setup {row.needs}".rstrip()
+    remedy = f"scripts/setup {test.needs}".rstrip()
     return f"no {', '.join(lacking)}: {remedy}" if lacking else ""
 
 
@@ -225,15 +225,15 @@ def is_program_installed(name: str) -> bool:
     return (ROOT / name).exists() if "/" in name else shutil.which(name) is not None
 
 
-def format_test_list(rows: Iterable[Row]) -> list[list[str]]:
+def format_test_list(tests: Iterable[Test]) -> list[list[str]]:
     """Return a row of cells for each test: name, sets, where, usual time, needs, description and
     why it cannot run on this machine."""
     lines = [["test", "sets", "where", "usual", "needs", "what"]]
-    for row in rows:
-        why = find_test_obstacle(row)
-        what = f"{row.what} [cannot run here: {why}]" if why else row.what
-        sets = row.sets.replace(" ", "+")
+    for test in tests:
+        why = find_test_obstacle(test)
+        what = f"{test.what} [cannot run here: {why}]" if why else test.what
+        sets = test.sets.replace(" ", "+")
         lines.append(
-            [row.name, sets, row.where, format_duration(row.usual), row.needs or "-", what]
+            [test.name, sets, test.where, format_duration(test.usual), test.needs or "-", what]
         )
     return lines

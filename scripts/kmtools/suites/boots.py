@@ -82,8 +82,8 @@ COEXIST = (
         nmi=50.0,
     ),
 )
-# A task that spins until another task runs deadlocks on a single CPU, so the first boot finds such
-# code. No code runs there in parallel with text patching, so the stress tests are short.
+# The boot `alone` has a single CPU, on which a task deadlocks if it spins until another task runs.
+# Its stress tests are short, because no code runs in parallel with text patching.
 ALONE = (
     Part("alone", "the modules' test cases with a single CPU", 17, "alone.sh", cpus=1),
     Part("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
@@ -173,8 +173,8 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names. The suites of COEXIST run after all others and alone:
-    with another program in parallel, their guest exceeds its time limit."""
+    """Return the suites with these names. The suites of COEXIST run after all others, with nothing
+    in parallel, because their guest would otherwise exceed its time limit."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
     batches = suite_request.get_number(

@@ -4,8 +4,9 @@
 usage: browser.py [--brief] PAGE...
   --brief  one screen only
 
-It runs with the Python of build/page, which scripts/setup --page makes. A page is checked at each
-width, in the light and the dark colour scheme: as opened, with all <details> open, and as printed.
+This program needs the Python of build/page, which scripts/setup --page makes. A page is checked at
+each width, in the light and the dark colour scheme: as opened, with all <details> open, and as
+printed.
 """
 
 from __future__ import annotations

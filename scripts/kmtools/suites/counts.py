@@ -189,7 +189,7 @@ def check_site_counts(counts: Counts, tally: Tally) -> None:
 
 def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> None:
     """Check the numbers of instructions that nops, jumps, probes and prefixes add, against the
-    limits in NOPS and ADDED."""
+    limits in NOPS and ADDED. `lacking` are benchmarks that the kernel does not support."""
     limits = {(name, nop): (n, n) for name in NOPS_IN for nop, n in NOPS.items()} | ADDED
     bases: dict[str, set[Fraction]] = {
         benchmark: own
@@ -226,7 +226,8 @@ def check_benchmark_names(counts: Counts, tally: Tally) -> None:
 
 
 def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally:
-    """Compare the counts of two boots, and check the costs of dormant and enabled markers."""
+    """Compare the counts of two boots, and check the costs of dormant and enabled markers.
+    `lacking` are benchmarks that the kernel does not support."""
     tally = Tally()
     for key in sorted(first.keys() | second.keys()):
         found = first.get(key, set()) | second.get(key, set())

@@ -103,8 +103,8 @@ def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
 def copy_modules_for_job(
     kernel: catalogue.Kernel, out: Path, place: Path
 ) -> list[tuple[Path, str]]:
-    """Copy the modules to `place` in the layout that the job dkms.sh reads; return additions for an
-    initramfs."""
+    """Copy the modules that build_packages() wrote to `out` into `place`, in the layout that the
+    job dkms.sh reads; return additions for an initramfs."""
     files: dict[str, Path] = {}
     for marked in sorted((out / "marked").iterdir()):
         package = place / marked.name

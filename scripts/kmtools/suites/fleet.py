@@ -71,7 +71,8 @@ def read_cpu_seconds(stat: str) -> tuple[float, float]:
 
 
 def measure_fleet_comparison(count: int) -> tuple[Cost, str]:
-    """Run `kmarkers fleet` on the runs in a child process; return its cost and its output."""
+    """Run `kmarkers fleet` on the `count` runs in RUNS, in a child process; return its cost and its
+    output."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text())
@@ -87,8 +88,8 @@ def measure_fleet_comparison(count: int) -> tuple[Cost, str]:
 
 
 def judge_fleet_comparison(count: int) -> bool:
-    """Generate runs, compare them, and print the cost; return True if it is within the limits. The
-    limits do not depend on the number of runs."""
+    """Generate `count` runs, compare them, and print the cost of the comparison; return True if the
+    cost is within the limits. The limits do not depend on the number of runs."""
     shutil.rmtree(RUNS, ignore_errors=True)
     path = os.pathsep.join([str(ROOT / "scripts"), os.environ.get("PYTHONPATH", "")])
     try:

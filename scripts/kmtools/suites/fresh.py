@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the README's commands in minimal Debian systems, without any of the packages that they need.
+"""Runs the README's commands in minimal Debian systems, which lack the packages that the commands
+need.
 
 A root is a directory with Debian's essential packages and apt; each Debian release has two. In one,
 exactly the commands of the README are run as root. In the other they are run as a user: they must
@@ -277,7 +278,7 @@ def run_step(visit: Visit, step: Step) -> bool:
     return False
 
 
-def remove_left_roots() -> None:
+def remove_leftover_roots() -> None:
     """Remove the roots that killed runs left. If a process holds the lock of a root, the root is
     kept."""
     for path in WORK.glob("*.lock"):
@@ -289,10 +290,12 @@ def remove_left_roots() -> None:
 def unpack_temporary_root(
     suite: str, user: bool, cache: bool, variables: Mapping[str, str]
 ) -> Iterator[Visit]:
-    """Unpack a root with a bundle of this checkout, and remove it at the end of the block."""
+    """Unpack a root with a bundle of this checkout, and remove the root at the end of the block.
+    With `user`, the root is that for the commands of an ordinary user. With `cache`, commands in
+    the root may read this machine's test kernels."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
-    remove_left_roots()
+    remove_leftover_roots()
     with hold_lock(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
         root = bareroot.unpack_root(suite, WORK / name, cache)
         try:
@@ -306,7 +309,8 @@ def unpack_temporary_root(
 def run_root_steps(
     suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
 ) -> Tally:
-    """Run all steps in one root, or only the wanted steps and those that they need."""
+    """Run all steps in one root, or only the wanted steps and those that they need. `user` and
+    `cache` are arguments of unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     steps = make_user_steps(commands) if user else make_root_steps(commands)
     needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
@@ -340,8 +344,8 @@ def build_programs(suite: str) -> Tally:
 
 
 def find_root_obstacle() -> str:
-    """Return the reason why no root can be made on this machine, with the remedy; empty if it
-    can."""
+    """Return the reason why no root can be made on this machine, with the remedy; empty if a root
+    can be made."""
     if os.geteuid() != 0:
         return "unpacking bare systems needs root: run sudo make check-full"
     if shutil.which("mmdebstrap") is None:
@@ -393,7 +397,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     roots = suite_request.get_choices("root", SUITES) or list(SUITES)
     quick, readme = suite_request.get_flag("quick"), suite_request.get_flag("readme")
     if readme and quick:
-        raise UnableError("the times written are those of the long forms: not -o quick and readme")
+        raise UnableError("-o readme needs the times without QUICK=1: omit -o quick")
 
     def run_and_publish(_: Path) -> Tally:
         total = run_steps_in_roots(

@@ -63,7 +63,7 @@ def build_and_run_fuzz_targets(targets: Sequence[str], seconds: int) -> Tally:
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)
     if not build_fuzz_targets(log):
-        raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({REMEDY})")
+        raise FailedError(f"building failed, see {log}; if libclang-rt is missing, {REMEDY}")
     total = Tally()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for tally in pool.map(run_fuzz_target, targets, [seconds] * len(targets)):

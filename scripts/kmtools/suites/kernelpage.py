@@ -231,7 +231,7 @@ def publish_kernels() -> None:
     """Move the unpublished results to results/kernels.json, and write the page."""
     news, kept = read_unpublished(), read_published()
     if not news and not kept:
-        raise UnableError("no results are kept; run make check-matrix first")
+        raise UnableError("there are no results to publish; run make check-matrix first")
     for one in news:
         if not one.commit or one.commit.endswith("-dirty"):
             why = f"the results of {one.kernel} are of no commit ({one.commit or 'no git'})"

@@ -337,7 +337,7 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
     must have results."""
     suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
-    # If the guest did not finish, report only the reason of that.
+    # If the guest did not finish, report only why, and no missing results.
     if result.exit_code is not None:
         least.check_suite_counts(suites, outcome.kernel, wanted)
     for name, tally in suites.items():

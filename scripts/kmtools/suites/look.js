@@ -70,8 +70,8 @@
 			continue;
 		const style = getComputedStyle(element);
 		const ink = light(parts(element.tagName === "text" ? style.fill : style.color));
-		const ground = light(paper(element));
-		const ratio = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+		const background = light(paper(element));
+		const ratio = (Math.max(ink, background) + 0.05) / (Math.min(ink, background) + 0.05);
 		if (ratio < 4.5)
 			found.push(`contrast: ${say(element)} has ${ratio.toFixed(2)}`);
 	}

@@ -2,9 +2,9 @@
 """Measures how much sites lengthen the load and unload of a module that consists of many files.
 
 A module with immediate values and markers in each of its files is generated and built for a test
-kernel. In a copy of the module, the tables of sites are removed, so it loads as a module without
-sites. The guest loads and unloads the two in turn. The ratio of their median times (load plus
-unload) must be within LIMIT.
+kernel. In a copy of the module, the tables of sites are removed, so that the copy loads as a module
+without sites. The guest loads and unloads the two modules in turn. The ratio of their median times
+(load plus unload) must be within LIMIT.
 Most trace events of the module are added asynchronously after the load, and removed after the
 unload. The guest waits for that each time, and the waiting times are printed, too.
 """

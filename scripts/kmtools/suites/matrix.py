@@ -22,13 +22,15 @@ from kmtools.suites.kernelpage import Kept
 from kmtools.suites.kernelsuite import Outcome
 
 USUAL_SECONDS = 240.0
-# The suites that run in kernels with the role "gates". `orders` is not among them: the order of
-# loading modules does not depend on the kernel.
+# The suites that run in kernels with the role "gates". `orders` is not among them, because the
+# orders in which modules can be loaded do not depend on the kernel.
 GATE_SUITES = [
-    row.name for row in registry.make_guest_rows() if "short" in row.sets and row.name != "orders"
+    test.name
+    for test in registry.list_guest_tests()
+    if "short" in test.sets and test.name != "orders"
 ]
-# Settings for short stress tests and small samples; the suite `matrix` and the default kernel run
-# long ones.
+# Settings for short stress tests and small samples. The suite `matrix`, and the tests in the
+# default kernel, run long ones.
 GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SUITES)}
 
 

@@ -3,11 +3,12 @@
 
 Each mutant of tests/mutants/ is a change to the sources. It is applied to a copy of them, and this
 copy is built and tested. All tests that the mutant names must pass without the change, and at least
-one of them must fail with it. A crash or a hang counts as a failure. Because a real CPU may work in
-spite of a fault, the model checker can check the same fault. Logs are stored in build/mutants/.
+one of them must fail with it. A crash or a hang counts as a failure. On a real CPU a test may pass
+in spite of a fault, so the model checker can check the same fault. Logs are stored in
+build/mutants/.
 
 tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
-mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "GROUND: TESTS". GROUND is
+mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "PLACE: TESTS". PLACE is
 where the tests run: "user" (the test program in user space), "sanitized" (the same with
 AddressSanitizer), "kernel" (a test kernel) or "tools" (tests/tools). If TESTS are not C test cases,
 "kernel" is followed by the suites of tests/vm/suites that run them. At least one of TESTS must
@@ -68,7 +69,7 @@ class MutantError(UnableError):
     """The change of a mutant cannot be applied, or the changed code cannot be built or run."""
 
 
-class Ground(Enum):
+class Place(Enum):
     """Where the tests of a mutant run."""
 
     USER = "user"
@@ -90,7 +91,7 @@ class Mutant:
     file: str
     edits: Sequence[tuple[str, str]]
     tests: Sequence[str]
-    ground: Ground = Ground.USER
+    place: Place = Place.USER
     model: str = ""
     suites: Sequence[str] = ()
 
@@ -104,11 +105,11 @@ def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
             head = HEAD.match(mutant)
             if head is None:
                 raise MutantError(f"{table}, {file}: cannot be read: {mutant}")
-            name, what, ground, suites, tests, model = head.groups(default="")
+            name, what, place, suites, tests, model = head.groups(default="")
             hunks = re.split(r"^\.\.\.\n", mutant[head.end() :].rstrip("\n") + "\n", flags=re.M)
             yield Mutant(
                 *(name, what, file, [parse_hunk(hunk) for hunk in hunks], re.split(r",\s+", tests)),
-                *(Ground(ground), model, suites.split()),
+                *(Place(place), model, suites.split()),
             )
 
 
@@ -176,10 +177,10 @@ def run_with_time_limit(words: Sequence[object], log: Path, seconds: float) -> i
     return None
 
 
-def build_test_program(ground: Ground, log: Path) -> Path:
+def build_test_program(place: Place, log: Path) -> Path:
     """Build the test program from the changed sources; return its path."""
-    out = SCRATCH / ground.name.lower()
-    flags = SANITIZE if ground is Ground.SANITIZED else ""
+    out = SCRATCH / place.name.lower()
+    flags = SANITIZE if place is Place.SANITIZED else ""
     if (
         run_with_time_limit(
             build_make_command(out / "test", out=out, extra=flags, tree=TREE), log, 600.0
@@ -201,9 +202,9 @@ def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
     return f"exit code {code}" if code else ""
 
 
-def run_user_tests(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
+def run_user_tests(mutant: Mutant, place: Place, log: Path) -> list[str]:
     """Run a mutant's tests in user space; return those that fail, with the kind of failure."""
-    program = build_test_program(ground, log)
+    program = build_test_program(place, log)
     caught = []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
@@ -295,11 +296,11 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     """Run a mutant's tests on the copy of the sources, which the caller may have changed."""
     log.unlink(missing_ok=True)
-    if mutant.ground is Ground.KERNEL:
+    if mutant.place is Place.KERNEL:
         return run_kernel_tests(mutant, kernel, log)
-    if mutant.ground is Ground.TOOLS:
+    if mutant.place is Place.TOOLS:
         return run_tools_tests(mutant, log)
-    return run_user_tests(mutant, mutant.ground, log)
+    return run_user_tests(mutant, mutant.place, log)
 
 
 def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
@@ -318,14 +319,14 @@ def check_unchanged_code(mutants: Sequence[Mutant], kernel: str) -> None:
     code."""
     for mutant in mutants:
         apply_mutant(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
-    for ground in Ground:
-        of_ground = [mutant for mutant in mutants if mutant.ground is ground]
-        if not of_ground:
+    for place in Place:
+        of_place = [mutant for mutant in mutants if mutant.place is place]
+        if not of_place:
             continue
-        tests = sorted({test for mutant in of_ground for test in mutant.tests})
-        suites = sorted({suite for mutant in of_ground for suite in mutant.suites})
-        all_of_them = Mutant("sound", "", "", [], tests, ground, suites=suites)
-        failed = run_mutant_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
+        tests = sorted({test for mutant in of_place for test in mutant.tests})
+        suites = sorted({suite for mutant in of_place for suite in mutant.suites})
+        all_of_them = Mutant("sound", "", "", [], tests, place, suites=suites)
+        failed = run_mutant_tests(all_of_them, kernel, SCRATCH / f"sound-{place.name.lower()}.log")
         if failed:
             raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
@@ -340,7 +341,7 @@ def run_model_checker(mutant: Mutant) -> str:
     (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
     lines = [line.split() for line in done.stdout.splitlines()]
     found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
-    return ", ".join(f"{ground} {end}" for ground, end in found.items() if end != "holds")
+    return ", ".join(f"{place} {end}" for place, end in found.items() if end != "holds")
 
 
 def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
@@ -369,8 +370,7 @@ def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
     return [
         mutant
         for mutant in ALL_MUTANTS
-        if (not names or mutant.name in names)
-        and not (no_kernel and mutant.ground is Ground.KERNEL)
+        if (not names or mutant.name in names) and not (no_kernel and mutant.place is Place.KERNEL)
     ]
 
 

@@ -60,8 +60,8 @@ VARIANTS = (
 )
 
 
-def run_by_exit_code(words: list[object], what: str, log: Path) -> Tally:
-    """Run a program that passes if its exit code is 0; `what` names the failure."""
+def run_and_check_exit_code(words: list[object], what: str, log: Path) -> Tally:
+    """Run a program; return a pass if its exit code is 0, else a failure named `what`."""
     if processes.run_program(words, log, OPTIONS):
         return Tally(failed=[what])
     return Tally(passed=1)
@@ -97,7 +97,7 @@ def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tal
         if has_storm_ended_early(log.read_text(errors="replace"), variant.seconds):
             tally.failed.append(f"{STORM} ended before {variant.seconds} s")
         tally.add_tally(
-            run_by_exit_code([*prefix, variant.out / "flight"], "flight: wrong phase", log)
+            run_and_check_exit_code([*prefix, variant.out / "flight"], "flight: wrong phase", log)
         )
         # The instruction emulator is tested in one variant only: its code is the same in all, and
         # its sandbox needs 4 GiB of address space.
@@ -117,7 +117,7 @@ def run_fuzz_targets(log: Path) -> Tally:
     total = Tally()
     for target in TARGETS:
         words = [out / f"fuzz-{target}", INPUTS]
-        total.add_tally(run_by_exit_code(words, f"fuzz-{target}", log))
+        total.add_tally(run_and_check_exit_code(words, f"fuzz-{target}", log))
     return total
 
 

@@ -3,10 +3,10 @@
 there in test kernels.
 
 In a root (a minimal system) tests/packages/root.sh installs, upgrades and removes the packages; the
-later version is built from the same sources. The modules that DKMS built there are loaded in three
-boots of the kernel of the same Debian release: without Secure Boot, with firmware that has DKMS's
-key, and with a kernel that requires signatures and lacks this key. Another boot loads the modules
-that DKMS built for a kernel which was installed after the packages.
+packages of the later version are built from the same sources. The modules that DKMS built there are
+loaded in three boots of the kernel of the same Debian release: without Secure Boot, with firmware
+that has DKMS's key, and with a kernel that requires signatures and lacks this key. Another boot
+loads the modules that DKMS built for a kernel which was installed after the packages.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations, product
 
-# The preemption models of each kernel. 5.10 has no parameter preempt=, and 7.2 rejects none and
-# voluntary.
+# The preemption models of each kernel. Kernel 5.10 has no parameter preempt=, and kernel 7.2
+# rejects the models "none" and "voluntary".
 AS_BUILT = "as built"
 KERNELS = {
     "6.1": ("none", "voluntary", "full"),
@@ -22,19 +22,20 @@ KERNELS = {
     "5.10": (AS_BUILT,),
 }
 # QEMU's processor models that kernels treat differently. An emulated Opteron hangs when a kernel
-# enables XSAVE, so XSAVE is disabled, and with it AVX: with AVX and no XSAVE, 7.2 crashes in the
-# self-test of a cipher.
+# enables XSAVE, so XSAVE is disabled. AVX is disabled, too, because with AVX and no XSAVE kernel
+# 7.2 crashes in the self-test of a cipher.
 OPTERON = "Opteron_G5,-xsave,-avx"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
 # Processor models of Bochs: AMD, Intel without indirect branch tracking, and Intel with it. Bochs
-# is slow, so they run one kernel, with few CPUs.
+# is slow, so these models run only one kernel, with few CPUs.
 BOCHS_MODELS = ("ryzen", "corei7_skylake_x", "arrow_lake")
 BOCHS_KERNEL = "6.12"
 BOCHS_CPUS = (1, 2)
 CALL_DEPTH = "call depth"
 # The kernel parameters for each setting of mitigations.
 MITIGATIONS = {"default": "", "off": "mitigations=off", CALL_DEPTH: "retbleed=stuff"}
-# The kernels and processors with call depth tracking: Intel processors that need it, from 6.2 on.
+# The kernels and processors with call depth tracking: kernels from 6.2 on, and Intel processors
+# that need it.
 TRACKS_DEPTH = (("6.12", "7.2"), ("Skylake-Server",))
 CPUS = (2, 1, 4, 8)
 
@@ -72,14 +73,16 @@ class Row:
         return " ".join(filter(None, (MITIGATIONS[self.mitigations], preempt)))
 
 
-def list_bochs_rows() -> list[Row]:
-    """Return all possible combinations with a processor of Bochs."""
+def list_bochs_combinations() -> list[Row]:
+    """Return all combinations of kernel, processor model, mitigations, number of CPUs and
+    preemption model in which Bochs emulates the processor."""
     values = (BOCHS_MODELS, ("default", "off"), BOCHS_CPUS, KERNELS[BOCHS_KERNEL])
     return [Row(BOCHS_KERNEL, *row) for row in product(*values)]
 
 
-def list_qemu_rows() -> list[Row]:
-    """Return all possible combinations with a processor of QEMU."""
+def list_qemu_combinations() -> list[Row]:
+    """Return all combinations of kernel, processor model, mitigations, number of CPUs and
+    preemption model in which QEMU emulates the processor."""
     rows = []
     for kernel, offered in KERNELS.items():
         for model, mitigations, cpus, preemption in product(MODELS, MITIGATIONS, CPUS, offered):
@@ -89,9 +92,9 @@ def list_qemu_rows() -> list[Row]:
     return rows
 
 
-def choose_rows(rows: Iterable[Row]) -> list[Row]:
-    """Choose rows that together contain each pair of values of all rows (greedy set cover), and
-    drop redundant ones."""
+def choose_covering_rows(rows: Iterable[Row]) -> list[Row]:
+    """Return some of the rows that together contain each pair of values that occurs in `rows`: a
+    greedy set cover, without redundant rows."""
     left = list(rows)
     missing = set().union(*(row.pairs for row in left))
     chosen = []
@@ -109,5 +112,7 @@ def choose_rows(rows: Iterable[Row]) -> list[Row]:
 def choose_table_rows() -> list[Row]:
     """Return the rows of the table: those of QEMU, sorted by kernel, then those of Bochs."""
     kernels = list(KERNELS)
-    rows = sorted(choose_rows(list_qemu_rows()), key=lambda row: kernels.index(row.kernel))
-    return rows + choose_rows(list_bochs_rows())
+    rows = sorted(
+        choose_covering_rows(list_qemu_combinations()), key=lambda row: kernels.index(row.kernel)
+    )
+    return rows + choose_covering_rows(list_bochs_combinations())

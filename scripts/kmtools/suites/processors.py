@@ -2,7 +2,8 @@
 """Runs tests in kernels with different emulated processors, mitigations, numbers of CPUs and
 preemption models, and stores the results for `kmarkers publish processors`.
 
-The table of results marks rows that never ran. The result of a row is stored until it runs again.
+Each row of the table of results is one combination of these. The table marks rows that never ran.
+The result of a row is stored until the row runs again.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
 def make_row_request(row: Row, modules: Path, out: Path) -> Request:
-    """Return the request for the boot of a row."""
+    """Return the request for the boot that a row describes."""
     many = row.cpus > MOST_THREADS
     suites = FEW_SUITES if many else SUITES
     settings = {
@@ -114,7 +115,8 @@ def format_mitigations(status: str) -> str:
 
 
 def run_row_tests(row: Row, modules: Path) -> tuple[Tally, list[str]]:
-    """Boot a row and run its tests; return the tally and the cells of its results."""
+    """Boot the kernel of a row on its processor and run the tests; return the tally and the cells
+    of the row's results."""
     out = LOGS / "-".join(row.cells).replace(" ", "-")
     retries: list[str] = []
     result = kernelsuite.boot_with_retries(make_row_request(row, modules, out), retries)

@@ -58,12 +58,12 @@ def find_sphinx_obstacle() -> str:
     return find_missing_module("pytest", "python3-pytest")
 
 
-def check_page(log: Path) -> Tally:
-    """Check the HTML report in a browser, and measure the time and memory for a large one."""
+def check_html_report(log: Path) -> Tally:
+    """Check the HTML report in a browser, and measure the time and memory for a large report."""
     return run_pytest(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
 
 
-def build_headers(log: Path) -> Tally:
+def build_module_for_each_header(log: Path) -> Tally:
     """Build a module for each installed header, and test the reader of sites in module files."""
     return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
 
@@ -73,7 +73,7 @@ def check_handbook(log: Path) -> Tally:
     return run_pytest(log, "tests/tools/handbook_site.py")
 
 
-def check_model(log: Path) -> Tally:
+def run_model_checker(log: Path) -> Tally:
     """Run the model checker on each variant of the patching protocol."""
     code = processes.run_program([sys.executable, ROOT / "tests" / "model" / "run.py"], log)
     said = log.read_text(encoding="utf-8", errors="replace")
@@ -92,13 +92,17 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     found = [
         Suite("scripts", run_pytest, "the Python tests of tests/tools", pytest, SCRIPTS_SECONDS),
         Suite(
-            "headers", build_headers, "a module for each installed header", find_reader_obstacle, 70
+            "headers",
+            build_module_for_each_header,
+            "a module for each installed header",
+            find_reader_obstacle,
+            70,
         ),
-        Suite("page", check_page, what, find_browser_obstacle, PAGE_SECONDS),
+        Suite("page", check_html_report, what, find_browser_obstacle, PAGE_SECONDS),
         Suite("html", check_handbook, "the handbook", find_sphinx_obstacle, 30),
         Suite(
             "model",
-            check_model,
+            run_model_checker,
             "model checker: all interleavings of the patching protocol",
             find_no_obstacle,
             MODEL_SECONDS,

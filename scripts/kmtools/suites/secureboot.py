@@ -81,7 +81,7 @@ def boot_untrusted_kernel(kernel: str, log: Path) -> Tally:
 
 
 def boot_signed_and_untrusted(kernel: str, modules: Path, log: Path) -> Tally:
-    """Run both boots: of a signed kernel, and of one that the firmware must refuse."""
+    """Boot a signed kernel and run its tests, then boot a kernel that the firmware must refuse."""
     tally = boot_signed_kernel(kernel, modules, log)
     tally.add_tally(boot_untrusted_kernel(kernel, log))
     return tally

@@ -41,8 +41,8 @@ def choose_kernel(suite_request: SuiteRequest) -> str:
 
 
 def build_for_suites(kernel: str, built: Event, log: Path) -> Tally:
-    """Build the modules, tests and programs for a kernel; then set the event `built`, on which the
-    suites that need them wait."""
+    """Build the modules, tests and programs for a kernel. Then set the event `built`: the suites
+    that need the modules wait for this event."""
     try:
         return kernelsuite.build_for_kernel(kernel, kernelsuite.MODULES / kernel, log)
     finally:

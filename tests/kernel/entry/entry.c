@@ -201,7 +201,7 @@ static int te_set_kprobes(const char *text, const struct kernel_param *unused)
 	return err ?: te_set_nr_kprobes(wanted);
 }
 
-/* Number of NMIs of unknown origin: each called te_in_nmi() once. */
+/* Number of NMIs of unknown origin, in each of which te_in_nmi() was called once. */
 static atomic_t te_nmis = ATOMIC_INIT(0);
 static bool te_handles_nmis;
 

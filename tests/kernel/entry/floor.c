@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Measures a lower bound of the time in which the recorded functions many_0 to many_19999 can be
- * switched: the time of the patcher's stores and IPI rounds alone.  For comparison, it measures
- * the same stores under stop_machine().  Each byte is stored with its old value, so the functions
- * do not change.
+ * switched: the time of the patcher's stores and IPI rounds alone.  For comparison, it measures the
+ * same stores under stop_machine().  Each byte is stored with its old value, so the functions do
+ * not change.
  *
- * Two times are measured for each: its duration, and the longest gap between two readings of the
- * clock on a CPU that executes none of these functions.
+ * For each of these two methods, two times are measured: the duration of the stores, and the
+ * longest gap between two readings of the clock on a CPU that executes none of the functions.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -27,7 +27,7 @@
 #include <kmarkers/hypervisor.h>
 #include <kmarkers/table.h>
 
-/* Number of functions and bytes of each, as in many.h. */
+/* Number of functions, and size of each function in bytes, as in many.h. */
 #define MANY_FUNCTIONS	20000
 #define MANY_BYTES	16UL
 
@@ -70,7 +70,9 @@ static void serialise_all_cpus(void)
 	on_each_cpu(serialise, NULL, 1);
 }
 
-/* Store the first bytes again, as the patcher does under emulators, which may miss a store. */
+/*
+ * Store the first bytes a second time, as the patcher does under emulators, which may miss a store.
+ */
 static void store_first_bytes_again(u8 *first)
 {
 	unsigned int i;

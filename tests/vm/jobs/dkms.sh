@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Tests modules of DKMS packages that were built unmarked, and marked, that is with markers. Modules
-# that load unmarked must load marked, be traced and switched, unload, and load again. /dkms has a
-# folder for each package, with the folders unmarked and marked, a file order with the names of its
-# modules, and a file stock with the names of the stock modules that they need.
+# Tests modules of DKMS packages, built twice: unmarked, and marked (with markers). Modules that
+# load unmarked must also load marked; then they must be traced and switched, unload, and load
+# again. /dkms has a folder for each package, with the folders unmarked and marked, a file order
+# with the names of its modules, and a file stock with the names of the stock modules that they
+# need.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -12,8 +13,9 @@ module_of() {
 	basename "${1%.ko}" | tr - _
 }
 
-# insert_file FILE: load a module; the text of an error is in /tmp/said. The init function of a driver
-# may wait for its device for ever, and cannot be killed: fail after a minute, and set $waiting.
+# insert_file FILE: load a module; the text of an error is in /tmp/said. The init function of a
+# driver may wait for its device for ever, and cannot be killed, so insert_file fails after a minute
+# and sets $waiting.
 insert_file() {
 	rm -f /tmp/code
 	(
@@ -114,8 +116,8 @@ check_marked() {
 	try "$package: its modules unload again" unload_files
 }
 
-# log_foreign begins|ends: write a line to the kernel's log, between two of which the host ignores
-# faults: they are those of unmarked modules
+# log_foreign begins|ends: write a line to the kernel's log. The host ignores faults between these
+# two lines, because they are faults of unmarked modules.
 log_foreign() {
 	echo "<5>kmarkers-job: foreign code $1" >/dev/kmsg
 }

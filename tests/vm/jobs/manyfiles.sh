@@ -16,7 +16,8 @@ timed() {
 	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
 }
 
-# settle_events: wait until the trace events of a load are added, or those of an unload removed
+# settle_events: wait until the trace events of a loaded module are added, or those of an unloaded
+# module removed
 settle_events() {
 	cat "$debugfs"/markers/list >/dev/null
 }

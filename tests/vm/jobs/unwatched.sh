@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Hits a marker where RCU watches the CPU, and where it does not, in a kernel with PROVE_RCU, which
-# must report only the latter. So the host expects that only the last test fails.
+# Hits a marker where RCU watches the CPU, and then where RCU does not watch it, in a kernel with
+# PROVE_RCU. The kernel must report only the second hit, so the host expects that only the last test
+# fails.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

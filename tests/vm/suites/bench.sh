@@ -55,8 +55,8 @@ arm_while_running() {
 	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
 }
 
-# test_bench_dormant SAMPLES: check that no benchmark runs while a marker is on that it measures in
-# the off state. SAMPLES is the number of samples of empty-loop.
+# test_bench_dormant SAMPLES: check that no benchmark runs while one of the markers that it measures
+# in the off state is on. SAMPLES is the number of samples of empty-loop.
 test_bench_dormant() {
 	control=$debugfs/markers/control
 	try "a marker of the benchmarks is switched on" put "bench_memcpy count" "$control"
@@ -192,8 +192,8 @@ test_bench() {
 		grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
 		result $? "every site is in the expected state, the $turn time"
 	done
-	# This variant is compared with a published number. It needs two CPUs, so the instruction
-	# counts, which are made with one CPU, do not include it.
+	# Check that this variant is measured, because it is compared with a published number. It
+	# needs two CPUs, so that the instruction counts, which use one CPU, do not include it.
 	grep -q "^arm-stall,stop-machine-stall," "$bench"/arm-stall/samples
 	result $? "arm-stall measures the stall of stop_machine()"
 	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Requests to patch the text of the kernel itself: refused ones, with the error and the reason in
-# the log; and redirected calls and detours, which leave the former bytes when they are removed.
+# the log; and redirected calls and detours, after whose removal the text has its former bytes.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -57,8 +57,8 @@ test_names() {
 	done
 }
 
-# Functions that run while a breakpoint is handled, although the kernel allows to trace and probe
-# them: the patcher refuses them by name.
+# Functions that run while a breakpoint is handled. The kernel allows kprobes in them, so the
+# patcher must refuse them by name.
 test_handler_names() {
 	try "this kernel has most of the functions that the breakpoint handler uses" \
 		there_are __rcu_read_lock hw_breakpoint_exceptions_notify get_kprobe
@@ -135,7 +135,8 @@ deny_kprobe() {
 	result $? "$1: the log names a kprobe as the reason"
 }
 
-# jumps FUNCTION OFFSET: succeeds if the text at the offset is a jump, as of an optimised kprobe
+# jumps FUNCTION OFFSET: succeeds if the text at the offset is a jump, such as that of an optimised
+# kprobe
 jumps() {
 	case $(ask_core bytes "$(add_hex "$(address "$1")" "$2")" 1) in
 	e9*) ;;
@@ -143,14 +144,15 @@ jumps() {
 	esac
 }
 
-# find_reach: register a kprobe that the kernel optimises to a jump, which also covers the next
-# instruction, a load of a constant. Set $function, $offset of that next instruction, and $distance
-# between the two. Where functions return by a thunk, give up after 4 kprobes that are not
-# optimised.
-find_reach() {
+# find_covering_kprobe: register a kprobe that the kernel optimises to a jump, which also covers the
+# next instruction, a load of a constant. Set $function, $offset of that next instruction, and
+# $distance between the two instructions. Where functions return by a thunk, give up after 4 kprobes
+# that are not optimised.
+find_covering_kprobe() {
 	tries=1000
 	! has_return_thunks || tries=4
-	# These functions run rarely: some emulators fail if breakpoints change in a busy function.
+	# These functions run rarely, because some emulators fail if breakpoints change in a busy
+	# one.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
 		[ "$(address "$function")" ] || continue
@@ -188,7 +190,7 @@ test_core_kprobes() {
 	remove_probe site
 	try "a site is allowed once the kprobe is removed" command_core site "$getppid" "$call" 5
 	put 1 /proc/sys/debug/kprobes-optimization
-	find_reach
+	find_covering_kprobe
 	found=$?
 	[ $found = 0 ] || ! has_return_thunks || {
 		skip "a site that an optimised kprobe covers is refused" \

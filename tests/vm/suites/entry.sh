@@ -54,7 +54,8 @@ test_entry_counts() {
 	same "no recorded function returned a wrong result" "$(cat "$te/wrong")" 0
 }
 
-# listed_entry FIELD VALUE: print the number of lines of entry/list whose field matches the value
+# listed_entry FIELD VALUE: print the number of lines of entry/list whose field number FIELD matches
+# the pattern VALUE
 listed_entry() {
 	awk -v field="$1" -v value="$2" 'NR > 1 && $field ~ value' "$entry/list" | wc -l
 }

@@ -6,12 +6,12 @@
 
 function_group=$tracing/events/kmarkers_function
 
-# entry_records PATTERN: print the number of records in the trace that match
+# entry_records PATTERN: print the number of records in the trace that match PATTERN
 entry_records() {
 	grep -c "$1" "$tracing/trace"
 }
 
-# pass_traced PASSES: empty the trace, then call the functions that many times
+# pass_traced PASSES: empty the trace, then call the functions PASSES times
 pass_traced() {
 	echo >"$tracing/trace"
 	put "$1" "$te/pass"
@@ -36,8 +36,8 @@ test_entry_event_records() {
 	same "the functions are enabled with their event in 3 rounds" $(($(stat_of rounds) - before)) 3
 	entry_lists "kmarkers_test_entry:te_leaf:entry on event " && entry_lists "kmarkers_test_entry:te_leaf:exit off event "
 	result $? "the entries are enabled with their event and the exits are not"
-	# In kernels that unwind by frame pointers, te_tail() calls te_leaf() instead of jumping to
-	# it.
+	# The caller may be te_tail(): in kernels that unwind by frame pointers, te_tail() calls
+	# te_leaf() instead of jumping to it.
 	pass_traced 500
 	same "each of 1000 hits is recorded with the function and its caller" \
 		"$(entry_records ": entry: function te_leaf.* caller te_\(pass_once\|tail\).*+0x")" 1000

@@ -91,7 +91,7 @@ turns_of() {
 		[ $((2 * ours_calls)) -lt "$ftrace_calls" ]
 }
 
-# Measures functions that have not run: the module is loaded again.
+# Measures functions that have not run, so the module is first unloaded and loaded again.
 test_many_not_run() {
 	try "the module with functions that have run unloads" rmmod kmarkers_test_entry_many
 	try "the module loads again with functions that have not run" insmod /modules/kmarkers_test_entry_many.ko
@@ -152,7 +152,8 @@ test_many_against_ftrace() {
 		skip "20000 functions are compared with the kernel's ftrace" "this kernel has no function tracer"
 		return
 	fi
-	# Skip in debug kernels, where this takes minutes; the host sets a small KMARKERS_BATCHES.
+	# Skip this in debug kernels, for which the host sets a small KMARKERS_BATCHES, because it
+	# takes minutes there.
 	if [ "$batches" -lt 200 ]; then
 		skip "20000 functions are compared with the kernel's ftrace" "this kernel is too slow"
 		return

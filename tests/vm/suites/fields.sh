@@ -92,8 +92,8 @@ test_own_pipe() {
 		"$(grep -c ": fd_request: sector [0-9]* bytes 512 name \(odd\|even\)\$" /tmp/pipe)" $((1000 * cpus))
 }
 
-# Typed markers: if the event is the only probe, the stub of the marker calls it with the arguments
-# in registers.
+# Typed markers: if the event is the only probe, the stub of the marker calls the function of the
+# event with the arguments in registers.
 test_own_typed() {
 	put 1 "$own"/fd_typed/enable
 	recorded "each hit of a typed marker has a record if the event is the only probe" fd_typed "typed 10" $((10 * cpus))
@@ -113,7 +113,7 @@ test_own_typed() {
 
 test_own_modules() {
 	try "a second module with the same marker names loads" insmod /modules/kmarkers_test_fields_again.ko
-	logged 'fd_differs in hit_differs(): not recorded .* "another %lu" is not .* "one %lu"'
+	logged 'fd_differs in hit_differs(): not recorded by its trace event: format "another %lu" differs from .* "one %lu"'
 	result $? "the log names both formats of a marker whose formats differ"
 	put 1 "$own"/enable
 	again=_again
@@ -127,7 +127,7 @@ test_own_modules() {
 	put 1 "$own"/fd_differs/enable
 	recorded "a hit of the marker with that format has a record" fd_differs differs "$cpus"
 	try "the first module loads again" insmod /modules/kmarkers_test_fields.ko
-	logged 'fd_differs in hit_differs(): not recorded .* "one %lu" is not .* "another %lu"'
+	logged 'fd_differs in hit_differs(): not recorded by its trace event: format "one %lu" differs from .* "another %lu"'
 	result $? "the log names both formats again after the first module is loaded"
 	again=
 	recorded "a hit in the first module has a record, because the event is enabled" fd_request request "$cpus"

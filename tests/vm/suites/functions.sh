@@ -83,7 +83,7 @@ test_attach_refusals() {
 	refused "attach refuses data" "Operation not permitted" command "attach jiffies_64"
 	logged "markers: .*: cannot attach a marker: ftrace cannot trace it"
 	result $? "the log says that data cannot be traced"
-	# The kernel's memory functions have more than one name.
+	# memcpy is an alias: the kernel's memory functions have more than one name.
 	refused "attach refuses an alias that cannot be traced" "Operation not permitted" command "attach memcpy"
 	logged "markers: memcpy: cannot attach a marker: ftrace cannot trace it"
 	result $? "the log names the alias that was given"
@@ -204,7 +204,8 @@ test_attach_race() {
 ftrace_enabled=/proc/sys/kernel/ftrace_enabled
 
 # While ftrace is disabled, it does not clean up when a client removes a function. Therefore ftrace
-# must not be disabled while a marker on a function is on, and vice versa.
+# must not be disabled while a marker on a function is on, and no such marker may be switched on
+# while ftrace is disabled.
 test_attach_ftrace_off() {
 	command "attach vfs_read"
 	command "vfs_read count"
@@ -282,7 +283,8 @@ patterns_in_force() {
 	grep -v "^#" "$markers/control"
 }
 
-# Patterns of names also apply to names that come later. kmarkers_test_events is not loaded.
+# Patterns also apply to the names of modules that are loaded later. At first kmarkers_test_events
+# is not loaded.
 test_patterns() {
 	try "a pattern that matches no marker is accepted" command "ev_pl* count"
 	logged "markers: ev_pl\*: matches no marker yet; applies"

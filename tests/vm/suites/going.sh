@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Modules in MODULE_STATE_GOING, whose parameters can still be written: the functions that set them
-# hit markers, which must be off. Another module has the same markers, so that their names stay.
+# Modules in MODULE_STATE_GOING. Their parameters can still be written, and the functions that set
+# these parameters hit markers, which must be off. Another module has markers of the same names, so
+# that the names stay.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -20,7 +21,7 @@ let_go() {
 	wait
 }
 
-# evaluated: print how many times the argument of a marker was evaluated
+# evaluated: print how many times the arguments of markers were evaluated
 evaluated() {
 	cat "$leaver"/evaluated
 }
@@ -66,7 +67,8 @@ site_of() {
 		"$debugfs"/patcher/sites | head -n 1
 }
 
-# A site with a kprobe cannot be switched off when its module unloads; all other sites are.
+# A site with a kprobe cannot be switched off when its module unloads; all other sites are switched
+# off.
 test_going_kprobe() {
 	must insmod /modules/kmarkers_test_fields.ko || return
 	if ! put "p:going $(site_of hit_request)" "$tracing"/kprobe_events 2>/dev/null; then

@@ -31,8 +31,8 @@ test_handler_path() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	must insmod /modules/kmarkers_test.ko batches=80 || return
 	read_symbols
-	# The buffers keep only the last calls. Larger ones are tried if these include no
-	# breakpoint.
+	# The buffers keep only the last calls. If these include no breakpoint, try larger
+	# buffers.
 	for size in 100 200 400 800; do
 		trace_path $size >/tmp/path
 		! grep -q patcher_handle_int3 /tmp/path || break

@@ -76,7 +76,7 @@ test_history_tracepoint() {
 	result $? "the list shows the marker without its probe as off"
 }
 
-# Several markers in one callback: it must be connected to the tracepoint only once.
+# Several markers in one callback: the callback must be connected to the tracepoint only once.
 test_callback_of_many() {
 	try "the module with several markers in a callback loads" insmod /modules/kmarkers_test_callbacks.ko
 	try "count is connected to one of several markers in a callback" put "callbacks_first count" "$switches"

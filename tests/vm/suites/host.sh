@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The script scripts/host, which is in /host with the modules that "make modules" builds. It must
-# load the modules that are missing, unload them at the end, and leave none loaded if it fails or is
-# interrupted.
+# The script scripts/host, which is in /host with the modules that "make modules" builds. The script
+# must load the modules that are missing, unload them at the end, and leave none loaded if it fails
+# or is interrupted.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -57,8 +57,8 @@ write_tools() {
 	chmod +x /tmp/tools/*mod
 }
 
-# interrupt_host FILE WORD...: run the script as a job of its own; when FILE has content, send it
-# SIGINT, as Ctrl-C does, until it has ended
+# interrupt_host FILE WORD...: run the script as a job of its own; when FILE has content, send
+# SIGINT to the job, as Ctrl-C does, until the job has ended
 interrupt_host() {
 	cat >/tmp/interrupt <<-'EOF'
 		set -m
@@ -128,7 +128,7 @@ test_host() {
 	try "no module is loaded after the program failed" none_loaded
 	rm -f /tmp/pid /tmp/live
 	write_program 'exec sleep 1000'
-	# call_host would run in a subshell; like this, $! is the process of the script.
+	# Do not use call_host, which would run in a subshell: $! must be the process of the script.
 	/usr/bin/bash /host/scripts/host -y -f bench &
 	must within 60 test -s /tmp/pid || return
 	# The signal is sent to the script and to the program, as at a shutdown.

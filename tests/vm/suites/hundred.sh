@@ -12,8 +12,8 @@ events_now() {
 	find "$own" -maxdepth 1 -name 'many_0??' 2>/dev/null | wc -l
 }
 
-# events_then: print that number after all pending events were added or removed, for which reading
-# the list waits
+# events_then: read the list, which waits until all pending events are added or removed, and then
+# print the same number
 events_then() {
 	cat "$list" >/dev/null && events_now
 }
@@ -56,8 +56,9 @@ test_hundred_hurry() {
 }
 
 # The events of ten thousand other names are removed first, so that the module is loaded again
-# before its own events are removed. One of these was enabled, so the kernel has removed it; the
-# module unloads again before that event is added again.
+# before its own events are removed. One event of the module was enabled, so the kernel itself has
+# removed this event when the module unloads; the module unloads again before the event is added
+# again.
 test_hundred_queue() {
 	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null
 	result $? "the module with ten thousand names loads"
@@ -99,7 +100,8 @@ test_hundred_races() {
 	same "all names are events after the events were used" "$(events_then)" 100
 }
 
-# The kernel enables the events one after the other, and removes events itself that were enabled.
+# The kernel enables the events one after the other. When the module unloads, the kernel itself
+# removes the events that were enabled.
 test_hundred_switched() {
 	read -r start _ </proc/uptime
 	put 1 "$own"/enable

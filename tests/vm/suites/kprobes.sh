@@ -39,13 +39,14 @@ optimise() {
 	put "$1" /proc/sys/debug/kprobes-optimization
 }
 
-# site_kprobe KIND: register a kprobe on the marker's site, where the kernel does not optimise it
+# site_kprobe KIND: register a disabled or armed kprobe on the marker's site, where the kernel does
+# not optimise kprobes
 site_kprobe() {
 	add_probe site example_client:tick "$tick_offset" || return
 	[ "$1" = disabled ] || enable_probe site
 }
 
-# step_kprobe KIND: register a kprobe on the value's site
+# step_kprobe KIND: register a disabled, armed or optimised kprobe on the value's site
 step_kprobe() {
 	add_probe site example_profile:profile_hit "$step_offset" || return
 	case $1 in

@@ -65,8 +65,8 @@ module_has_kprobe() {
 	grep "landing" "$kprobe_list" | grep -v GONE >/dev/null
 }
 
-# optimiser_has_run: register another kprobe and wait until it is optimised: the kernel optimises
-# all pending kprobes at the same time
+# optimiser_has_run: register another kprobe and wait until it is optimised, because the kernel
+# optimises all pending kprobes at the same time
 optimiser_has_run() {
 	add_probe control "$lander:landing_plain" "$plain" && enable_probe control &&
 		within 20 flagged OPTIMIZED "landing_plain+0x[0-9a-f]*"
@@ -162,9 +162,9 @@ test_landing_on_waiting() {
 	drop_probe
 }
 
-# First, a kprobe is registered while the branch is on: the kernel finds its jump. Second, a kprobe
-# is registered at the address of a guard kprobe, which the patcher registered to prevent
-# optimisation.
+# First, a kprobe is registered while the branch is on, so that the kernel finds the branch's jump.
+# Second, a kprobe is registered at the address of a guard kprobe, which the patcher registered to
+# prevent optimisation.
 test_landing_first() {
 	target=$(target_of branch)
 	try "branch first: the branch is switched on" put 1 "$landing/branch"

@@ -5,7 +5,8 @@
 . /tests/lib_events.sh
 
 many=10000
-# Pattern of the names whose files are read; the host sets one with fewer matches for slow kernels.
+# Pattern of the names whose files are read. For slow kernels, the host sets a pattern with fewer
+# matches.
 sample=${KMARKERS_SAMPLE:-many_*}
 # Time limit in seconds for a command that switches all names, in an emulator under load.
 patience=${KMARKERS_PATIENCE:-10}
@@ -40,8 +41,8 @@ counts() {
 	cat $markers/$sample/stats | grep -c "^hits $1\$"
 }
 
-# many_events: print the number of names that are trace events after all pending ones were added or
-# removed, for which reading the list waits
+# many_events: read the list, which waits until all pending trace events are added or removed, and
+# then print the number of names that are trace events
 many_events() {
 	cat "$markers"/list >/dev/null
 	find "$tracing"/events/kmarkers -maxdepth 1 -name 'many_*' | wc -l

@@ -6,8 +6,8 @@
 # process is reproducible, but not their interleaving. The kernel must not log any fault, and all
 # modules must unload at the end.
 #
-# No file of an event that may be removed is opened: in some kernels, tracing_open_file_tr() then
-# reads freed memory, for events of any module.
+# No file of an event that may be removed is opened: in some kernels, tracing_open_file_tr() reads
+# freed memory if the event of any module is removed meanwhile.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 

@@ -11,8 +11,8 @@
 step=${KMARKERS_STEP:-1}
 fail_at=$cases/fail_at
 
-# stop_failing: end the injection of allocation failures; the write itself may fail, so it is
-# repeated
+# stop_failing: end the injection of allocation failures. The write of 0 may fail itself, so it is
+# repeated.
 stop_failing() {
 	until put 0 "$fail_at" 2>/dev/null; do
 		:
@@ -115,7 +115,7 @@ test_nomem() {
 	list=$markers/list
 	undo=$markers/control
 	all=$(cat "$list")
-	# The kernel warns if an allocation fails when it enables the first event: enable another one.
+	# Enable another event first: the kernel warns if an allocation fails for the first event.
 	put 1 /sys/kernel/tracing/events/kmarkers/ev_noargs/enable
 	without_memory trace "$markers"/ev_plain/probe "ev_plain none"
 	without_memory count "$markers"/ev_plain/probe "ev_plain none"

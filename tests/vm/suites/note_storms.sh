@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes that are enabled, disabled and unloaded with their module while they are executed. This runs
-# on an emulator with one thread: one with several threads may execute the breakpoint of a removed
-# kprobe, which crashes newer kernels.
+# Notes that are enabled, disabled and unloaded with their module while they are executed. This
+# suite runs on an emulator with one thread, because an emulator with several threads may execute
+# the breakpoint of a removed kprobe, which crashes newer kernels.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 

@@ -24,8 +24,8 @@ define_for_perf() {
 	return 1
 }
 
-# The notes that are compared, whose arguments have 4 and 8 bytes: perf script prints shorter
-# arguments without their sign.
+# Only these notes are compared, because their arguments have 4 and 8 bytes: perf script prints
+# shorter arguments without their sign.
 words="^(registers|constants|global|many|nested|loop) "
 
 test_notes_in_perf() {
@@ -95,8 +95,8 @@ test_usdt_in_perf() {
 	note_tracer perf || return
 	try "perf reads the notes of a program" perf buildid-cache --add /usdt
 	try "perf accepts a probe of a program" perf probe -q sdt_server:request__start
-	# perf increments the semaphore before it starts recording, and records while its command
-	# runs.
+	# perf increments the semaphore before it starts recording, and records while the command
+	# $one_step runs.
 	try "perf records a probe of a program" \
 		perf record -q -a -o /tmp/perf.data -e sdt_server:request__start sh -c "$one_step"
 	nr_steps=$((nr_steps + 1))

@@ -6,8 +6,8 @@
 . /tests/lib.sh
 
 LIMIT_KIB=400
-# Time limit from modprobe to the first event; with the limit of the installation it makes 3
-# minutes.
+# Time limit in seconds from modprobe to the first event. Together with the limit of the
+# installation, this is 3 minutes.
 EVENT_SECONDS=10
 
 # run_modprobe WORD...: run modprobe of the distribution

@@ -71,11 +71,12 @@ check_texts() {
 	result $? "$1"
 }
 
-# check_page: a test that passes if each conversion in the table of tracing.md is that of a row
+# check_page: a test that passes if each conversion in the table of tracing.md is that of a row of
+# readers.h
 check_page() {
 	awk -F '\t' '
 		FILENAME == "/tmp/rows" { known[$2] = 1; next }
-		!known[$1] { print "# no row has " $1 " of the page" }' /tmp/rows /tmp/page >/tmp/wrong
+		!known[$1] { print "# no row of readers.h tests " $1 ", which is in tracing.md" }' /tmp/rows /tmp/page >/tmp/wrong
 	cat /tmp/wrong
 	[ -s /tmp/page ] && [ ! -s /tmp/wrong ]
 	result $? "each conversion in tracing.md is tested by a row"

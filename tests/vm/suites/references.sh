@@ -135,7 +135,7 @@ test_held_source() {
 	put 1 "$probe"/enable
 	refused "kmarkers_entry cannot be unloaded while an event probe is enabled" "temporarily unavailable" rmmod kmarkers_entry
 	put 0 "$probe"/enable
-	# Other modules hold references to kmarkers_events, too; kmarkers_entry holds one.
+	# Subtract the reference of kmarkers_entry, so that only those of other modules are left.
 	before=$(($(uses_of kmarkers_events) - 1))
 	try "kmarkers_entry unloads while the event probe is disabled" rmmod kmarkers_entry
 	[ -e "$functions"/entry/enable ] && is_gone "$functions"/exit

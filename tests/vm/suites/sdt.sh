@@ -12,8 +12,8 @@ lists() {
 	grep -q "^$1" "$sdt/list"
 }
 
-# switched ROUNDS COMMAND: tests that sdt/control accepts the command, and that it takes that many
-# rounds of the patcher
+# switched ROUNDS COMMAND: tests that sdt/control accepts the command, and that the command takes
+# ROUNDS rounds of the patcher
 switched() {
 	before=$(stat_of rounds)
 	put "$2" "$sdt/control"
@@ -235,7 +235,7 @@ test_sdt_held() {
 	result $? "the site beside the kprobe is still armed by a breakpoint"
 	try "the kprobe before the site is removed" probe_beside 0
 	try "the site is promoted after the kprobe is removed" within 20 after_hits probed on
-	# On slow kernels a second passes before the kprobe is registered: keep the site promoted.
+	# Keep the site promoted: on slow kernels, a second passes before the kprobe is registered.
 	put 0 /sys/module/kmarkers_sdt/parameters/promote_after
 	try "a kprobe is registered before the promoted site" probe_beside 1
 	put 1000 /sys/module/kmarkers_sdt/parameters/promote_after
@@ -287,8 +287,8 @@ passing() {
 	done 2>/dev/null
 }
 
-# The module unloads while writes to its parameter hit sites: the file exists until the module is
-# freed.
+# The module unloads while writes to its parameter hit sites: the file of the parameter exists until
+# the module is freed.
 test_sdt_leaving() {
 	rm -f /tmp/stop
 	put "tsdt:::* count" "$sdt/control"

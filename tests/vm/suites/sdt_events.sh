@@ -20,7 +20,7 @@ sites_on() {
 	grep -c "^tsdt:.*:$1 \(on\|trapped\) " "$sdt_files/list"
 }
 
-# nr_records FILE PATTERN: print the number of lines of the file that match
+# nr_records FILE PATTERN: print the number of lines of the file that match PATTERN
 nr_records() {
 	grep -c "$2" "$1"
 }
@@ -139,7 +139,7 @@ test_sdt_event_peers() {
 	result $? "the events are removed with the last module"
 }
 
-# Two modules offer an event, and the request of the one that owns it is withdrawn.
+# Two modules offer an event, and the request of the module that owns the event is withdrawn.
 test_sdt_event_owner() {
 	insmod /modules/kmarkers_test_sdt_more.ko
 	for module in kmarkers_test_sdt kmarkers_test_sdt_more; do

@@ -47,7 +47,7 @@ naming() {
 }
 
 # turned_away NAME FILE PATTERN: tests that insmod of the file is refused, that the log has a line
-# that matches, and that no list names the module
+# that matches PATTERN, and that no list names the module
 turned_away() {
 	refused "$1" "invalid module format\|Exec format error" insmod "$2"
 	logged "$3"

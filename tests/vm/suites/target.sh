@@ -132,7 +132,7 @@ test_target() {
 	result $? "the script writes samples if it is not interrupted"
 	nothing_stays "an uninterrupted measurement"
 	insmod /modules/kmarkers_patcher.ko
-	refused "the script refuses to run if other users have loaded modules" "loaded already, by someone else: kmarkers_patcher" \
+	refused "the script refuses to run if other users have loaded modules" "already loaded, not by this script: kmarkers_patcher" \
 		sh /target/measure.sh modules "$folder" 1 1 1
 	try "measure.sh clean succeeds if nothing is left" sh /target/measure.sh clean "$folder"
 	loaded kmarkers_patcher

@@ -109,8 +109,8 @@ test_fields_in_perf() {
 	same "perf report shows 10 % of the records for each sector" "$tenths" 10
 }
 
-# Only hits on CPU 0 are used: bpftrace loses one if two CPUs update a map for the first time at
-# once.
+# Only hits on CPU 0 are used, because bpftrace loses a hit if two CPUs update a map for the first
+# time at once.
 test_fields_in_bpftrace() {
 	bpftrace_reads_events "bpftrace reads the fields of an event" || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }

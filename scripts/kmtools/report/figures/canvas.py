@@ -136,7 +136,8 @@ def measure_part(
 
 
 def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
-    """Draw one part; the box of its axes is in fractions of the figure's size."""
+    """Draw one part. `axes_box` is the place of its axes, in fractions of the figure's size. But a
+    pair has two axes, which are drawn `top` units below the upper edge of the figure."""
     if isinstance(part, Pair):
         costs.draw_pair(figure, part, top)
         return None
@@ -192,7 +193,8 @@ def place_axes(
 def write_figure_line(
     figure: Figure, text: str, y: float, whole: float, width: float, *, strong: bool = False
 ) -> None:
-    """Write a line of text at the left edge of a figure."""
+    """Write a line of text at the left edge of a figure, `y` units below the upper edge. `whole`
+    and `width` are the height and the width of the figure, in units."""
     text = replace_forbidden_chars(
         use_minus_signs(look.shorten_to_width(text, width, look.SIZE) if strong else text)
     )

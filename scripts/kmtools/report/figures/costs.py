@@ -49,7 +49,8 @@ class Place:
 
 def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> list[Place]:
     """Return the positions of all rows. If `above`, labels are above the axis and `room` is the
-    full width; otherwise `room` is the width of the names."""
+    full width; otherwise `room` is the width of the names. `named` is false if no names are drawn;
+    the text `blank` of a row then reserves the space of a caveat."""
     found, y = [], 0.0
     for row in panel.rows:
         caveat = row.caveat if named else row.caveat or row.blank

@@ -32,8 +32,8 @@ LETTER, DIGIT = 0.58, 0.67
 # Wide letters, and their additional width relative to the font size.
 BROAD, MORE = "mMwW@%", 0.39
 DOTS = (0, (2.0, 3.0))
-# Index of each look in the colour cycle. A look in neither CYCLE nor NAMED gets the colour of
-# secondary text.
+# Index in the colour cycle for each look. A look is the name of a verdict or of a kind of text. If
+# the name is neither in CYCLE nor in NAMED, the colour is that of secondary text.
 CYCLE = {
     "faster": 0, "fewer": 0, "ours": 0, "slower": 1, "differs": 1, "more": 1,
     "equivalent": 2, "identical": 2,
@@ -125,7 +125,8 @@ def write_text(
     size: float = SMALL,
     strong: bool = False,
 ) -> None:
-    """Write a line of text whose baseline is at y."""
+    """Write a line of text whose baseline is at `y`, and whose end `end` ("left" or "right") is at
+    `x`."""
     axes.text(
         x, y, replace_forbidden_chars(use_minus_signs(text)), transform=transform,
         color=get_colour(look), ha=end, va="baseline",

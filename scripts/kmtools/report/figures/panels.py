@@ -184,7 +184,7 @@ def make_count_panels(results: Sequence[Result]) -> list[Panel]:
     return panels
 
 
-def list_without_clone(results: Sequence[Result]) -> list[str]:
+def list_benchmarks_without_clone(results: Sequence[Result]) -> list[str]:
     """Return the benchmarks without an A/A clone, which are not compared."""
     return sorted({r.benchmark for r in results if r.verdict == NO_BASELINE})
 

@@ -143,8 +143,8 @@ def make_shape_attributes(style: Mapping[str, str]) -> str | None:
     return attributes + (f' opacity="{html.escape(see)}"' if see not in ("1", "0.4") else "")
 
 
-def convert_text(element: ElementTree.Element) -> Element:
-    """Convert a text element."""
+def convert_text_element(element: ElementTree.Element) -> Element:
+    """Convert a text element of matplotlib's SVG to an element of a drawing."""
     style = parse_style(element)
     font = style.get("font", "")
     x, y = float(element.get("x", "0")), float(element.get("y", "0"))
@@ -184,7 +184,7 @@ def list_drawn_shapes(
         elif tag == "g":
             yield from list_drawn_shapes(element, kept)
         elif tag == "text":
-            yield convert_text(element)
+            yield convert_text_element(element)
         elif tag in ("path", "use"):
             source, x, y = element, 0.0, 0.0
             if tag == "use":

@@ -80,8 +80,8 @@ def find_counterpart(result: Result, over: str) -> Ours | None:
 def pair_published_costs(
     results: Sequence[Result], numbers: Sequence[Published]
 ) -> dict[Machine, list[Row]]:
-    """Return, by published machine, the published costs that this run has measured in cycles,
-    too."""
+    """Return, by published machine, each published cost together with the corresponding costs of
+    this run. Published costs that this run has not measured in cycles are left out."""
     timed = {r.key: r for r in results if r.unit in (UNIT_TSC, UNIT_GUEST)}
     names = read_successors()
     rows: dict[Machine, list[Row]] = defaultdict(list)

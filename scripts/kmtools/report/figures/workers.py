@@ -46,11 +46,11 @@ class Workers:
         """Return a function that starts `draw` in a worker process and returns a placeholder text.
         fill_placeholders() later replaces the placeholder by the drawing."""
 
-        def begin(*args: object) -> str:
+        def start_and_return_placeholder(*args: object) -> str:
             self._parts.append(self.start_drawing(draw, *args))
             return TOKEN.format(len(self._parts) - 1)
 
-        return begin
+        return start_and_return_placeholder
 
     def fill_placeholders(self, text: str) -> str:
         """Return a text with its placeholders replaced by the drawings."""
