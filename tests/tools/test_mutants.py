@@ -8,9 +8,9 @@ from kmtools.base.paths import ROOT
 from kmtools.suites.mutants import (
     ALL_MUTANTS,
     TABLES,
-    Place,
     Mutant,
     MutantError,
+    Place,
     apply_mutant,
     parse_mutant_table,
 )
