@@ -11,13 +11,13 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with a colon between two parts
- * @first: for each number of parts that @text may have, the position in a name of the first of
+ * @first_part: for each number of parts that @text may have, the position in a name of the first of
  *	these parts.  Parts of a name for which @text has no part match anything
  * @most: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @most parts.
  */
-int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first,
+int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first_part,
 			  unsigned int most)
 {
 	char *rest = pattern->parts, *part[PATCHER_PATTERN_PARTS];
@@ -35,7 +35,7 @@ int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, con
 	for (i = 0; i < PATCHER_PATTERN_PARTS; i++)
 		pattern->part[i] = "";
 	for (i = 0; i < nr; i++)
-		pattern->part[first[nr] + i] = part[i];
+		pattern->part[first_part[nr] + i] = part[i];
 	return 0;
 }
 EXPORT_SYMBOL_GPL(patcher_pattern_parse);

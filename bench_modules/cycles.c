@@ -27,14 +27,14 @@ struct window {
 	u64 cycles;
 };
 
-static noinline void time_addition_chain(u32 passes, bool counted, struct window *window)
+static noinline void time_addition_chain(u32 passes, bool use_counter, struct window *window)
 {
 	unsigned long irqs, sum = 0, one = 1;
 	u64 cycles = (u64)passes * LINKS_PER_PASS, before = 0, start;
 	u32 i;
 
 	local_irq_save(irqs);
-	if (counted)
+	if (use_counter)
 		before = bench_read_cycle_counter();
 	start = bench_tsc();
 	for (i = 0; i < passes; i++)
@@ -42,7 +42,7 @@ static noinline void time_addition_chain(u32 passes, bool counted, struct window
 			     "add %1, %0\n\t"
 			     ".endr" : "+r" (sum) : "r" (one) : "cc");
 	window->ticks = bench_tsc() - start;
-	if (counted)
+	if (use_counter)
 		cycles = bench_read_cycle_counter() - before;
 	local_irq_restore(irqs);
 	window->cycles = cycles;

@@ -196,7 +196,8 @@ static int setup_arm_stall(void)
 	return setup_sites_and_observer(true);
 }
 
-static int measure_switch(enum sites_way way, u32 nr, bool on, struct window *window)
+/* Switch the first @nr sites @on or off by a method; store duration and gap in @window. */
+static int measure_site_switch(enum sites_way way, u32 nr, bool on, struct window *window)
 {
 	u64 ns, start;
 	int err;
@@ -261,7 +262,7 @@ static void store_phase_samples(struct sink *sink, u32 nr, const struct window *
 	store_sample(sink, ROUND_COUNT, nr, after->rounds - before->rounds);
 }
 
-static bool is_size_measured(const struct way *way, u32 nr)
+static bool is_site_count_measured(const struct way *way, u32 nr)
 {
 	return nr <= way->most && (nr != EXTRA_SIZE || way->way == SITES_BATCHED);
 }
@@ -272,14 +273,18 @@ static unsigned int count_method_samples(const struct way *way)
 	return 1 + (way->off != NONE) + (way->gap != NONE) + (way->way == SITES_BATCHED) * PARTS;
 }
 
-static int measure_switch_on(struct sink *sink, const struct way *way, u32 nr)
+/*
+ * Switch sites on, and store the samples.  If the method takes turns, switch them off in odd blocks
+ * instead.
+ */
+static int measure_switching_sites_on(struct sink *sink, const struct way *way, u32 nr)
 {
 	struct patcher_stats before, after;
 	struct window window;
 	int err;
 
 	patcher_read_stats(&before);
-	err = measure_switch(way->way, nr, !way->turns || !(sink->block & 1), &window);
+	err = measure_site_switch(way->way, nr, !way->turns || !(sink->block & 1), &window);
 	patcher_read_stats(&after);
 	store_sample(sink, way->on, nr, window.ticks);
 	if (way->gap != NONE)
@@ -290,7 +295,8 @@ static int measure_switch_on(struct sink *sink, const struct way *way, u32 nr)
 	return err;
 }
 
-static int measure_switch_off(struct sink *sink, const struct way *way, u32 nr)
+/* Switch sites off.  Store samples only if the method has a variant for this; see struct way. */
+static int measure_switching_sites_off(struct sink *sink, const struct way *way, u32 nr)
 {
 	struct window window;
 	int err;
@@ -299,7 +305,7 @@ static int measure_switch_off(struct sink *sink, const struct way *way, u32 nr)
 		return sites->set(SITES_BATCHED, nr, false);
 	if (way->off == NONE)
 		return 0;
-	err = measure_switch(way->way, nr, false, &window);
+	err = measure_site_switch(way->way, nr, false, &window);
 	store_sample(sink, way->off, nr, window.ticks);
 	bench_pause();
 	return err;
@@ -309,12 +315,13 @@ static int measure_switch_off(struct sink *sink, const struct way *way, u32 nr)
  * Store in @cases the pairs of a method and a number of sites that are measured, each pair as one
  * number.  Return how many there are.
  */
-static unsigned int list_scaling_cases(u8 *cases)
+static unsigned int collect_scaling_cases(u8 *cases)
 {
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < MOST_CASES; i++)
-		if (is_size_measured(&ways[i / ARRAY_SIZE(sizes)], sizes[i % ARRAY_SIZE(sizes)]))
+		if (is_site_count_measured(&ways[i / ARRAY_SIZE(sizes)],
+					   sizes[i % ARRAY_SIZE(sizes)]))
 			cases[nr++] = i;
 	return nr;
 }
@@ -324,7 +331,7 @@ static unsigned int count_scaling_samples(void)
 	unsigned int nr, sum = 0;
 	u8 cases[MOST_CASES];
 
-	for (nr = list_scaling_cases(cases); nr; nr--)
+	for (nr = collect_scaling_cases(cases); nr; nr--)
 		sum += count_method_samples(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
 	return sum;
 }
@@ -344,13 +351,14 @@ static int measure_scaling_block(u32 block, struct bench_sample *samples)
 	if (!block)
 		err = sites->set(SITES_BATCHED, SITES_MOST, true) ?:
 		      sites->set(SITES_BATCHED, SITES_MOST, false);
-	for (nr = list_scaling_cases(cases); nr && !err; nr--, sink.position++) {
+	for (nr = collect_scaling_cases(cases); nr && !err; nr--, sink.position++) {
 		unsigned int pick = bench_random(nr);
 		const struct way *way = &ways[cases[pick] / ARRAY_SIZE(sizes)];
 		u32 size = sizes[cases[pick] % ARRAY_SIZE(sizes)];
 
 		cases[pick] = cases[nr - 1];
-		err = measure_switch_on(&sink, way, size) ?: measure_switch_off(&sink, way, size);
+		err = measure_switching_sites_on(&sink, way, size) ?:
+		      measure_switching_sites_off(&sink, way, size);
 	}
 	return err;
 }
@@ -382,8 +390,8 @@ static int measure_stall_variant(struct sink *sink, unsigned int variant, bool o
 	if (variant == STALL_IDLE)
 		measure_idle_gap(last_batch, &window);
 	else
-		err = measure_switch(variant == STALL_BATCHED ? SITES_BATCHED : SITES_STOP_MACHINE,
-				     STALL_SIZE, on, &window);
+		err = measure_site_switch(variant == STALL_BATCHED ? SITES_BATCHED :
+					  SITES_STOP_MACHINE, STALL_SIZE, on, &window);
 	if (variant == STALL_BATCHED)
 		last_batch = window.ticks;
 	store_sample(sink, variant, STALL_SIZE, window.gap);

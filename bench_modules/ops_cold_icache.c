@@ -132,11 +132,11 @@ static int setup_icache_l1(void)
  * Select the cache level for move_code_to_cache_level().  Return -ENODEV under an emulator, which
  * has no caches.
  */
-static int select_cache_level(int where)
+static int select_cache_level(int level)
 {
 	if (kmarkers_is_emulated())
 		return -ENODEV;
-	place = where;
+	place = level;
 	return 0;
 }
 

@@ -137,7 +137,7 @@ static int add_entry_user(struct entry_user *user, struct list_head *users)
 	return err;
 }
 
-static int connect_entry_event(const struct kmarkers_event_offer *event, void *to)
+static int connect_entry_event(const struct kmarkers_event_offer *event, void *event_user)
 {
 	struct entry_user *user;
 	int err = -ENOMEM;
@@ -146,7 +146,7 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *t
 		return -ENODEV;
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (user) {
-		user->to = to;
+		user->to = event_user;
 		err = add_entry_user(user, find_event_users(event));
 	}
 	if (!err)
@@ -158,10 +158,10 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *t
 }
 
 /*
- * Stop recording an event in the trace event file @to. Always return 0: even if a kprobe keeps a
- * function enabled, its hits are not recorded in @to any more.
+ * Stop recording an event for @event_user, a trace buffer or perf. Always return 0: even if a
+ * kprobe keeps a function enabled, its hits are not recorded for @event_user any more.
  */
-static int disconnect_entry_event(const struct kmarkers_event_offer *event, void *to)
+static int disconnect_entry_event(const struct kmarkers_event_offer *event, void *event_user)
 {
 	struct list_head *users = find_event_users(event);
 	struct entry_user *user;
@@ -169,7 +169,7 @@ static int disconnect_entry_event(const struct kmarkers_event_offer *event, void
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(user, users, node) {
-		found = user->to == to;
+		found = user->to == event_user;
 		if (found)
 			break;
 	}

@@ -80,9 +80,9 @@ static void print_record_text(struct trace_seq *to, const struct kmarkers_event 
  * check that the record can have the layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
-				      struct trace_event *known)
+				      struct trace_event *type)
 {
-	struct kmarkers_event *event = container_of(known, struct kmarkers_event, call.event);
+	struct kmarkers_event *event = container_of(type, struct kmarkers_event, call.event);
 	unsigned long slots[MARKER_MAX_ARGS];
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
@@ -303,7 +303,7 @@ void kmarkers_event_let_core_remove(struct kmarkers_event *event)
 /* Return true if the event is referenced, for instance by an event probe: see orphans.c. */
 bool kmarkers_event_is_referenced(struct kmarkers_event *event)
 {
-	return event->added && compat_event_is_held(&event->call);
+	return event->added && compat_event_is_referenced(&event->call);
 }
 
 /* Look up trace_add_event_call() and trace_remove_event_call(). Return 0 or -ENOENT. */

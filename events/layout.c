@@ -265,7 +265,7 @@ static int add_format_fields(struct record_layout *layout, const char *format)
 }
 
 /* Return an upper bound for the number of fields of a format, at most MARKER_MAX_ARGS + 1. */
-static unsigned int bound_field_count(const char *format)
+static unsigned int compute_max_field_count(const char *format)
 {
 	unsigned int nr = 0;
 
@@ -288,8 +288,8 @@ struct record_layout *kmarkers_layout_make(const char *format, unsigned int head
 	struct record_layout *layout;
 	int err;
 
-	layout = kzalloc(sizeof(*layout) + bound_field_count(format) * sizeof(layout->field[0]),
-			 GFP_KERNEL);
+	layout = kzalloc(sizeof(*layout) +
+			 compute_max_field_count(format) * sizeof(layout->field[0]), GFP_KERNEL);
 	if (!layout)
 		return ERR_PTR(-ENOMEM);
 	layout->bytes = head;

@@ -62,10 +62,11 @@ static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_sou
 	module_put(THIS_MODULE);
 }
 
-static void mark_offer_made(const struct kmarkers_event_offer *offer)
+/* Tell the source that made an offer that an event with the offer's format exists. */
+static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 {
-	if (offer->made)
-		*offer->made = true;
+	if (offer->event_exists)
+		*offer->event_exists = true;
 }
 
 /*
@@ -80,7 +81,7 @@ static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_e
 	bool same = !strcmp(event->format, offer->format);
 
 	if (same)
-		mark_offer_made(offer);
+		set_event_exists_flag(offer);
 	if (event->orphan && same) {
 		adopt_orphan(event, newcomers->source, offer->module);
 		return true;
@@ -129,7 +130,7 @@ int kmarkers_event_accept_offer(void *data, const struct kmarkers_event_offer *o
 	event->source = newcomers->source;
 	hash_add(kmarkers_event_names.names, &event->node, hash_event_name(event->name));
 	list_add_tail(&event->list, &newcomers->fresh);
-	mark_offer_made(offer);
+	set_event_exists_flag(offer);
 	return 0;
 }
 

@@ -19,7 +19,10 @@
 #include "registers.h"
 #include "users.h"
 
-/* A soft-disabled event file: a user that could not be disconnected gets it, to record nothing. */
+/*
+ * A soft-disabled event file.  If a user cannot be disconnected, its file is replaced by this one,
+ * so that the user's hits are not recorded.
+ */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
 /*

@@ -91,7 +91,7 @@ static struct probe_array *copy_probe_array(const struct probe_array *array, uns
  * Return the number of probes for which a copy of @array gets memory: twice the number of live
  * probes, rounded up to a power of two.
  */
-static unsigned int compute_array_room(const struct probe_array *array)
+static unsigned int compute_copy_room(const struct probe_array *array)
 {
 	unsigned int room = FIRST_ROOM;
 
@@ -124,7 +124,7 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 		append_probe(now, func, private);
 		return 0;
 	}
-	copy = copy_probe_array(now, -1U, empty, compute_array_room(now));
+	copy = copy_probe_array(now, -1U, empty, compute_copy_room(now));
 	if (!copy)
 		return -ENOMEM;
 	append_probe(copy, func, private);
@@ -139,18 +139,18 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
  * if there is no memory for the copy, remove the probe in place: replace its func by @empty.
  * Return the array that the caller must publish.
  */
-static struct probe_array *remove_one_of_many_probes(struct probe_array *now, unsigned int index,
+static struct probe_array *remove_one_of_many_probes(struct probe_array *array, unsigned int index,
 						     marker_probe_func *empty)
 {
 	struct probe_array *copy = NULL;
 
-	if (now->live <= COPY_MOST || now->live <= now->nr / 2)
-		copy = copy_probe_array(now, index, empty, compute_array_room(now));
+	if (array->live <= COPY_MOST || array->live <= array->nr / 2)
+		copy = copy_probe_array(array, index, empty, compute_copy_room(array));
 	if (copy)
 		return copy;
-	now->live--;
-	WRITE_ONCE(now->probe[index].func, empty);
-	return now;
+	array->live--;
+	WRITE_ONCE(array->probe[index].func, empty);
+	return array;
 }
 
 /**

@@ -31,7 +31,7 @@ static noinline void call_probe_with_many_args(marker_probe_2006 *probe, const c
  * address is in @private, with the arguments of the hit.  The number of arguments is in struct
  * marker; the format is not parsed.
  */
-void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args)
+void marker_call_2006_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	unsigned int nr = marker_of_args(args)->nr_args;
 	marker_probe_2006 *probe = private;
@@ -47,11 +47,11 @@ void marker_forward_2006(void *private, void *call_private, const char *fmt, va_
 
 /*
  * Return the address of the function that was connected as a probe.  For a probe of the 2006 API,
- * return the address of the 2006 probe, not of marker_forward_2006(), which calls it.
+ * return the address of the 2006 probe, not of marker_call_2006_probe(), which calls it.
  */
 unsigned long marker_probe_get_code_addr(const struct marker_probe *probe)
 {
-	bool forwards = probe->func == marker_forward_2006;
+	bool forwards = probe->func == marker_call_2006_probe;
 
 	return (unsigned long)(forwards ? probe->private : (void *)probe->func);
 }

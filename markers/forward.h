@@ -5,7 +5,7 @@
 
 #include <kmarkers/marker.h>
 
-void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args);
+void marker_call_2006_probe(void *private, void *call_private, const char *fmt, va_list *args);
 unsigned long marker_probe_get_code_addr(const struct marker_probe *probe);
 
 #endif /* MARKERS_FORWARD_H */

@@ -45,7 +45,9 @@ static int register_function_marker(struct function_marker *function)
 	return marker_tables_add(NULL, &span);
 }
 
-static int make_function_marker(const char *symbol, const char *name, struct function_marker **made)
+/* Make a marker named @name at the entry of the function @symbol, and store it in @result. */
+static int make_function_marker(const char *symbol, const char *name,
+				struct function_marker **result)
 {
 	struct function_marker *function;
 	int err;
@@ -62,7 +64,7 @@ static int make_function_marker(const char *symbol, const char *name, struct fun
 	if (err)
 		marker_ftrace_free(function);
 	else
-		*made = function;
+		*result = function;
 	return err;
 }
 

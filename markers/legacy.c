@@ -27,7 +27,7 @@ static unsigned int count_markers_with_format(const struct marker_entry *entry, 
  * Connect a probe of the 2006 API to the markers of a name.  Return the number of markers that call
  * the probe now; 0 on failure.
  */
-static int connect_2006_probe(struct marker_entry *entry, const char *format, void *probe)
+static int connect_probe_of_2006_api(struct marker_entry *entry, const char *format, void *probe)
 {
 	struct marker *marker;
 	int err;
@@ -38,7 +38,7 @@ static int connect_2006_probe(struct marker_entry *entry, const char *format, vo
 				marker->name, marker->func, marker->format, format);
 		return 0;
 	}
-	err = marker_connect_probe(entry, format, marker_forward_2006, probe);
+	err = marker_connect_probe(entry, format, marker_call_2006_probe, probe);
 	/* -EBUSY is no failure: an earlier call has connected the probe. */
 	if (err && err != -EBUSY) {
 		pr_warn("%s: probe not set: error %d\n", entry->name, err);
@@ -69,7 +69,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 	mutex_lock(&marker_registry.lock);
 	entry = marker_name_find(name);
 	if (entry) {
-		count = connect_2006_probe(entry, format, probe.probe);
+		count = connect_probe_of_2006_api(entry, format, probe.probe);
 		marker_name_put(entry);
 	} else {
 		pr_warn("%s: probe not set: no such marker\n", name);
@@ -97,10 +97,10 @@ int marker_remove_probe(union marker_any_probe probe)
 
 	mutex_lock(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
-		if (marker_array_find_probe(entry->probes, marker_forward_2006, probe.probe) < 0)
+		if (marker_array_find_probe(entry->probes, marker_call_2006_probe, probe.probe) < 0)
 			continue;
 		count += count_markers_with_format(entry, entry->format);
-		marker_disconnect_probe(entry, marker_forward_2006, probe.probe);
+		marker_disconnect_probe(entry, marker_call_2006_probe, probe.probe);
 		marker_name_put(entry);
 	}
 	mutex_unlock(&marker_registry.lock);
@@ -112,8 +112,9 @@ EXPORT_SYMBOL_GPL(marker_remove_probe);
 static bool is_marker_listed(const struct marker_entry *entry, const struct marker *marker,
 			     void *probe)
 {
-	return !probe || (marker_array_find_probe(entry->probes, marker_forward_2006, probe) >= 0 &&
-			  is_format_accepted(entry, marker->format));
+	return !probe ||
+	       (marker_array_find_probe(entry->probes, marker_call_2006_probe, probe) >= 0 &&
+		is_format_accepted(entry, marker->format));
 }
 
 /**

@@ -169,7 +169,8 @@ void marker_synchronize_unregister(void)
 }
 EXPORT_SYMBOL_GPL(marker_synchronize_unregister);
 
-static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gone *gone, void *data)
+static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gone *is_gone,
+					   void *data)
 {
 	unsigned int i = 0, count = 0;
 
@@ -177,7 +178,7 @@ static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gon
 		const struct marker_probe *probe = &entry->probes->probe[i];
 
 		if (probe->func == marker_array_do_nothing ||
-		    !gone(data, entry->name, marker_probe_get_code_addr(probe))) {
+		    !is_gone(data, entry->name, marker_probe_get_code_addr(probe))) {
 			i++;
 			continue;
 		}
@@ -195,14 +196,14 @@ static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gon
 
 /**
  * marker_probes_disconnect_gone() - disconnect every probe whose code is being unloaded
- * @gone: returns true if the code of a probe is being unloaded
- * @data: passed to @gone
+ * @is_gone: returns true if the code of a probe is being unloaded
+ * @data: passed to @is_gone
  *
  * The probes may run until a grace period has passed.
  *
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_probes_disconnect_gone(probe_gone *gone, void *data)
+unsigned int marker_probes_disconnect_gone(probe_gone *is_gone, void *data)
 {
 	struct marker_entry *entry;
 	struct hlist_node *next;
@@ -210,7 +211,7 @@ unsigned int marker_probes_disconnect_gone(probe_gone *gone, void *data)
 
 	lockdep_assert_held(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
-		count += disconnect_gone_probes(entry, gone, data);
+		count += disconnect_gone_probes(entry, is_gone, data);
 		marker_name_put(entry);
 	}
 	return count;

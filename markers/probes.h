@@ -8,6 +8,6 @@
 /* Return true if the function at the address @code, a probe of marker @name, is being unloaded. */
 typedef bool probe_gone(void *data, const char *name, unsigned long code);
 
-unsigned int marker_probes_disconnect_gone(probe_gone *gone, void *data);
+unsigned int marker_probes_disconnect_gone(probe_gone *is_gone, void *data);
 
 #endif /* MARKERS_PROBES_H */

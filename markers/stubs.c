@@ -147,14 +147,16 @@ static const struct marker_probe *get_first_live_probe(const struct probe_array 
 }
 
 /* Return the array of probes registered under a marker's name.  The registry's lock is held. */
-static const struct probe_array *get_named_probe_array(const struct marker *marker)
+static const struct probe_array *get_probes_registered_by_name(const struct marker *marker)
 {
 	const struct marker_probe *first = rcu_dereference_raw(marker->probes);
 
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-static bool find_register_probe(const struct probe_array *named, struct marker_probe *slot)
+/* Set @slot to the register probe of the only probe in @named.  Return false if it has none. */
+static bool fill_slot_with_register_probe(const struct probe_array *named,
+					  struct marker_probe *slot)
 {
 	const struct marker_probe *probe = get_first_live_probe(named, marker_array_do_nothing);
 
@@ -172,12 +174,12 @@ static bool find_register_probe(const struct probe_array *named, struct marker_p
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
-	const struct probe_array *named = get_named_probe_array(&typed->marker);
+	const struct probe_array *named = get_probes_registered_by_name(&typed->marker);
 
 	if (count_live_probes(typed->array) + count_live_probes(named) != 1)
 		return false;
 	if (count_live_probes(named))
-		return find_register_probe(named, slot);
+		return fill_slot_with_register_probe(named, slot);
 	*slot = *get_first_live_probe(typed->array, get_typed_noop(typed));
 	return true;
 }

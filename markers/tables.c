@@ -336,19 +336,19 @@ const struct marker *marker_tables_find_ready(const char *name, const char *form
 
 /**
  * marker_tables_disconnect_gone() - disconnect every probe whose code is being unloaded
- * @gone: returns true if the code of a probe is being unloaded
- * @data: passed to @gone
+ * @is_gone: returns true if the code of a probe is being unloaded
+ * @data: passed to @is_gone
  *
  * Context: may sleep; on return none of these probes still runs.
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_tables_disconnect_gone(probe_gone *gone, void *data)
+unsigned int marker_tables_disconnect_gone(probe_gone *is_gone, void *data)
 {
 	unsigned int count;
 
 	mutex_lock(&marker_registry.lock);
-	count = marker_probes_disconnect_gone(gone, data);
-	count += marker_typed_disconnect_gone(gone, data);
+	count = marker_probes_disconnect_gone(is_gone, data);
+	count += marker_typed_disconnect_gone(is_gone, data);
 	mutex_unlock(&marker_registry.lock);
 	if (count)
 		marker_synchronize_unregister();

@@ -160,7 +160,7 @@ int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe
 }
 EXPORT_SYMBOL_GPL(marker_typed_unregister);
 
-static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, probe_gone *gone,
+static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, probe_gone *is_gone,
 						 void *data)
 {
 	unsigned int i = 0, count = 0;
@@ -169,7 +169,7 @@ static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, pro
 		marker_probe_func *func = typed->array->probe[i].func;
 
 		if (func == get_typed_noop(typed) ||
-		    !gone(data, typed->marker.name, (unsigned long)func)) {
+		    !is_gone(data, typed->marker.name, (unsigned long)func)) {
 			i++;
 			continue;
 		}
@@ -186,14 +186,14 @@ static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, pro
 
 /**
  * marker_typed_disconnect_gone() - disconnect every typed probe whose code is being unloaded
- * @gone: returns true if the code of a probe is being unloaded
- * @data: passed to @gone
+ * @is_gone: returns true if the code of a probe is being unloaded
+ * @data: passed to @is_gone
  *
  * The probes may run until a grace period has passed.
  *
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
+unsigned int marker_typed_disconnect_gone(probe_gone *is_gone, void *data)
 {
 	struct marker_table *table;
 	unsigned int i, count = 0;
@@ -205,7 +205,7 @@ unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 			struct marker_typed *typed = get_typed_marker(marker);
 
 			if (typed)
-				count += disconnect_gone_typed_probes(typed, gone, data);
+				count += disconnect_gone_typed_probes(typed, is_gone, data);
 		}
 	}
 	return count;

@@ -199,10 +199,10 @@ static void attach_all_programs(void)
 	fflush(stderr);
 }
 
-/* Keep the programs attached until the process of a pidfd ends. */
-static void keep_programs_attached(int process)
+/* Keep the programs attached until the process that @pidfd refers to ends. */
+static void keep_programs_attached(int pidfd)
 {
-	struct pollfd end = { .fd = process, .events = POLLIN };
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 
 	/*
 	 * Close the output, because a shell that reads the printed process id waits for the end of
@@ -216,10 +216,10 @@ static void keep_programs_attached(int process)
 
 int native_attach_bpf_programs(const char *pid)
 {
-	int process = syscall(SYS_pidfd_open, atoi(pid), 0);
+	int pidfd = syscall(SYS_pidfd_open, atoi(pid), 0);
 	pid_t child;
 
-	if (process < 0) {
+	if (pidfd < 0) {
 		fprintf(stderr, "kmlive: %s: %s\n", pid, strerror(errno));
 		return 1;
 	}
@@ -232,6 +232,6 @@ int native_attach_bpf_programs(const char *pid)
 	if (child)
 		printf("%d\n", child);
 	else
-		keep_programs_attached(process);
+		keep_programs_attached(pidfd);
 	return 0;
 }

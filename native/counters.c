@@ -93,8 +93,8 @@ double native_scale_count(const struct native_count *count)
 }
 
 /*
- * Return the number of events in a window, or NAN.  Lower @share to the share of the window's time
- * in which the counter ran, if that is smaller.
+ * Return the number of events in a window, or NAN.  If the counter ran during a smaller part of the
+ * window's time than @share, set @share to that part, from 0 to 1.
  */
 static double count_events(int fd, bench_op *op, u32 loops, double *share)
 {

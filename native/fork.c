@@ -23,8 +23,9 @@
 static sigset_t mask;
 
 /*
- * Prepare for fork().  rcu_read_lock() allocates this thread's RCU reader, if it has none.  The
- * child keeps this reader and drops all others.
+ * Prepare for fork().  native_gate_close() waits until no thread holds a mutex, so no batch runs
+ * during fork().  rcu_read_lock() allocates this thread's RCU reader, if it has none.  The child
+ * keeps this reader and drops all others.
  */
 static void prepare_for_fork(void)
 {
@@ -45,7 +46,10 @@ static void finish_fork_in_parent(void)
 	native_gate_open();
 }
 
-/* Unblock signals last: signal handlers may contain patch sites. */
+/*
+ * Unblock signals last: a signal handler may execute patch sites, and must not do so before the
+ * child has its own text.
+ */
 static void finish_fork_in_child(void)
 {
 	native_text_map_fork_copy();

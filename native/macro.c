@@ -210,10 +210,10 @@ static void close_macro_sockets(void)
 	native_select_live_variant(PLACE, "original");
 }
 
-/* Check the hook if all sockets are @open; else, or if the check fails, close the sockets. */
-static int finish_macro_setup(const struct bench_group *group, bool open)
+/* If all sockets were opened, check the hook.  If not, or if the check fails, close the sockets. */
+static int finish_macro_setup(const struct bench_group *group, bool is_open)
 {
-	int err = open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
+	int err = is_open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
 	if (err)
 		close_macro_sockets();

@@ -100,7 +100,10 @@ static int register_program_tables(void)
 	return first;
 }
 
-/* If a start failed, it can be repeated: each step does nothing if an earlier call has done it. */
+/*
+ * Run the steps of kmarkers_start().  After an error, kmarkers_start() may be called again: a step
+ * that has succeeded in an earlier call does nothing.
+ */
 static int start_kmarkers_once(void)
 {
 	static bool started;
@@ -114,7 +117,11 @@ static int start_kmarkers_once(void)
 	return err;
 }
 
-/* The mutex delays fork(), so that a child has either the original text or its own copy. */
+/*
+ * fork() waits until no thread holds a mutex: see native/lock.c.  So the mutex keeps other threads
+ * from forking while the text is moved.  Otherwise a child could share the moved text with its
+ * parent, and each would execute what the other patches.
+ */
 int kmarkers_start(void)
 {
 	static struct mutex starting = __MUTEX_INITIALIZER(starting);

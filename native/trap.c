@@ -56,8 +56,8 @@ static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
 		/*
-		 * End the program, as the kernel does without a handler.  SIG_IGN ignores only
-		 * signals of kill(2).
+		 * End the program, as the kernel does if there is no handler, or if SIG_IGN is set
+		 * and the signal is not from kill(2).
 		 */
 		signal(sig, SIG_DFL);
 		raise(sig);

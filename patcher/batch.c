@@ -353,7 +353,7 @@ EXPORT_SYMBOL_GPL(patcher_store_traps);
  * Sort pokes by address.  Return an array that holds, for each sorted poke, its index before the
  * sort; NULL if there is no memory.
  */
-static unsigned int *sort_and_index_pokes(struct patcher_poke *pokes, unsigned int nr)
+static unsigned int *sort_pokes_and_return_order(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int *order = kvcalloc(nr, sizeof(*order), GFP_KERNEL);
 	unsigned int i;
@@ -388,11 +388,11 @@ struct partial {
 static int apply_poke_range(const struct partial *partial, unsigned int first, unsigned int nr);
 
 /*
- * Apply each half of a range of pokes that failed with @err.  A range of a single poke is marked as
- * stuck instead.
+ * Apply each half of a range of pokes as a batch of its own, because the whole range failed with
+ * @err.  If the range is a single poke, mark the poke as stuck instead.  Return the first error.
  */
-static int bisect_poke_range(const struct partial *partial, unsigned int first, unsigned int nr,
-			     int err)
+static int apply_poke_range_by_halves(const struct partial *partial, unsigned int first,
+				      unsigned int nr, int err)
 {
 	unsigned int half = nr / 2;
 	int other;
@@ -410,7 +410,7 @@ static int apply_poke_range(const struct partial *partial, unsigned int first, u
 {
 	int err = partial->apply(partial->owner, partial->pokes + first, nr);
 
-	return err ? bisect_poke_range(partial, first, nr, err) : 0;
+	return err ? apply_poke_range_by_halves(partial, first, nr, err) : 0;
 }
 
 /**
@@ -439,14 +439,14 @@ int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct 
 	int err;
 
 	if (!are_pokes_sorted(pokes, nr)) {
-		order = sort_and_index_pokes(pokes, nr);
+		order = sort_pokes_and_return_order(pokes, nr);
 		if (!order)
 			return -ENOMEM;
 	}
 	partial.order = order;
 	err = nr ? apply(owner, pokes, nr) : -EINVAL;
 	if (err && err != -ENOMEM && nr)
-		err = bisect_poke_range(&partial, 0, nr, err);
+		err = apply_poke_range_by_halves(&partial, 0, nr, err);
 	kvfree(order);
 	return err;
 }

@@ -111,37 +111,38 @@ static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *
  * jumps_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
  * @bytes: one instruction, or a run of several
  * @len: number of bytes
- * @run: true if the bytes are a run: each byte is then tried as the start of an instruction
- * @at: the address at which the bytes are executed
- * @probe: address of the kprobe
+ * @is_run: true if the bytes are a run: each byte is then tried as the start of an instruction
+ * @addr: the address at which the bytes are executed
+ * @kprobe_addr: address of the kprobe
  *
- * Return: true if a jump or a call leads to one of the 4 bytes after @probe.
+ * Return: true if a jump or a call leads to one of the 4 bytes after @kprobe_addr.
  */
-static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool run, unsigned long at,
-			      unsigned long probe)
+static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool is_run, unsigned long addr,
+			      unsigned long kprobe_addr)
 {
 	struct patcher_insn insn;
 	unsigned int i;
 
-	for (i = 0; i < len && (run || !i); i++) {
+	for (i = 0; i < len && (is_run || !i); i++) {
 		if (patcher_insn_decode(bytes + i, len - i, &insn) ||
 		    insn.kind == PATCHER_INSN_NOP || insn.kind == PATCHER_INSN_MOV)
 			continue;
-		if (at + i + insn.len + insn.imm - probe - 1 < KMARKERS_JMP_LEN - 1)
+		if (addr + i + insn.len + insn.imm - kprobe_addr - 1 < KMARKERS_JMP_LEN - 1)
 			return true;
 	}
 	return false;
 }
 
 static const struct patcher_poke *
-find_jump_into_kprobe(unsigned long probe, const struct patcher_poke *pokes, unsigned int nr)
+find_jump_into_kprobe(unsigned long kprobe_addr, const struct patcher_poke *pokes,
+		      unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
 		if (pokes[i].len <= PATCHER_INSN_MAX &&
 		    jumps_into_kprobe(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
-				      (unsigned long)pokes[i].addr, probe))
+				      (unsigned long)pokes[i].addr, kprobe_addr))
 			return &pokes[i];
 	return NULL;
 }

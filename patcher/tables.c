@@ -36,9 +36,9 @@ static bool is_in_module(struct module *module, const void *start, unsigned long
 
 /* Check the head of a chunk.  The field @version has the same offset in all table versions. */
 static int check_chunk_head(struct module *module, const struct kmarkers_chunk *chunk,
-			    const void *needs)
+			    const void *symbol)
 {
-	if (!is_in_module(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
+	if (!is_in_module(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)symbol)
 		return -EINVAL;
 	if (chunk->version == KMARKERS_TABLE_VERSION)
 		return 0;
@@ -48,29 +48,30 @@ static int check_chunk_head(struct module *module, const struct kmarkers_chunk *
 }
 
 static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk *chunk,
-			     const void *needs, unsigned int record, struct kmarkers_span *span)
+			     const void *symbol, unsigned int record_bytes,
+			     struct kmarkers_span *span)
 {
-	int err = check_chunk_head(module, chunk, needs);
+	int err = check_chunk_head(module, chunk, symbol);
 
 	if (!err && chunk->bytes &&
 	    !is_in_module(module, kmarkers_chunk_first(chunk), chunk->bytes))
 		err = -EINVAL;
-	return err ?: kmarkers_join_chunk(span, chunk, record);
+	return err ?: kmarkers_join_chunk(span, chunk, record_bytes);
 }
 
 /**
  * patcher_find_records() - find the records of one kind in a module that is being loaded
  * @module: a module in MODULE_STATE_COMING
  * @kind: name of the parameters that hold the addresses of chunks: KMARKERS_SYMBOL(kind)
- * @needs: address of the symbol that the heads of these records refer to
- * @record: size of a record in bytes
+ * @symbol: address of the symbol that the heads of these records refer to
+ * @record_bytes: size of a record in bytes
  * @span: filled in; empty if there are no records
  *
  * Return: 0; -ENOEXEC, logged, if the records have another table version; -EINVAL if a head
  * is malformed.
  */
-int patcher_find_records(struct module *module, const char *kind, const void *needs,
-			 unsigned int record, struct kmarkers_span *span)
+int patcher_find_records(struct module *module, const char *kind, const void *symbol,
+			 unsigned int record_bytes, struct kmarkers_span *span)
 {
 	unsigned int i;
 	int err = 0;
@@ -78,7 +79,8 @@ int patcher_find_records(struct module *module, const char *kind, const void *ne
 	memset(span, 0, sizeof(*span));
 	for (i = 0; i < module->num_kp && !err; i++)
 		if (!strcmp(module->kp[i].name, kind))
-			err = add_chunk_to_span(module, module->kp[i].arg, needs, record, span);
+			err = add_chunk_to_span(module, module->kp[i].arg, symbol, record_bytes,
+						span);
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_find_records);
@@ -103,14 +105,14 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
 /**
  * patcher_check_tables() - refuse a module whose tables cannot be found
  * @module: a module in MODULE_STATE_COMING in which no records of any kind were found
- * @needs: address of the symbol that the heads of such tables refer to
+ * @symbol: address of the symbol that the heads of such tables refer to
  *
  * Return: 0; -ENOEXEC, logged, if the module refers to the symbol.  Such a module has tables, but
  * its sites would never be patched.
  */
-int patcher_check_tables(struct module *module, const void *needs)
+int patcher_check_tables(struct module *module, const void *symbol)
 {
-	if (!refers_to_symbol(module, needs))
+	if (!refers_to_symbol(module, symbol))
 		return 0;
 	pr_err("%s: its kmarkers tables cannot be found: it has table version 1, or lost its section __param: compile it again\n",
 	       module->name);

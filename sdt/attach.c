@@ -48,7 +48,7 @@ static struct attachment *find_attachment(const char *pattern, sdt_handler *hand
 	return NULL;
 }
 
-/* Add a handler to the sets of all matching sites of a table. Return 0 or -ENOMEM. */
+/* Add a handler to the handler sets of all matching sites of a table. Return 0 or -ENOMEM. */
 static int add_handler_to_table(struct sdt_table *table, struct attachment *attachment)
 {
 	unsigned int i;

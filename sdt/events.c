@@ -48,12 +48,12 @@ static LIST_HEAD(requests);
 
 /*
  * The request of the current command. @matched is true if the request matches at least one site.
- * @made is true if a trace event exists for the probe of at least one matching site. Guarded by the
- * registry's lock.
+ * @event_exists is true if a trace event exists for the probe of at least one matching site.
+ * Guarded by the registry's lock.
  */
 static struct {
 	const struct request *request;
-	bool matched, made;
+	bool matched, event_exists;
 } current_request;
 
 /* The functions of kmarkers_events; set once, by the first command that requests an event. */
@@ -110,7 +110,8 @@ static int offer_site_event(const struct sdt_table *table, const struct patcher_
 	char system[SYSTEM_BYTES], format[SDT_FORMAT], name[SDT_MAX_EVENT], place[SDT_MAX_NAME];
 	struct kmarkers_event_offer offer = {
 		.system = system, .name = name, .format = format, .place = place,
-		.module = table->sites.module, .made = is_new ? &current_request.made : NULL,
+		.module = table->sites.module,
+		.event_exists = is_new ? &current_request.event_exists : NULL,
 	};
 
 	snprintf(system, sizeof(system), SYSTEM "%s", probe->provider->name);
@@ -141,7 +142,7 @@ static bool is_site_of_event(const struct patcher_site *site,
 }
 
 static int visit_table_probes(const struct sdt_table *table,
-			      const struct kmarkers_event_offer *only,
+			      const struct kmarkers_event_offer *wanted,
 			      kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *offered = NULL;
@@ -150,13 +151,13 @@ static int visit_table_probes(const struct sdt_table *table,
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
 		const struct patcher_site *site = sdt_get_site(table, i);
-		bool is_new = !current_request.made && is_site_newly_requested(table, i);
+		bool is_new = !current_request.event_exists && is_site_newly_requested(table, i);
 
 		current_request.matched |= is_new;
 		/* Many consecutive sites have the same probe: offer the probe only once. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
-		if ((!only || is_site_of_event(site, only)) && is_site_requested(table, i)) {
+		if ((!wanted || is_site_of_event(site, wanted)) && is_site_requested(table, i)) {
 			offered = sdt_probe_of(site);
 			err = offer_site_event(table, site, is_new, visit, data);
 		}
@@ -164,7 +165,7 @@ static int visit_table_probes(const struct sdt_table *table,
 	return err;
 }
 
-static int visit_sdt_tables(struct module *module, const struct kmarkers_event_offer *only,
+static int visit_sdt_tables(struct module *module, const struct kmarkers_event_offer *wanted,
 			    kmarkers_event_visitor *visit, void *data)
 {
 	struct sdt_table *table;
@@ -174,7 +175,7 @@ static int visit_sdt_tables(struct module *module, const struct kmarkers_event_o
 	list_for_each_entry(table, &sdt_registry.tables, node) {
 		if ((module && table->sites.module != module) || !is_sdt_module_live(table))
 			continue;
-		err = visit_table_probes(table, only, visit, data);
+		err = visit_table_probes(table, wanted, visit, data);
 		if (err)
 			break;
 	}
@@ -285,7 +286,7 @@ static void set_current_request(const struct request *request)
 	mutex_lock(&sdt_registry.lock);
 	current_request.request = request;
 	current_request.matched = false;
-	current_request.made = false;
+	current_request.event_exists = false;
 	mutex_unlock(&sdt_registry.lock);
 }
 
@@ -311,7 +312,7 @@ static int remove_request(const char *pattern)
 static int add_request(const char *pattern)
 {
 	struct request *request;
-	bool none_made;
+	bool no_event;
 	int err;
 
 	if (find_request(pattern))
@@ -327,12 +328,12 @@ static int add_request(const char *pattern)
 	set_request_linked(request, true);
 	set_current_request(request);
 	err = calls->update(&source);
-	none_made = current_request.matched && !current_request.made;
+	no_event = current_request.matched && !current_request.event_exists;
 	if (!err && !current_request.matched)
 		pr_info("%s: matches no site yet; applies to modules loaded later\n",
 			pattern);
 	set_current_request(NULL);
-	if (err || !none_made)
+	if (err || !no_event)
 		return err;
 	remove_request(pattern);
 	return -EOPNOTSUPP;

@@ -68,7 +68,7 @@ out:
 EXPORT_SYMBOL_GPL(sdt_fire);
 
 /**
- * sdt_handle_trap() - handle a breakpoint at one of our sites
+ * sdt_handle_trap() - handle a breakpoint at the site of an SDT probe
  * @sites: table of the site, as registered with the patcher
  * @site: the site
  * @regs: the interrupted context

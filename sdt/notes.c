@@ -80,8 +80,8 @@ static __always_inline unsigned long note_addr_at(const void *records, unsigned 
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* Clear @reason of the notes of a table that lie inside a function. */
-static void accept_notes_in_function(struct sdt_table *table, const Elf_Sym *function)
+/* Clear the field reason of those notes of @table that lie inside @function. */
+static void clear_reason_of_notes_in_function(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
 	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value,
@@ -102,17 +102,17 @@ static bool is_function_symbol(const struct mod_kallsyms *syms, const Elf_Sym *s
 }
 
 /*
- * Clear @reason of all notes that lie inside functions. No lock is needed: the module's init
- * function has not run yet, and the kernel changes the symbol table only afterwards.
+ * Clear the field reason of all notes of @table that lie inside functions. No lock is needed: the
+ * module's init function has not run yet, and the kernel changes the symbol table only afterwards.
  */
-static void accept_notes_in_all_functions(struct sdt_table *table)
+static void clear_reason_of_notes_in_functions(struct sdt_table *table)
 {
 	const struct mod_kallsyms *syms = rcu_dereference_raw(table->sites.module->kallsyms);
 	unsigned int i;
 
 	for (i = 1; i < syms->num_symtab; i++)
 		if (is_function_symbol(syms, &syms->symtab[i]))
-			accept_notes_in_function(table, &syms->symtab[i]);
+			clear_reason_of_notes_in_function(table, &syms->symtab[i]);
 }
 
 /*
@@ -159,14 +159,14 @@ static bool can_decode_arguments(const struct sdt_note_record *record)
 	return codes;
 }
 
-/* Set @reason of each note that cannot be armed. */
+/* Set the field reason of each note of @table that cannot be armed; clear it for all others. */
 static void find_unarmable_notes(struct sdt_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
 		table->notes[i].reason = behind_its_function;
-	accept_notes_in_all_functions(table);
+	clear_reason_of_notes_in_functions(table);
 	for (i = 0; i < table->sites.nr; i++) {
 		const struct sdt_note_record *record = sdt_get_note_record(table, i);
 

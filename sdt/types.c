@@ -35,7 +35,7 @@ static const struct {
 	{ "pid_t", "%d" }, { "uid_t", "%u" }, { "gid_t", "%u" }, { "ktime_t", "%ld" },
 };
 
-/* Bits for the C keywords that integer types are made of. */
+/* Flags for the C keywords that integer types are made of. */
 enum {
 	IS_UNSIGNED = 1,
 	IS_CHAR = 2,
@@ -48,7 +48,7 @@ enum {
 
 static const struct {
 	const char *word;
-	unsigned int bits;
+	unsigned int flags;
 } words[] = {
 	{ "unsigned", IS_UNSIGNED | IS_INTEGER }, { "signed", IS_INTEGER }, { "int", IS_INTEGER },
 	{ "char", IS_CHAR | IS_INTEGER }, { "short", IS_SHORT | IS_INTEGER },
@@ -56,29 +56,29 @@ static const struct {
 	{ "const", 0 }, { "volatile", 0 },
 };
 
-static unsigned int find_type_word_bits(const char *word, size_t length)
+static unsigned int find_type_word_flags(const char *word, size_t length)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (strlen(words[i].word) == length && !strncmp(word, words[i].word, length))
-			return words[i].bits;
+			return words[i].flags;
 	return IS_UNKNOWN;
 }
 
-/* Return the combined bits of all words of a type. Skip the name that follows "enum". */
-static unsigned int collect_type_bits(const char *type)
+/* Return the combined flags of all words of a type. Skip the name that follows "enum". */
+static unsigned int collect_type_flags(const char *type)
 {
-	unsigned int bits = 0;
+	unsigned int flags = 0;
 
 	while (*(type += strspn(type, " *"))) {
 		size_t length = strcspn(type, " *");
 
-		if (!(bits & IS_ENUM))
-			bits |= find_type_word_bits(type, length);
+		if (!(flags & IS_ENUM))
+			flags |= find_type_word_flags(type, length);
 		type += length;
 	}
-	return bits;
+	return flags;
 }
 
 static const char *choose_pointer_conversion(const char *type)
@@ -88,18 +88,18 @@ static const char *choose_pointer_conversion(const char *type)
 	if (strchr(star + 1, '*') || strchr(type, '('))
 		return "%p";
 	/* A pointer to char is a string, unless the type has a further word, such as __user. */
-	return collect_type_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
+	return collect_type_flags(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
 }
 
-static const char *choose_integer_conversion(unsigned int bits)
+static const char *choose_integer_conversion(unsigned int flags)
 {
-	bool is_unsigned = bits & IS_UNSIGNED;
+	bool is_unsigned = flags & IS_UNSIGNED;
 
-	if (bits & IS_CHAR)
+	if (flags & IS_CHAR)
 		return is_unsigned ? "%hhu" : "%hhd";
-	if (bits & IS_SHORT)
+	if (flags & IS_SHORT)
 		return is_unsigned ? "%hu" : "%hd";
-	if (bits & IS_LONG)
+	if (flags & IS_LONG)
 		return is_unsigned ? "%lu" : "%ld";
 	return is_unsigned ? "%u" : "%d";
 }
@@ -112,7 +112,7 @@ static const char *strip_qualifiers(char *type)
 	while (*(word += strspn(word, " "))) {
 		size_t length = strcspn(word, " ");
 
-		if (!find_type_word_bits(word, length))
+		if (!find_type_word_flags(word, length))
 			memset(word, ' ', length);
 		word += length;
 	}
@@ -124,7 +124,7 @@ static const char *strip_qualifiers(char *type)
 static const char *choose_printf_conversion(char *text)
 {
 	const char *type = text;
-	unsigned int i, bits;
+	unsigned int i, flags;
 
 	if (strchr(type, '*'))
 		return choose_pointer_conversion(type);
@@ -132,8 +132,10 @@ static const char *choose_printf_conversion(char *text)
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(type, known[i].type))
 			return known[i].conversion;
-	bits = collect_type_bits(type);
-	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? choose_integer_conversion(bits) : "%lx";
+	flags = collect_type_flags(type);
+	if (!(flags & IS_INTEGER) || flags & IS_UNKNOWN)
+		return "%lx";
+	return choose_integer_conversion(flags);
 }
 
 /*

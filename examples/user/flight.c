@@ -61,7 +61,7 @@ static void *run_worker(void *data)
 	return NULL;
 }
 
-static void sum_workers(unsigned long *requests, unsigned long *too_big)
+static void sum_worker_counters(unsigned long *requests, unsigned long *too_big)
 {
 	int i;
 
@@ -73,27 +73,29 @@ static void sum_workers(unsigned long *requests, unsigned long *too_big)
 }
 
 /*
- * Let the workers run for a while, and print their results.  @what is the name of the phase, @on is
- * true if the marker is on, @small if the limit is below the largest request.  Return true if the
- * probe was called exactly if @on, and requests were over the limit exactly if @small.
+ * Let the workers run for a while, and print their results.  @title is the name of the phase.
+ * @marker_on is true if the marker is on, @limit_low if the limit is below the largest request.
+ * Return true if the probe was called exactly if @marker_on, and requests were over the limit
+ * exactly if @limit_low.
  */
-static bool run_phase(const char *what, bool on, bool small)
+static bool run_phase(const char *title, bool marker_on, bool limit_low)
 {
 	const struct timespec half_second = { .tv_nsec = 500000000 };
 	unsigned long requests[2], too_big[2], called = READ_ONCE(calls);
 	int naps = 0;
 
-	sum_workers(&requests[0], &too_big[0]);
+	sum_worker_counters(&requests[0], &too_big[0]);
 	do {
 		nanosleep(&half_second, NULL);
-		sum_workers(&requests[1], &too_big[1]);
+		sum_worker_counters(&requests[1], &too_big[1]);
 	} while (requests[1] - requests[0] < MIN_REQUESTS && ++naps < MAX_NAPS);
 	called = READ_ONCE(calls) - called;
 	requests[1] -= requests[0];
 	too_big[1] -= too_big[0];
 	printf("%-13s %6.1f million requests a second, %8lu probe calls, %2lu %% over the limit\n",
-	       what, requests[1] * 2 / 1e6 / (naps + 1), called, too_big[1] * 100 / (requests[1] ?: 1));
-	return requests[1] && !called == !on && !too_big[1] == !small;
+	       title, requests[1] * 2 / 1e6 / (naps + 1), called,
+	       too_big[1] * 100 / (requests[1] ?: 1));
+	return requests[1] && !called == !marker_on && !too_big[1] == !limit_low;
 }
 
 static bool run_all_phases(void)

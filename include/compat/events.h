@@ -22,7 +22,7 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0) && defined(CONFIG_DYNAMIC_EVENTS)
 #define COMPAT_EVENT_COUNTED	TRACE_EVENT_FL_DYNAMIC
 
-static inline bool compat_event_is_held(struct trace_event_call *call)
+static inline bool compat_event_is_referenced(struct trace_event_call *call)
 {
 	return call->flags & TRACE_EVENT_FL_DYNAMIC && atomic_read(&call->refcnt);
 }
@@ -42,7 +42,7 @@ static inline void compat_event_use_own_count(struct trace_event_call *call, str
 #else
 #define COMPAT_EVENT_COUNTED	0
 
-static inline bool compat_event_is_held(struct trace_event_call *call)
+static inline bool compat_event_is_referenced(struct trace_event_call *call)
 {
 	return false;
 }

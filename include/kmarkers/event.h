@@ -63,7 +63,7 @@
  * @format: format of the event's fields, as for the arguments of a marker
  * @place: place of the object in the code, for the log
  * @module: the module that contains the object
- * @made: if not NULL, set to true if the event exists, or is created, with this format
+ * @event_exists: if not NULL, set to true if the event exists, or is created, with this format
  *
  * The strings are valid only until the function that gets the offer returns.
  */
@@ -73,7 +73,7 @@ struct kmarkers_event_offer {
 	const char *format;
 	const char *place;
 	struct module *module;
-	bool *made;
+	bool *event_exists;
 };
 
 typedef int kmarkers_event_visitor(void *data, const struct kmarkers_event_offer *offer);

@@ -273,9 +273,9 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed);
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
-int patcher_find_records(struct module *module, const char *kind, const void *needs,
-			 unsigned int record, struct kmarkers_span *span);
-int patcher_check_tables(struct module *module, const void *needs);
+int patcher_find_records(struct module *module, const char *kind, const void *symbol,
+			 unsigned int record_bytes, struct kmarkers_span *span);
+int patcher_check_tables(struct module *module, const void *symbol);
 int patcher_check_version(struct module *module, const char *version);
 
 #endif /* KMARKERS_PATCHER_H */

@@ -28,7 +28,7 @@ struct patcher_pattern {
 	char parts[PATCHER_PATTERN_BYTES];
 };
 
-int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first,
+int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first_part,
 			  unsigned int most);
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name);

@@ -83,8 +83,8 @@ elif [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
 	refuse_to_measure "no benchmark in this kernel matches $patterns"
 fi
 
-# detach: end the process $peers, which attached the BPF programs, and wait until it has exited. The
-# programs hold references to kmarkers_bench until then.
+# detach: end the process $peers, which attached the BPF programs, and wait until it has exited.
+# Until then, the programs hold references to kmarkers_bench, which therefore cannot be unloaded.
 detach() {
 	[ -n "$peers" ] || return 0
 	kill "$peers"

@@ -15,7 +15,7 @@
 #   clean    stops and cleans up an earlier call with FOLDER, and waits until that is done
 # Exit codes: 0 done, 1 a step failed, 2 nothing was started.
 
-# The maximum number of attempts of a cleaning step, ten per second.
+# The maximum number of attempts to end the job or to unload the modules; there are ten per second.
 most=600
 
 die() {
@@ -40,7 +40,8 @@ record_process() {
 	echo "$$ $since" >"$folder/$1"
 }
 
-# is_running FILE: succeeds if the process that record_process() wrote in FILE still runs
+# is_running FILE: succeed if the process whose ID and start time record_process() wrote to FILE
+# still runs
 is_running() {
 	{ read -r process began <"$folder/$1"; } 2>/dev/null || return
 	read_start_time "$process"
@@ -52,7 +53,7 @@ list_loaded() {
 	sed -n 's/^\(kmarkers_[a-z0-9_]*\) .*/\1/p' /proc/modules
 }
 
-# end_job: end all processes of the job
+# end_job: end all processes of the job: send them SIGTERM, and after 5 seconds SIGKILL
 end_job() {
 	{ read -r process began <"$folder/job"; } 2>/dev/null || return 0
 	read_start_time "$process"

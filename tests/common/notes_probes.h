@@ -32,6 +32,6 @@ noinline void notes_fill(struct notes_frame *frame, long seed)
 		frame->few[i] = -1000 * (int)(i + seed);
 		frame->text[i] = 250 + i;
 	}
-	/* Hide the stored values from the compiler of a caller. */
+	/* Hide the stored values from the compiler, so that they are no constants in callers. */
 	barrier();
 }

@@ -98,7 +98,7 @@ static bool is_refused(int err)
 	return patcher_apply(owner, pokes, NR) == err && all_sites_hold(nop);
 }
 
-/* Check that patcher_apply_most() makes all replacements but that of site @i with a wrong poke. */
+/* Check that patcher_apply_most() changes all sites except site @i, whose poke is wrong. */
 static const char *apply_all_but_one(unsigned int i)
 {
 	bool stuck[NR] = { false };

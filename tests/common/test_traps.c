@@ -25,7 +25,7 @@ static const u8 jump[INSN] = { 0xe9, ADDITION, 0x00, 0x00, 0x00 };
 static const u8 nop_trap[INSN] = { 0xcc, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump_trap[INSN] = { 0xcc, ADDITION, 0x00, 0x00, 0x00 };
 
-/* Correct results of execute_site().  Any other shows code that ran twice or not at all. */
+/* Correct results of execute_site().  Another result shows that code ran twice or not at all. */
 #define JUMPED	0
 #define PASSED	1
 #define TRAPPED	2
@@ -121,7 +121,10 @@ const char *patcher_sets_permanent_breakpoints(void)
 	EXPECT(count_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
 	EXPECT(execute_site() == TRAPPED);
-	/* Replace the breakpoint by a jump; a breakpoint on the jump changes only one byte. */
+	/*
+	 * Replacing the breakpoint by a jump takes three rounds.  Storing a breakpoint over the
+	 * jump changes only one byte, and takes one round.
+	 */
 	EXPECT(!replace_insn(nop_trap, jump));
 	EXPECT(count_rounds() == before + 4);
 	EXPECT(execute_site() == JUMPED);

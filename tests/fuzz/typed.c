@@ -101,7 +101,10 @@ static bool overlaps_stub(const u8 *at)
 	return false;
 }
 
-/* Add the stub at @at to the model.  Return false if @at has no stub, or if it overlaps another. */
+/*
+ * Add the stub at @at to the model.  Return false if there is no valid stub at @at, or if the stub
+ * overlaps another one.
+ */
 static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 {
 	const struct patcher_site *site = find_site(chunk, nr, at);

@@ -82,7 +82,7 @@ static void hit_changing(unsigned long nr)
 	trace_mark(fd_changing, "string %s", string);
 }
 
-/* Hit a marker that has the format of the markers that kmarkers makes for functions. */
+/* Hit a marker with the same format as the markers that kmarkers attaches to functions. */
 static void hit_shared(unsigned long nr)
 {
 #ifdef FIELDS_AGAIN

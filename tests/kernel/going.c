@@ -33,7 +33,7 @@ static bool is_selected(const struct module *module)
 	return sysfs_streq(hold, module->name);
 }
 
-/* Wait while the module is selected; for at most 60 seconds, in case a test fails. */
+/* Wait until the module is released; for at most 60 seconds, in case a test fails. */
 static int hold_going_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	unsigned long end = jiffies + 60 * HZ;

@@ -255,7 +255,7 @@ static bool refuse_trap(const struct patcher_table *table, const struct patcher_
 	return false;
 }
 
-/* A trap function that refuses the trap, after it has removed the breakpoint and restored it. */
+/* A trap function that removes the breakpoint, stores it again, and then refuses the trap. */
 static bool refuse_stored_again(const struct patcher_table *table, const struct patcher_site *site,
 				struct pt_regs *regs)
 {
@@ -356,8 +356,8 @@ static void pause_3_ms(void)
 }
 
 /*
- * Check in which bucket of the histogram the duration of a batch is counted: that of at least 9 ms,
- * and at most that of the measured time.
+ * Check that the histogram counts the duration of a batch of three rounds, each delayed by 3 ms, in
+ * a right bucket: one between the bucket of 9 ms and the bucket of the time measured here.
  */
 static const char *check_durations(void)
 {

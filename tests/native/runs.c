@@ -83,7 +83,7 @@ void __wrap_bench_dither(u32 turns)
  * Check the random order of a run.  Each variant has each position equally often.  Each layout is
  * used equally often, and each eight blocks use layouts in all eighths of a cache line.  Each
  * loop count comes first, second and last in a good part of the windows.  Each window is delayed
- * by up to 1024 turns.
+ * by a random number of turns of a waiting loop, less than 1024.
  */
 static const char *check_random_order(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of kmarkers_start() without memory, file descriptors or other resources.  Also tests of
- * batches after SIGTRAP or membarrier(), which were available at the start, were taken away.
+ * batches that need the handler of SIGTRAP or the system call membarrier(), when these were
+ * available at the start but no longer are.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +69,8 @@ static int start_after_failure(unsigned int nth)
 }
 
 /*
- * Start in one child process after another, and let a later allocation fail in each, until none
- * fails.
+ * Call start_after_failure() in one child process after another.  In the first child the first
+ * allocation fails, in the second child the second one, and so on, until none fails.
  */
 static int start_after_each_failure(void)
 {

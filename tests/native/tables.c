@@ -55,7 +55,10 @@ static struct {
 
 static u64 variable;
 
-/* An invalid module that owns only this table: imv_unregister_module_sites(MODULE) removes it. */
+/*
+ * An invalid pointer, passed as the module to which the test's table belongs.  No other table has
+ * this module, so imv_unregister_module_sites(MODULE) removes only the test's table.
+ */
 #define MODULE	((struct module *)1)
 
 static void fill_head(unsigned int bytes, unsigned int record)
@@ -224,7 +227,10 @@ static noinline u8 read_scaled(void)
 	return value;
 }
 
-/* Set a value with one site SETS times.  Return the minimum time of several tries in ns, or 0. */
+/*
+ * Set a value that has one site, SETS times.  Return the minimum time of several tries in ns, or 0
+ * on error.
+ */
 static u64 time_sets(void)
 {
 	struct imv_change change = { .var = &scaled__imv[1], .size = 1 };

@@ -82,9 +82,9 @@ class Machine:
         """Replace guest.measure_in_test_kernel(): record `tier`, and write simulated samples."""
         self.record_step(tier, raw)
 
-    def build(self, *_: object, uses: Path | None = None) -> int:
-        """Replace the build of the kmarkers modules; with `uses`, the build of a module outside
-        the tree."""
+    def build(self, *_: object, kmarkers_source: Path | None = None) -> int:
+        """Replace the build of the kmarkers modules or, if `uses` names their directory, the build
+        of a module outside the tree."""
         self.record_step("own module" if uses else "modules")
         return 0
 
@@ -105,7 +105,7 @@ class Machine:
         return True
 
     def run_program(self, words: Sequence[object], *_: object) -> None:
-        """Replace the programs that install packages and build kmbench."""
+        """Record the step of a program that would install packages or build kmbench."""
         self.record_step("packages" if "--bench" in words else "kmbench")
 
     def get_kernel(self, name: str) -> Kernel:

@@ -20,10 +20,10 @@ FULL = "E: Failed to fetch mirror://m/x.deb  Error writing to file - write (28: 
 CHANGED = "E: Failed to fetch mirror://m/x.deb  Hash Sum mismatch"
 NO_SUITE = "E: The repository 'mirror://m s-security Release' does not have a Release file."
 
-# A script that replaces apt-get and apt-cache. Control files in $MIRROR make a download fail with
-# the error message that the file contains: NAME.refused the download of package NAME, `stale` that
-# of all package lists, `no-security` that of the lists of a security suite. NAME.cut truncates the
-# download of package NAME.
+# A script that replaces apt-get and apt-cache. If a control file exists in $MIRROR, a download
+# fails with the error message in this file. NAME.refused is for the package NAME, `stale` for all
+# package lists, `no-security` for the lists of a security suite. If NAME.cut exists, the downloaded
+# package NAME is truncated.
 FAKE_APT = r"""#!/bin/sh
 program=${0##*/}
 while :; do
@@ -102,7 +102,7 @@ class FakeMirror:
         self.add_package("make", "1", "usr/bin/make")
 
     def add_package(self, name: str, version: str, file: str, content: bytes = b"") -> None:
-        """Add a package with one file to the mirror."""
+        """Add a package to the mirror. It contains one file, with the path `file`."""
         tree = self.dir.parent / "package"
         (tree / "DEBIAN").mkdir(parents=True)
         fields = {"Package": name, "Version": version, "Architecture": "amd64"}

@@ -108,4 +108,4 @@ def test_first_page_names_its_commit(site: Path) -> None:
 def test_a_link_to_a_missing_file_is_an_error(tmp_path: Path) -> None:
     pages = handbook.Handbook(tmp_path)
     with pytest.raises(FailedError, match=r"patcher/absent\.c, which does not exist"):
-        pages.change_links(Path("Documentation/patcher.md"), "see [it](../patcher/absent.c)")
+        pages.adapt_links(Path("Documentation/patcher.md"), "see [it](../patcher/absent.c)")

@@ -62,7 +62,7 @@ def build_module(tmp_path: Path, name: str, *make_args: str) -> Path:
     log = tmp_path / "log"
     assert build.build_modules(kernel, ROOT, tmp_path / "ours", shell.OPTIONS, log) == 0
     out = tmp_path / "out" / name
-    code = build.build_modules(kernel, folder, out, ["-s", *make_args], log, uses=ROOT)
+    code = build.build_modules(kernel, folder, out, ["-s", *make_args], log, kmarkers_source=ROOT)
     assert (code, log.read_text()) == (0, "")
     return out / "mine.ko"
 

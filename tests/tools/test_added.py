@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs
 @pytest.fixture
 def system(laboratory: Path) -> Path:
     """Make a directory like the root directory of a system with a kernel, and the directory of an
-    unpacked suite; return the former."""
+    unpacked Debian suite; return the root directory."""
     unpack.get_suite_dir(SUITE).mkdir(parents=True)
     root = laboratory / "system"
     headers = root / "usr" / "src" / "headers-9.9"

@@ -79,15 +79,20 @@ def test_builds_of_one_tree_wait_for_each_other(
 
 
 def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_path: Path) -> None:
-    """The build of a module outside the tree has the objects of kmarkers in /kmarkers; the build of
-    kmarkers itself has no such directory."""
+    """During the build of a module outside the tree, the directory /kmarkers has the objects of
+    kmarkers; during the build of kmarkers itself, there is no such directory."""
     assert isinstance(builds.make, threading.Event)
     builds.make.set()
     for name in ("ours", "theirs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "Kbuild").touch()
     ours = tmp_path / "ours"
-    assert build.build_modules("6.1", tmp_path / "theirs", tmp_path / "out", ["-s"], uses=ours) == 1
+    assert (
+        build.build_modules(
+            "6.1", tmp_path / "theirs", tmp_path / "out", ["-s"], kmarkers_source=ours
+        )
+        == 1
+    )
     assert builds.words == ["KMARKERS=/kmarkers", "-s"]
     assert builds.binds == [(build.get_object_dir("6.1", ours), "kmarkers")]
     assert build.build_modules("6.1", ours, tmp_path / "out", ["-s"]) == 1

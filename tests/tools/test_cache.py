@@ -90,7 +90,7 @@ def test_untagged_cache_with_a_kernel_is_claimed(
     with pytest.raises(UnableError, match="is not empty"):
         cache.claim_cache()
     (laboratory / "kept").rename(laboratory / "cache/kernels/6.1/kernel.json")
-    with pytest.raises(UnableError, match="fetching a kernel writes it"):
+    with pytest.raises(UnableError, match="fetching a kernel writes this file"):
         cache.clean_cache()
     monkeypatch.setattr(
         unpack,

@@ -47,7 +47,7 @@ def make_result(folder: Path, console: str, status: str, exit_code: int | None) 
 
 
 def test_crash_by_a_call_that_skips_endbr_passes(tmp_path: Path) -> None:
-    tally = cet.judge_missed_endbr(make_result(tmp_path, MISSED, STARTED, None))
+    tally = cet.judge_skipped_endbr(make_result(tmp_path, MISSED, STARTED, None))
     assert not tally.failed
     assert tally.passed == 5
 
@@ -65,30 +65,32 @@ def test_crash_by_a_call_that_skips_endbr_passes(tmp_path: Path) -> None:
 def test_any_other_end_of_the_boot_fails(
     tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
 ) -> None:
-    tally = cet.judge_missed_endbr(make_result(tmp_path, console, status, exit_code))
+    tally = cet.judge_skipped_endbr(make_result(tmp_path, console, status, exit_code))
     assert any(wrong in reason for reason in tally.failed)
 
 
 def test_kernel_warning_about_indirect_target_selection_passes(tmp_path: Path) -> None:
-    tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN, LOADED, 1))
+    tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, KERNELS_OWN, LOADED, 1))
     assert not tally.failed
     assert tally.passed == 4
 
 
 def test_warning_of_kmarkers_fails(tmp_path: Path) -> None:
-    tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1))
+    tally = cet.judge_flawed_processor_warnings(
+        make_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1)
+    )
     assert [reason for reason in tally.failed if "patcher_text_map" in reason]
 
 
 def test_other_fault_in_the_log_fails(tmp_path: Path) -> None:
     console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
-    tally = cet.judge_its_warnings(make_result(tmp_path, console, LOADED, 1))
+    tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, console, LOADED, 1))
     assert [reason for reason in tally.failed if "NULL pointer" in reason]
 
 
 def test_failed_test_in_the_guest_fails(tmp_path: Path) -> None:
     status = LOADED.replace("ok 3", "not ok 3")
-    tally = cet.judge_its_warnings(make_result(tmp_path, KERNELS_OWN, status, 1))
+    tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, KERNELS_OWN, status, 1))
     assert tally.failed == ["a site counts"]
 
 
@@ -127,7 +129,7 @@ def test_bochs_settings_have_processor_and_serial_files(
         return int("fail" in steps)
 
     monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: tree)
-    monkeypatch.setattr(bochs, "read_version", lambda tree: "3.0")
+    monkeypatch.setattr(bochs, "read_bochs_version", lambda tree: "3.0")
     monkeypatch.setattr(chroot, "run_in_chroot", run)
     scratch = tmp_path / "scratch"
     scratch.mkdir()

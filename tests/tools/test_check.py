@@ -18,7 +18,7 @@ from kmtools.runner import pace, registry
 from kmtools.runner import suite as suites_of_check
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, assign_processes, find_no_obstacle
+from kmtools.runner.suite import Suite, assign_suites_to_processes, find_no_obstacle
 from kmtools.suites import kernelsuite, scripts, testkernel
 
 KERNELS = """\
@@ -43,7 +43,7 @@ def make_suites_of_set(form: str, kernel: str = "a") -> list[Suite]:
     """Return the suites of the set `form` ("short" or "full") for a kernel."""
     rows = registry.select_tests([], form)
     found = registry.make_suites(rows, SuiteRequest(form, kernel, {}))
-    return assign_processes(testkernel.insert_build_suites(found))
+    return assign_suites_to_processes(testkernel.insert_build_suites(found))
 
 
 def test_full_set_adds_the_gating_kernels() -> None:
@@ -159,7 +159,9 @@ def test_list_has_the_reason_why_a_test_cannot_run(
 def test_failure_in_a_gating_kernel_fails_the_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], culprit: str, code: int
 ) -> None:
-    def run_or_say(kernel: str, out: Path, settings: object, lists: object) -> kernelsuite.Outcome:
+    def run_or_say(
+        kernel: str, out: Path, settings: object, suite_lists: object
+    ) -> kernelsuite.Outcome:
         tally = Tally(1, ["it broke"] if kernel == culprit else [])
         return kernelsuite.Outcome(kernel, suites={"one": tally})
 
@@ -194,11 +196,11 @@ def test_suites_wait_for_the_build_of_their_modules(
         return Tally(1)
 
     monkeypatch.setattr(kernelsuite, "MODULES", modules)
-    monkeypatch.setattr(kernelsuite, "build_for_kernel", build)
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build)
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
     users = [Suite(name, use, "a user", usual=100, modules="a") for name in ("one", "two")]
-    planned = assign_processes(testkernel.insert_build_suites(users))
+    planned = assign_suites_to_processes(testkernel.insert_build_suites(users))
     assert [suite.aside for suite in planned] == [False, False, True]
     tally = suites_of_check.run_all_suites(planned)
     if not why_not:

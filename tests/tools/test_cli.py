@@ -184,8 +184,8 @@ def test_build_accepts_make_arguments_before_and_after_options(
     must stand after `--`."""
     builds: list[object] = []
 
-    def built(*args: object, uses: Path | None = None) -> int:
-        builds.append([*args, uses])
+    def built(*args: object, kmarkers_source: Path | None = None) -> int:
+        builds.append([*args, kmarkers_source])
         return 0
 
     monkeypatch.setattr(build, "build_modules", built)
@@ -202,7 +202,9 @@ def test_build_accepts_make_arguments_before_and_after_options(
 
 def test_building_kmarkers_builds_no_other_module(monkeypatch: pytest.MonkeyPatch) -> None:
     builds: list[object] = []
-    monkeypatch.setattr(build, "build_modules", lambda *args, uses: builds.append(uses))
+    monkeypatch.setattr(
+        build, "build_modules", lambda *args, kmarkers_source: builds.append(kmarkers_source)
+    )
     assert cli.main(["lab", "build", "--src", str(ROOT), "--out", "O", "6.1"]) == 0
     assert builds == [None]
 

@@ -144,7 +144,7 @@ def test_one_tier_twice_is_refused(
     tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_collect(tmp_path, f"native={raw}", f"native={raw}") == 1
-    assert "again" in capsys.readouterr().err
+    assert "a second time" in capsys.readouterr().err
 
 
 def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw: Path) -> None:

@@ -93,8 +93,8 @@ def read_grouped_rows() -> list[Row]:
 
 
 def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
-    """Return pairs of runs: each pair divides the groups of processes of the reference run into two
-    halves, in one of all possible ways."""
+    """Return a pair of runs for each way to divide the groups of processes of the reference run
+    into two halves; each run of the pair has one half."""
     rows, found = read_grouped_rows(), []
     for first in combinations(range(GROUPS), GROUPS // 2):
         if first[0] == 0:
@@ -249,8 +249,8 @@ def test_all_output_formats_have_the_same_rows(
 
 
 def test_no_line_is_longer_than_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    """Compare the reference run with itself, and print all rows: names of 60 characters, costs of
-    nine digits, notes."""
+    """Compare the reference run with itself, and print all rows: they include names of 60
+    characters, costs of nine digits, and notes."""
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 300 and max(map(len, lines)) <= 80

@@ -48,7 +48,7 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
 def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
     """Each block is converted by its own ratio, so that the intervals contain the true cost as
     often as required."""
-    score = estimators.score_changing_frequency(kind, 300)
+    score = estimators.score_estimator_on_changing_frequency(kind, 300)
     assert score.runs == 30 and not score.list_missed_limits(slack=3)
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 
@@ -59,7 +59,7 @@ def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         CoreCycles, "count_core_cycles", lambda core, sample: round(sample.value * core.per_tick)
     )
-    score = estimators.score_changing_frequency("frequency-often", 100)
+    score = estimators.score_estimator_on_changing_frequency("frequency-often", 100)
     assert "covers less than 93%" in score.list_missed_limits(slack=3) and abs(score.bias) > 0.2
 
 

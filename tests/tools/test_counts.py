@@ -62,7 +62,7 @@ def test_a_missing_variant_fails(good: Counts) -> None:
 def test_missing_successor_of_a_published_number_fails() -> None:
     """Every missing successor fails, except the one that needs a second CPU."""
     tally = Tally()
-    counts.check_published_successors({}, tally)
+    counts.check_published_measurements_repeated({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))
     apart = {name for name in named if name.startswith(counts.NEEDS_TWO)}
     assert apart == {"arm-stall:stop-machine-stall"}
@@ -125,7 +125,9 @@ def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> 
         )
         boots.append(found)
     first, second = boots
-    return [line for line in counts.judge_counts(first, second).failed if "event" in line]
+    return [
+        line for line in counts.judge_instruction_counts(first, second).failed if "event" in line
+    ]
 
 
 def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
@@ -136,10 +138,12 @@ def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
 
 
 def test_event_without_a_single_count_fails() -> None:
-    """The suite fails if an event has several possible counts in both boots, and if its counts
-    differ between the boots."""
+    """The suite fails if an event has several possible counts in both boots. It also fails if an
+    event has one count in each boot, and the two counts differ."""
     said = judge_events(("----", "----"), ("aaaa", "aaaa"), 576)
     assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"
     key = ("marker-enabled", "trace-event")
-    differing = counts.judge_counts({key: {Fraction(595)}}, {key: {Fraction(596)}}).failed
+    differing = counts.judge_instruction_counts(
+        {key: {Fraction(595)}}, {key: {Fraction(596)}}
+    ).failed
     assert "/".join(key) + ": the counts of the two boots differ: [595.0, 596.0]" in differing

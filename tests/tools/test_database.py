@@ -40,11 +40,11 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
-    """Return the entries for a build that left a .cmd file with each of the texts `records`."""
+    """Return the entries for a build that left one .cmd file for each text of `records`."""
     for number, text in enumerate(records):
         (tmp_path / "objects").mkdir(exist_ok=True)
         (tmp_path / "objects" / f".{number}.o.cmd").write_text(text.replace("\\\n", ""))
-    return list(database.list_module_commands(kernel, tmp_path / "objects"))
+    return list(database.read_module_compile_commands(kernel, tmp_path / "objects"))
 
 
 def test_paths_of_the_chroot_are_translated(kernel: Kernel, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_every_source_of_programs_has_an_entry() -> None:
         text=True,
         check=True,
     )
-    found = list(database.list_program_commands(done.stdout))
+    found = list(database.parse_program_compile_commands(done.stdout))
     files = {Path(one["file"]) for one in found}
     assert all(path.is_file() for path in files)
     assert {ROOT / "native" / "main.c", ROOT / "patcher" / "batch.c"} <= files

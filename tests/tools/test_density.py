@@ -94,7 +94,7 @@ def test_passes_of_other_denominators_have_an_exact_slope() -> None:
 
 
 def test_other_benchmarks_and_emulated_ticks_have_no_cost_per_site(tmp_path: Path) -> None:
-    """The number in the variant name nop-3-2 is not a number of sites."""
+    """Numbers in names of other benchmarks' variants, such as nop-3-2, are not numbers of sites."""
     loop = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "nop-3-2": 1.4})
     raw = rawdata.write_tier(tmp_path / "raw", 12, 1, [loop], emulated="0")
     assert compute_site_costs("native", raw) == []
@@ -105,7 +105,7 @@ def test_other_benchmarks_and_emulated_ticks_have_no_cost_per_site(tmp_path: Pat
 def test_costs_are_in_table_summary_and_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The report of a run with the tiers native and icount has the cost of a site in each part."""
+    """The cost of a site is in the table, in summary.json and in the HTML report of a run."""
     native = rawdata.write_tier(
         tmp_path / "native", 40, 3, [make_bench({"none": 0.0, "marker-jump": 0.125})], emulated="0"
     )
@@ -191,7 +191,7 @@ def test_no_block_gives_no_interval() -> None:
 def test_wrong_instruction_counts_are_found(wrong: dict[str, int], failed: int) -> None:
     passes = make_bench({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
     whole = {("density-full", name): {Fraction(n)} for name, n in {**passes, **wrong}.items()}
-    tally = counts.judge_counts(whole, whole)
+    tally = counts.judge_instruction_counts(whole, whole)
     named = [line for line in tally.failed if line.startswith("density-full/")]
     assert len(named) == failed
     assert all("marker-jump-16 does not add 16 instructions" in line for line in named)

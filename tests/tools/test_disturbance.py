@@ -64,7 +64,7 @@ def test_counters_of_processes_are_added(tmp_path: Path) -> None:
         )  # fmt: skip
     env = collect.load_raw_folder("native", tmp_path).tier.env
     assert (env["seconds"], env["steal_seconds"]) == ("3", "0.5")
-    assert disturbance.sum_counters([{"interrupts": "4"}, {}]) == {}
+    assert disturbance.sum_disturbance_counters([{"interrupts": "4"}, {}]) == {}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_counters_of_processes_are_added(tmp_path: Path) -> None:
     ],
 )
 def test_spread_of_tsc_frequencies_is_computed(rates: tuple[str, ...], spread: str | None) -> None:
-    found = disturbance.sum_counters([{"tsc_khz": rate} for rate in rates])
+    found = disturbance.sum_disturbance_counters([{"tsc_khz": rate} for rate in rates])
     assert found.get("tsc_khz_spread") == spread
 
 

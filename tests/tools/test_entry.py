@@ -140,7 +140,7 @@ def test_each_recorded_address_has_a_nop(built: Built) -> None:
 
 
 def test_a_record_needs_eight_bytes_of_table(built: Built) -> None:
-    """A record has eight bytes; the head of the table has this size and the size of the table."""
+    """A record has eight bytes; the head of the table contains the sizes of record and table."""
     size = built.sections[".discard_kmarkers_entry"][1]
     head = built.read_section(".discard_kmarkers_entry_heads")
     assert struct.unpack_from("<QIH", head) == (0, size, 8)

@@ -24,7 +24,7 @@ FEW = 60
 def test_intervals_contain_the_true_cost(kind: str) -> None:
     """The share of intervals that contain the true cost is within its limits, with a slack of three
     standard deviations."""
-    assert not estimators.score_noise(kind, FEW).list_missed_limits(slack=3)
+    assert not estimators.score_estimator_on_noise(kind, FEW).list_missed_limits(slack=3)
 
 
 def test_treating_blocks_as_independent_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,22 +34,22 @@ def test_treating_blocks_as_independent_is_detected(monkeypatch: pytest.MonkeyPa
         return float(np.var(batches)) / len(batches) / noises.BLOCKS, 30
 
     monkeypatch.setattr(location, "estimate_long_run_variance", independent)
-    assert "covers less than 93%" in estimators.score_noise("process-1", FEW).list_missed_limits(
-        slack=3
-    )
+    assert "covers less than 93%" in estimators.score_estimator_on_noise(
+        "process-1", FEW
+    ).list_missed_limits(slack=3)
 
 
 def test_treating_layouts_as_fixed_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the measured layouts are treated as the only ones, the intervals are too narrow."""
     monkeypatch.setattr(location, "estimate_noise_variance", lambda _rest: math.inf)
-    assert "covers less than 93%" in estimators.score_noise("layout-1", FEW).list_missed_limits(
-        slack=3
-    )
+    assert "covers less than 93%" in estimators.score_estimator_on_noise(
+        "layout-1", FEW
+    ).list_missed_limits(slack=3)
 
 
 def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most runs beside a long-lived neighbour process have the note TWO_STATES, and a wider
-    interval if the two states are not recognised."""
+    """Most runs beside a long-lived neighbour process have the note TWO_STATES. If the two states
+    were not recognised, the intervals of these runs would be wider."""
     noted = sum(
         location.TWO_STATES in estimate_noise("neighbour-500", seed).notes for seed in range(FEW)
     )
@@ -57,9 +57,9 @@ def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(
         location.TWO_STATES in estimate_noise("process-1", seed).notes for seed in range(20)
     )
-    whole = estimators.score_noise("neighbour-500", FEW).width
+    whole = estimators.score_estimator_on_noise("neighbour-500", FEW).width
     monkeypatch.setattr(location, "find_two_machine_states", lambda _x, _process: None)
-    assert estimators.score_noise("neighbour-500", FEW).width > whole
+    assert estimators.score_estimator_on_noise("neighbour-500", FEW).width > whole
 
 
 @pytest.mark.parametrize(("disturbed", "noted"), [(1, False), (5, False), (6, True), (20, True)])
@@ -145,7 +145,7 @@ def test_estimator_with_too_wide_intervals_fails(
 def test_median_cannot_resolve_a_fifth_of_a_clock_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(location, "compute_midmean", lambda x: float(np.median(x)))
     monkeypatch.setattr(location, "dither_values", lambda x, _step: x)
-    assert estimators.score_noise("stepping", FEW).list_missed_limits(slack=3)
+    assert estimators.score_estimator_on_noise("stepping", FEW).list_missed_limits(slack=3)
 
 
 THEIRS = {"together": 0.0974, "spread": 0.0017}
@@ -262,7 +262,7 @@ def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> N
     for seed in range(FEW):
         clone, variant = estimate_noise("placed", 2 * seed), estimate_noise("placed", 2 * seed + 1)
         beyond = (
-            verdicts.compute_smallest_detectable(clone.interval, estimators.MARGIN)
+            verdicts.compute_smallest_detectable_difference(clone.interval, estimators.MARGIN)
             - estimators.MARGIN
         )
         for share in found:

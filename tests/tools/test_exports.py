@@ -22,8 +22,8 @@ METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
 
 @pytest.fixture(scope="module")
 def switching_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a run that contains only the first two blocks of switching sites in user space of the
-    reference run."""
+    """Make a run from a part of the reference run: the first two blocks of arm-scaling, which
+    switches sites, in the tier native."""
     run = tmp_path_factory.mktemp("run")
     env = json.loads((REFERENCE / "env.json").read_text())
     (own,) = [tier for tier in env["tiers"] if tier["tier"] == "native"]

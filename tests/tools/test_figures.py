@@ -142,8 +142,8 @@ def test_every_benchmark_has_a_kind(native_programs: None) -> None:
 
 
 def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
-    short = markup.render_folded_html("Short", "<p>1</p>" * 5, more=True)
-    long = markup.render_folded_html("Long", "<p>2</p>" * 50, more=True)
+    short = markup.render_folded_html("Short", "<p>1</p>" * 5, removable=True)
+    long = markup.render_folded_html("Long", "<p>2</p>" * 50, removable=True)
     kept = markup.render_folded_html("Kept", "<p>3</p>" * 20)
     text = f"<main>{short}{long}{kept}</main>"
     assert markup.limit_page_size(text, 1000, 10_000) == text

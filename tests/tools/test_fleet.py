@@ -47,7 +47,7 @@ def test_fleet_reads_the_same_rows_as_compare(
     tiers = make_tiers(read_env(run / "env.json"))
     samples = read_samples(run / "samples.csv", tiers)
     plain = rows.make_run_rows(samples, tiers, verdicts.compute_results(samples, tiers))
-    found = machines.Found()
+    found = machines.LoadedRows()
     found.add_run_rows("x", run)
     monkeypatch.setattr(estimates, "read_samples", None)
     found.add_run_rows("y", run)
@@ -220,7 +220,7 @@ def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
 
 
 def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
-    """Compare a tenth of the runs of make check-fleet, in at most a tenth of its CPU time."""
+    """Compare 1,000 runs, a tenth of those of make check-fleet, in at most 12 s of CPU time."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0

@@ -50,7 +50,7 @@ process.wait()
 
 
 def test_steps_are_the_commands_of_the_readme() -> None:
-    steps = fresh.make_root_steps(fresh.read_readme_commands(README))
+    steps = fresh.make_steps_as_root(fresh.read_readme_commands(README))
     assert [(step.name, step.command) for step in steps] == [
         ("install", "apt-get install git make"),
         ("clone", f"git clone {fresh.SOURCE} kmarkers && cd kmarkers"),
@@ -58,7 +58,7 @@ def test_steps_are_the_commands_of_the_readme() -> None:
         ("check", "cd kmarkers && make check"),
     ]
     real = fresh.read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert [step.name for step in fresh.make_root_steps(real)] == [step.name for step in steps]
+    assert [step.name for step in fresh.make_steps_as_root(real)] == [step.name for step in steps]
 
 
 def test_contributing_has_markers_for_the_table_of_times() -> None:
@@ -68,7 +68,7 @@ def test_contributing_has_markers_for_the_table_of_times() -> None:
 
 
 def test_user_steps_run_before_and_after_root_installs_packages() -> None:
-    steps = fresh.make_user_steps(fresh.read_readme_commands(README))
+    steps = fresh.make_steps_as_user(fresh.read_readme_commands(README))
     assert [(step.name, step.user) for step in steps] == [
         *(("install", False), ("clone", True), ("bare-bench", True), ("mend", False)),
         *(("bench", True), ("check", True)),
@@ -86,7 +86,9 @@ def test_user_steps_run_before_and_after_root_installs_packages() -> None:
     ],
 )
 def test_failure_for_a_user_differs_from_missing_packages(step: str, said: str, good: bool) -> None:
-    steps = {step.name: step for step in fresh.make_user_steps(fresh.read_readme_commands(README))}
+    steps = {
+        step.name: step for step in fresh.make_steps_as_user(fresh.read_readme_commands(README))
+    }
     assert bool(re.search(steps[step].says, said)) == good
 
 
@@ -124,7 +126,7 @@ def test_times_are_stored_and_formatted(tmp_path: Path) -> None:
         "  80.0  A dormant marker costs 0.1 core cycles in hot code.\n"
         "  99.0  A dormant marker costs 0.1 core cycles in hot code.\n"
     )
-    marks = fresh.find_mark_seconds(log)
+    marks = fresh.find_milestone_seconds(log)
     assert marks == {"set-up": 42.1, "native": 80.0}
     record = tmp_path / "times.json"
     fresh.add_step_times(record, "a", {"clone": 2.0, "check": 400.0})
@@ -307,10 +309,10 @@ def test_old_root_tarball_is_made_again(
         path.touch()
         made.append(suite)
 
-    monkeypatch.setattr(bareroot, "_make_tarball", bootstrap)
+    monkeypatch.setattr(bareroot, "_make_root_tarball", bootstrap)
     monkeypatch.setattr(bareroot, "find_debian_mirror", Mirrors)
-    path = bareroot.ensure_tarball("a")
+    path = bareroot.ensure_root_tarball("a")
     # The date of the tarball may be in the future, if the clock was wrong when it was made.
     os.utime(path, (time.time() - age,) * 2)
-    assert bareroot.ensure_tarball("a") == path
+    assert bareroot.ensure_root_tarball("a") == path
     assert len(made) == 1 + anew

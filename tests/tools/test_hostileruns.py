@@ -37,9 +37,9 @@ NAMES = (
 )
 
 
-def read_run_rows(run: Path) -> machines.Found:
+def read_run_rows(run: Path) -> machines.LoadedRows:
     """Read the rows of a run as `fleet` and `history` do."""
-    found = machines.Found()
+    found = machines.LoadedRows()
     found.add_run_rows("x", run)
     return found
 
@@ -222,8 +222,8 @@ def test_runs_with_the_same_name_are_distinguished(
 
 
 def change_line(run: Path, change: tuple[int, str]) -> None:
-    """Change a line of samples.csv. `change` is a pair: the column of a field, and its new text. If
-    the column is the number of fields, the text is appended to the line."""
+    """Change one line of samples.csv. `change` is a pair: the index of a field, and its new text.
+    If the index is the number of fields, the text is appended to the line."""
     column, text = change
     file = run / "samples.csv"
     lines = file.read_text().splitlines(keepends=True)

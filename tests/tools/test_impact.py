@@ -41,14 +41,14 @@ def test_share_equals_the_published_one() -> None:
 
 
 def test_errors_propagate() -> None:
-    assert impact.compute_share(Value(100, 3), Value(1000, 0)).value == pytest.approx(10)
-    assert impact.compute_share(Value(100, 3), Value(1000, 0)).half == pytest.approx(0.3)
-    assert impact.compute_share(Value(100, 0), Value(1000, 50)).half == pytest.approx(0.5)
-    assert impact.compute_share(Value(100, 3), Value(1000, 40)).half == pytest.approx(0.5)
+    assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 0)).value == pytest.approx(10)
+    assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 0)).half == pytest.approx(0.3)
+    assert impact.compute_percent_of_call(Value(100, 0), Value(1000, 50)).half == pytest.approx(0.5)
+    assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 40)).half == pytest.approx(0.5)
 
 
 def test_table_has_computed_and_measured_shares() -> None:
-    found = {row.how: row.percent for row in impact.compute_shares(RUN)}
+    found = {row.how: row.percent for row in impact.compute_marker_shares(RUN)}
     assert found["computed from cold-branch"].value == pytest.approx(79.8)
     assert found["computed from cold-branch"].half == pytest.approx(0.294, abs=0.001)
     assert found["measured, generic"].value == pytest.approx(5.0)
@@ -57,16 +57,16 @@ def test_table_has_computed_and_measured_shares() -> None:
 
 def test_cost_of_reading_the_clock_is_subtracted_from_the_call() -> None:
     clock = make_entry("getppid-pressure", "clock", 200, -800)
-    found = {row.how: row.percent for row in impact.compute_shares([*RUN, clock])}
+    found = {row.how: row.percent for row in impact.compute_marker_shares([*RUN, clock])}
     assert found["computed from cold-branch"].value == pytest.approx(99.75)
     assert found["measured, generic"].value == pytest.approx(6.25)
 
 
 def test_rows_without_an_interval_are_left_out() -> None:
     short = [{**row, "ci_lo": None, "ci_hi": None} for row in RUN]
-    assert not list(impact.compute_shares(short))
+    assert not list(impact.compute_marker_shares(short))
     short = [{**row, "delta_ci_lo": None} for row in RUN]
-    assert not list(impact.compute_shares(short))
+    assert not list(impact.compute_marker_shares(short))
 
 
 def test_emulated_cycles_are_not_used() -> None:

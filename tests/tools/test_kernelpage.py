@@ -14,18 +14,20 @@ from kmtools.lab.catalogue import Entry
 from kmtools.runner import registry
 from kmtools.runner.ktap import Tally
 from kmtools.suites import kernelpage
-from kmtools.suites.kernelpage import FAIL, NEVER, PASS, SKIP, Kept
+from kmtools.suites.kernelpage import FAIL, NEVER, PASS, SKIP, KernelResults
 
 KERNELS = catalogue.load_kernels()
 
 
-def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> Kept:
+def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults:
     """Return results of a kernel in which all suites passed."""
     names = [name for names in kernelpage.list_page_columns().values() for name in names]
-    return Kept(kernel, "6.1.1-1", "10.0", date, "0123abcd", {name: Tally(3) for name in names})
+    return KernelResults(
+        kernel, "6.1.1-1", "10.0", date, "0123abcd", {name: Tally(3) for name in names}
+    )
 
 
-def make_cells(one: Kept | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
+def make_cells(one: KernelResults | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
     """Return the cells of the row of a kernel by the names of their columns."""
     head = ["kernel", "version", "date", "commit", *kernelpage.list_page_columns()]
     return dict(zip(head, kernelpage.format_kernel_row(entry, one), strict=True))
@@ -114,11 +116,11 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_one_row_is_replaced_and_the_others_stay(page_folder: Path) -> None:
     for one in (make_results("6.1", "2026-01-01"), make_results("5.10", "2026-01-01")):
-        kernelpage.store_results(one)
+        kernelpage.store_kernel_results(one)
     kernelpage.publish_kernels()
     again = make_results("6.1", "2026-02-02")
     again.suites["core"].failed.append("no")
-    kernelpage.store_results(again)
+    kernelpage.store_kernel_results(again)
     kernelpage.publish_kernels()
     text = (page_folder / "kernels.md").read_text()
     assert "| 6.1 | 6.1.1-1 | 2026-02-02 | 0123abcd |" in text
@@ -133,13 +135,15 @@ def test_one_row_is_replaced_and_the_others_stay(page_folder: Path) -> None:
 def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commit: str) -> None:
     one = make_results()
     one.commit = commit
-    kernelpage.store_results(one)
+    kernelpage.store_kernel_results(one)
     with pytest.raises(UnableError, match=r"6\.1 are of no commit .*: run them in a clone"):
         kernelpage.publish_kernels()
     assert not (page_folder / "kernels.md").exists()
 
 
-def judge_with_change(monkeypatch: pytest.MonkeyPatch, day: str, kept: Sequence[Kept]) -> Tally:
+def judge_with_change(
+    monkeypatch: pytest.MonkeyPatch, day: str, kept: Sequence[KernelResults]
+) -> Tally:
     """Judge the published results `kept` as if the suite `core` was last changed on `day`, and all
     other suites earlier."""
     monkeypatch.setattr(
@@ -165,7 +169,5 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
 
 def test_committed_page_matches_published_results() -> None:
     text = kernelpage.PAGE.read_text()
-    assert (
-        f"## {kernelpage.TITLE}\n\n{kernelpage.format_kernel_table(kernelpage.read_published())}\n"
-        in text
-    )
+    table = kernelpage.format_kernel_table(kernelpage.read_published_results())
+    assert f"## {kernelpage.TITLE}\n\n{table}\n" in text

@@ -26,8 +26,8 @@ from nativeprograms import (
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
-# The limit for the cost of an enabled marker with one empty probe: so many times the cost of a call
-# through a function pointer.
+# The limit for the cost of an enabled marker with one empty probe, as a multiple of the cost of a
+# call through a function pointer.
 CALLS = 3
 RUNS = 10
 
@@ -69,7 +69,7 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
 
 
 def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
-    """Windows of cheap and costly variants have this length; the best of ten runs counts. If the
+    """Windows of cheap and of costly variants take 10 to 30 us; the best of ten runs counts. If the
     speed of the CPU changes by half after the calibration, for example because a neighbour process
     starts, most windows of a run are too long or too short. Interrupted windows are longer, so the
     medians are checked."""

@@ -69,7 +69,7 @@ def check_module_names(root: Path, **sources: str) -> list[str]:
         (root / f"{name}.c").write_text(text)
         subprocess.run(["gcc", "-c", f"{name}.c"], cwd=root, check=True)
     (root / "kmarkers_some.mod").write_text("".join(f"/src/{name}.o\n" for name in sources))
-    return list(names.find_symbol_faults(root / "kmarkers_some.ko", root))
+    return list(names.find_module_symbol_faults(root / "kmarkers_some.ko", root))
 
 
 def test_object_files_with_wrong_names_are_found(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
 
 @pytest.fixture(autouse=True)
 def replace_minimum_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(least, "read_minimum_counts", lambda: TABLE)
+    monkeypatch.setattr(least, "read_minimum_result_counts", lambda: TABLE)
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
@@ -81,7 +81,7 @@ def test_published_minimums_are_those_of_passed_suites(
     )
     monkeypatch.setattr(least, "TABLE", tmp_path / "results.csv")
     monkeypatch.setattr(least, "LOGS", logs)
-    least.publish_minimums()
+    least.publish_minimum_result_counts()
     assert (tmp_path / "results.csv").read_text() == (
         "test,kernel,results\ncases,5.10,2\ncases,6.1,3\nnative-plain,,200\norders,6.1,40\n"
     )
@@ -92,12 +92,12 @@ def test_nothing_is_published_without_results(
 ) -> None:
     monkeypatch.setattr(least, "LOGS", tmp_path)
     with pytest.raises(UnableError, match="run make check-full first"):
-        least.publish_minimums()
+        least.publish_minimum_result_counts()
 
 
 def test_results_csv_names_existing_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     names = {row.name for row in registry.list_tests()}
-    for test, kernel in least.read_minimum_counts():
+    for test, kernel in least.read_minimum_result_counts():
         assert kernel or test in names or test.rpartition("-")[0].removesuffix("-6.1") in names
         assert not kernel or (kernelsuite.TESTS / "suites" / f"{test}.sh").is_file()

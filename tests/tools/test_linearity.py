@@ -161,9 +161,9 @@ def test_exact_counts_must_be_exactly_linear() -> None:
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:
-    """All values are multiples of 52 ticks, which is the clock step. It is divided by the
-    difference of the loop counts: 1,400 passes for `none` and 14 for `x`, the smallest of all
-    processes."""
+    """All values are multiples of 52 ticks, so the clock step is 52 ticks. The clock step is
+    divided by the difference between the largest and the smallest loop count, in the process where
+    this difference is smallest: 1,400 passes for `none`, 14 for `x`."""
     samples = [
         make_window(variant, process, block, loops * many * process, 26 * loops * process)
         for process in (1, 2) for block in range(8)

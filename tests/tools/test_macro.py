@@ -31,8 +31,8 @@ def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list
 
 
 def test_interval_treats_boots_as_clusters() -> None:
-    """The interval contains the true ratio in about 95 % of the files. If the runs of a boot were
-    treated as independent, the interval would contain it in only about half of the files."""
+    """The interval contains the true ratio in about 95 % of the simulations. If the runs of a boot
+    were treated as independent, it would contain the ratio in only about half of them."""
     chance, covered = random.Random(1), 0
     for _ in range(400):
         row = boots.compute_time_ratios(simulate_boots(chance, TRUTH))[1]

@@ -13,7 +13,7 @@ from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
 from kmtools.report import ending, marker_cost, table
-from kmtools.report.marker_cost import Answer, describe_answers, find_answers
+from kmtools.report.marker_cost import MarkerCost, describe_marker_costs, find_marker_costs
 from verdictrows import make_result, make_site_cost, make_tier
 
 LOOP = [make_result("empty-loop", "none", None), make_result("empty-loop", "marker-jump", 0.02)]
@@ -30,13 +30,13 @@ SITES = [
 ]
 
 
-def index_by_place(found: list[Answer]) -> dict[str, Answer]:
+def index_by_place(found: list[MarkerCost]) -> dict[str, MarkerCost]:
     return {one.place: one for one in found}
 
 
 def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
-    found = find_answers([*LOOP, *CALL], SITES)
-    assert describe_answers(found) == (
+    found = find_marker_costs([*LOOP, *CALL], SITES)
+    assert describe_marker_costs(found) == (
         "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
         " cache and 0.12 % of a system call (unresolved)."
     )
@@ -50,36 +50,36 @@ def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
 
 def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
     """The answers come from density-one, which has one site in a loop. SITES, the cost per site of
-    many sites side by side, gives no answer then, because programs have no such sites."""
+    many sites side by side, is not used, because programs have no sites side by side."""
     rows = [
         make_result("density-one", "marker-jump-middle", 0.0),
         make_result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
         make_result("density-one", "marker-immediate-first", 0.3),
         make_result("density-full", "marker-jump-1", 0.2),
     ]
-    found = find_answers([*LOOP, *rows], SITES)
+    found = find_marker_costs([*LOOP, *rows], SITES)
     own = index_by_place(found)
     assert own["In hot code, among other instructions"].value == 0
     assert own["In hot code, behind a taken branch"].value == pytest.approx(0.15)
     assert "In hot code" not in own
-    assert describe_answers(found).startswith(
+    assert describe_marker_costs(found).startswith(
         "A dormant marker costs 0.000 core cycles among other instructions of hot code, 0.15 behind"
         " a taken branch"
     )
-    older = index_by_place(find_answers([*LOOP, rows[3]], SITES))
+    older = index_by_place(find_marker_costs([*LOOP, rows[3]], SITES))
     assert older["In hot code, behind a taken branch"].value == pytest.approx(0.3)
     assert "Pentium 4" in older["In hot code, behind a taken branch"].then
 
 
 def test_the_share_of_a_system_call_is_that_of_one_marker() -> None:
     jump = make_result("getppid-quiet", "jump", 0.4)
-    own = index_by_place(find_answers([*LOOP, *CALL, jump], SITES))
+    own = index_by_place(find_marker_costs([*LOOP, *CALL, jump], SITES))
     assert own["In a system call"].value == pytest.approx(0.1)
     assert "In a system call (immediate)" not in own
 
 
 def test_without_density_rows_empty_loop_gives_the_answer() -> None:
-    own = index_by_place(find_answers(LOOP, []))
+    own = index_by_place(find_marker_costs(LOOP, []))
     assert own["In hot code"].value == pytest.approx(0.03)
     assert "may hide" in own["In hot code"].how
     lacking = own["Cold in the instruction cache"]
@@ -95,35 +95,37 @@ def test_emulated_ticks_and_counts_give_no_answer() -> None:
     ticks = [
         make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
     ]
-    assert find_answers(ticks, []) == []
-    assert describe_answers([]).endswith("no tier has cycles of a real CPU.")
+    assert find_marker_costs(ticks, []) == []
+    assert describe_marker_costs([]).endswith("no tier has cycles of a real CPU.")
 
 
 def test_metal_tier_has_priority_over_native() -> None:
     metal = make_result("empty-loop", "marker-jump", 2.0, tier="metal")
-    assert index_by_place(find_answers([*LOOP, metal], []))["In hot code"].value == pytest.approx(
-        3.0
-    )
+    assert index_by_place(find_marker_costs([*LOOP, metal], []))[
+        "In hot code"
+    ].value == pytest.approx(3.0)
 
 
 def test_poor_numbers_are_withheld_in_the_sentence() -> None:
     """If all verdicts are withheld, the sentence says so once, at its end."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
-    found = find_answers([*LOOP, *CALL], poor)
+    found = find_marker_costs([*LOOP, *CALL], poor)
     assert index_by_place(found)["In hot code"].verdict == WITHHELD
-    assert describe_answers(found).startswith(
+    assert describe_marker_costs(found).startswith(
         "A dormant marker costs 0.27 core cycles in hot code (withheld), 40 cold"
     )
     call = [replace(CALL[1], verdict=WITHHELD), CALL[0]]
-    assert describe_answers(find_answers([*LOOP, *call], poor)).endswith(
+    assert describe_marker_costs(find_marker_costs([*LOOP, *call], poor)).endswith(
         "of a system call (numbers too poor for a verdict)."
     )
-    assert "(" not in describe_answers(find_answers(LOOP, SITES))
+    assert "(" not in describe_marker_costs(find_marker_costs(LOOP, SITES))
 
 
 def test_run_without_marker_benchmarks_has_a_reason() -> None:
-    found = find_answers([make_result("mine", "none", None), make_result("mine", "more", 3.0)], [])
-    assert "no benchmark that measures it was run" in describe_answers(found)
+    found = find_marker_costs(
+        [make_result("mine", "none", None), make_result("mine", "more", 3.0)], []
+    )
+    assert "no benchmark that measures it was run" in describe_marker_costs(found)
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -143,7 +145,7 @@ def test_long_names_fit_on_a_terminal(width: int) -> None:
 def test_unbounded_interval_is_printed_as_such() -> None:
     row = make_result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
     assert (
-        marker_cost.format_interval(index_by_place(find_answers([row], []))["In hot code"])
+        marker_cost.format_interval(index_by_place(find_marker_costs([row], []))["In hot code"])
         == "unbounded"
     )
 
@@ -165,7 +167,7 @@ def test_answer_is_first_on_the_terminal_and_fits(width: int) -> None:
     ]
     rows, run = [*LOOP, *CALL], Path("run")
     lines = ending.render_run_summary(
-        run, {}, find_answers(rows, SITES), graded, (rows, []), width
+        run, {}, find_marker_costs(rows, SITES), graded, (rows, []), width
     ).splitlines()
     assert lines[0].startswith("A dormant marker costs")
     assert max(map(len, lines)) <= width

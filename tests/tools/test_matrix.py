@@ -46,7 +46,7 @@ OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [pa
 def no_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the minimum numbers of results in tests/results.csv, because the fake suites have
     fewer results."""
-    monkeypatch.setattr(least, "read_minimum_counts", lambda: {})
+    monkeypatch.setattr(least, "read_minimum_result_counts", lambda: {})
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
         return Tally(passed=1)
 
-    monkeypatch.setattr(kernelsuite, "build_for_kernel", build)
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build)
     monkeypatch.setattr(kernelsuite, "check_alarm", alarm)
     monkeypatch.setattr(
         kernelsuite,
@@ -251,13 +251,13 @@ def test_slow_machine_gets_a_longer_time_limit(
         seen.append((settings.get("KMARKERS_SUITES", ""), pace > 1.0))
         return Result(ok=True, exit_code=0, out=built / "none")
 
-    monkeypatch.setattr(kernelsuite, "boot_for_job", boot)
+    monkeypatch.setattr(kernelsuite, "boot_and_run_job", boot)
     entry = replace(catalogue.find_entry(catalogue.get_default_kernel_name()), role=role)
     for seconds, slow in ((1e-9, True), (1000.0, False)):
         monkeypatch.setattr(kernelsuite, "ALARM_SECONDS", seconds)
         monkeypatch.setattr(kernelsuite, "ALARM_DEBUG_SECONDS", seconds)
         seen.clear()
-        kernelsuite.build_and_test(entry, built / "modules", built, Outcome("k"), {}, lists)
+        kernelsuite.build_and_run_suites(entry, built / "modules", built, Outcome("k"), {}, lists)
         assert [is_slow for _, is_slow in seen] == [slow] * boots
         every = [name for names in registry.read_guest_suites() for name in names]
         assert " ".join(names for names, _ in seen).split() == (every if boots > 1 else [])
@@ -270,13 +270,13 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
     seen: list[object] = []
 
     def run_or_say(kernel: str, out: Path, **words: object) -> Outcome:
-        seen.append(words["lists"])
+        seen.append(words["suite_lists"])
         return Outcome(kernel)
 
     monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_or_say)
     monkeypatch.setattr(kernelpage, "KEPT", built / "kept")
     for keeps in (True, False):
-        matrix.run_in_kernel(catalogue.get_default_kernel_name(), keeps, built / "x.log")
+        matrix.run_suites_in_kernel(catalogue.get_default_kernel_name(), keeps, built / "x.log")
     assert seen == [registry.read_guest_suites(), ()]
     assert (built / "kept" / f"{catalogue.get_default_kernel_name()}.json").is_file()
 
@@ -388,7 +388,7 @@ def test_exception_becomes_a_failure(
     def stop(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(kernelsuite, "build_for_kernel", stop)
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", stop)
     assert said in run_fake_kernel(built, GOOD).suites["run"].failed[0]
     monkeypatch.setattr(kernelsuite, "ensure_kernel", stop)
     assert said in run_fake_kernel(built, GOOD).suites["fetch"].failed[0]

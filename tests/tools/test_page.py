@@ -74,7 +74,7 @@ def test_committed_figures_and_tables_match_committed_samples(reference: Path) -
     ]
     assert kept and not changed, "run scripts/kmarkers reference"
     summary = read_summary(reference)
-    names = keeping.list_figures(reference)
+    names = keeping.list_reference_figures(reference)
     assert sorted(names) == [path.stem for path in kept]
     text = keeping.render_readme(read_env(reference / "env.json"), summary, names)
     assert len(text.splitlines()) <= 120

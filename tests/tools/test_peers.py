@@ -71,7 +71,7 @@ def test_a_peer_is_listed(peer: str) -> None:
 
 
 def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
-    """kmbench measures the disabled probe of a peer, and also the enabled one, unless a message has
+    """kmbench measures the disabled probe of a peer. It also measures the enabled probe, or prints
     the reason why it cannot."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
@@ -116,7 +116,8 @@ const struct bench_peer bench_peer = {
 
 
 def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
-    """The variant with the enabled probe is reported as missing; the other one is measured."""
+    """The variant with the enabled probe is reported as missing; the variant with the disabled
+    probe is measured."""
     program, source = tmp_path / "bin" / "kmbench", tmp_path / "peer.c"
     program.parent.mkdir()
     program.write_bytes(KMBENCH.read_bytes())
@@ -150,8 +151,8 @@ def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> No
 
 
 def interrupt_kmbench(raw: Path) -> None:
-    """Measure the peers and write samples to `raw`. When there are some, send SIGINT to the process
-    group, like Ctrl-C."""
+    """Start kmbench, which measures the peers and writes samples to `raw`. When at least 100
+    windows are measured, send SIGINT to its process group, as Ctrl-C does."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:

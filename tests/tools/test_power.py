@@ -113,8 +113,8 @@ def test_only_steady_rows_are_called_equivalent() -> None:
 
 
 def test_printed_detectable_change_is_detected() -> None:
-    """The line "half of the rows could show a change of" has a size. If all rows are equally noisy,
-    changes of that size are detected in at least half of the runs."""
+    """compare prints "half of the rows could show a change of" and a percentage. If all rows are
+    equally noisy, a change of this percentage is detected in at least half of the runs."""
     rng = np.random.default_rng(23)
     found = []
     for _ in range(SIMULATIONS):

@@ -116,7 +116,7 @@ def test_result_of_a_row_is_kept_until_it_runs_again(page: Path) -> None:
     processors.publish_processors()
     assert page.read_text() != before
     processors.store_row_results({tuple(rows[1].cells): FOUND})
-    assert processors.read_results() == {tuple(row.cells): FOUND for row in rows[:2]}
+    assert processors.read_row_results() == {tuple(row.cells): FOUND for row in rows[:2]}
     assert processors.read_page_results(page) == {tuple(rows[0].cells): FOUND}
     assert processors.select_rows([], [], only_missing=True) == rows[2:]
     assert processors.select_rows([], [1, 3], only_missing=True) == [rows[2]]

@@ -167,7 +167,9 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
     alone = replace(clone, layout_ci=None)
     half = 0.1 * (stopping.PILOT / 16) ** 0.5
     outside = stopping.get_look_error_probability(16)
-    wanted = verdicts.compute_smallest_detectable(Interval(-half, half), clone.margin, outside)
+    wanted = verdicts.compute_smallest_detectable_difference(
+        Interval(-half, half), clone.margin, outside
+    )
     assert steering.forecast_detectable_difference(alone, 16) == pytest.approx(wanted)
     assert steering.forecast_detectable_difference(replace(clone, time_ci=None), 16) is None
 
@@ -176,14 +178,14 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
 def test_early_stopping_keeps_coverage(kind: str) -> None:
     """The intervals of runs that stop early contain the true cost as often as those of other runs.
     The test `estimators` simulates more runs."""
-    assert not estimators.score_stopped_runs(kind, FEW).list_missed_limits(slack=3)
+    assert not estimators.score_estimator_on_stopped_runs(kind, FEW).list_missed_limits(slack=3)
 
 
 def test_too_many_interim_evaluations_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """If each of many interim evaluations has an error probability of 50 %, coverage is too low."""
     often = dict.fromkeys(range(2, 65, 2), 0.5)
     monkeypatch.setattr(stopping, "LOOKS", often)
-    assert estimators.score_stopped_runs("normal", FEW).list_missed_limits(slack=3)
+    assert estimators.score_estimator_on_stopped_runs("normal", FEW).list_missed_limits(slack=3)
 
 
 def test_simulated_noise_has_unit_variance_in_all_pieces() -> None:

@@ -24,7 +24,7 @@ def test_readme_matches_the_reference_run() -> None:
 
 def draw_headline(summary: dict[str, Any]) -> str:
     """Return the SVG of the headline figure for a summary."""
-    panel = cost_figure.make_panel(*summary_json.read_results(summary))
+    panel = cost_figure.make_dormant_cost_panel(*summary_json.read_results(summary))
     assert panel is not None
     return canvas.render_figure_file([panel], cost_figure.describe_panel(panel)).decode()
 
@@ -60,4 +60,4 @@ def test_figures_of_emulated_tiers_are_not_committed(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     for name in ("switching-vm-7.2", "dormant-icount-6.1", "then-and-now", "dormant-native"):
         (tmp_path / f"figures/{name}.svg").touch()
-    assert reference.list_figures(tmp_path) == ["dormant-native", "then-and-now"]
+    assert reference.list_reference_figures(tmp_path) == ["dormant-native", "then-and-now"]

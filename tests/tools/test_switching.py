@@ -116,9 +116,9 @@ def read_outcomes(points: list[switching.Point]) -> dict[str, str]:
 def test_limits_of_the_run_are_kept(run: Path) -> None:
     assert read_outcomes(analyse_run(run)) == {
         "rounds of a batch of any size": "kept",
-        "time of one static key, as a multiple of one batch": "kept",
-        "time of switching one by one, as a multiple of one batch": "kept",
-        "gap less that of idle, in % of the gap of stop_machine": "kept",
+        "one static key / one batch": "kept",
+        "switched one by one / one batch": "kept",
+        "gap above idle, % of that of stop_machine": "kept",
     }
 
 
@@ -126,10 +126,10 @@ def test_limits_of_the_run_are_kept(run: Path) -> None:
     ("words", "variant", "median"),
     [
         ("rounds of a batch of any size", switching.ROUND_COUNT, 4),
-        ("time of one static key, as a multiple of one batch", "static-key-one", 24.9 * 301_003.5),
-        ("time of switching one by one, as a multiple of one batch", "one-by-one", 7.9 * 301_003.5),
+        ("one static key / one batch", "static-key-one", 24.9 * 301_003.5),
+        ("switched one by one / one batch", "one-by-one", 7.9 * 301_003.5),
         (
-            "gap less that of idle, in % of the gap of stop_machine",
+            "gap above idle, % of that of stop_machine",
             "batched-stall",
             103.5 + 0.051 * 7900,
         ),
@@ -189,9 +189,9 @@ def simulate_native_switching(
 
 
 STORED, ROUNDED, MILLION = (
-    "time of one more site, as a multiple of its stores alone",
-    "batch of one site, as a multiple of a map and three rounds",
-    "time of one more site beyond 100,000, as a multiple of its stores alone",
+    "time of one more site / time of its stores",
+    "batch of one site / map and three rounds",
+    "one more site beyond 100,000 / its stores",
 )
 
 

@@ -31,8 +31,8 @@ class Ratio:
 
 
 def compute_boot_means(times: Sequence[Time]) -> dict[str, list[float]]:
-    """Return the mean logarithm of the times in each boot, for each kernel label in order of
-    appearance."""
+    """Return, for each kernel label, one number for each boot: the mean logarithm of the times in
+    the boot. The labels are in the order in which they first appear in `times`."""
     found: dict[str, dict[str, list[float]]] = {}
     for one in times:
         found.setdefault(one.label, {}).setdefault(one.boot, []).append(math.log(one.seconds))
@@ -40,8 +40,8 @@ def compute_boot_means(times: Sequence[Time]) -> dict[str, list[float]]:
 
 
 def compute_welch_half_width(base: Sequence[float], other: Sequence[float]) -> float:
-    """Return the half-width of the confidence interval of the difference between the means of
-    `base` and `other` (Welch)."""
+    """Return the half-width of Welch's confidence interval for the difference between the means
+    of `base` and `other`."""
     parts = [variance(logs) / len(logs) for logs in (base, other)]
     if not sum(parts):
         return 0.0

@@ -109,8 +109,8 @@ def compute_variance_of_mean(values: np.ndarray) -> float:
 
 def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[int, int]) -> int:
     """Return the degrees of freedom of the sum of two estimated variances; `degrees` has those of
-    each variance. If the two are equal, they are added; else Welch's formula is used, which gives
-    fewer."""
+    each variance. If the two degrees are equal, they are added; else Welch's formula is used,
+    which gives fewer degrees."""
     below = sum(one**2 / degree for one, degree in zip(variances, degrees, strict=True))
     if degrees[0] == degrees[1] or not below:
         return sum(degrees)
@@ -143,13 +143,14 @@ def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Inte
     return percent, interval.widened(100 * (a.resolution + b.resolution)), note
 
 
-def compute_layout_change_interval(a: Row, b: Row, other: Interval) -> Interval:
-    """Return the 95 % interval of the change, computed from its values at the code layouts that
-    both rows have. If the rows share fewer than two layouts, return `other`."""
+def compute_layout_change_interval(a: Row, b: Row, fallback: Interval) -> Interval:
+    """Return the 95 % interval of the change from row `a` to row `b`, computed from the changes at
+    the single code layouts that both rows have. If the rows share fewer than two layouts, return
+    `fallback`."""
     both = sorted(set(a.layouts) & set(b.layouts))
     ratios = [b.layouts[n] / a.layouts[n] - 1 for n in both if a.layouts[n] > 0]
     if len(ratios) < 2:
-        return other
+        return fallback
     half = student.compute_t_quantile(1 - CONFIDENCE, len(ratios) - 1) * math.sqrt(
         compute_variance_of_mean(np.array(ratios))
     )
@@ -158,7 +159,8 @@ def compute_layout_change_interval(a: Row, b: Row, other: Interval) -> Interval:
 
 
 def compare_exact_counts(a: Row, b: Row) -> tuple[float, Interval, str, str]:
-    """Return the change of an exact count in percent, its range, its verdict and a note."""
+    """Return the change of an exact count from row `a` to row `b` in percent, the range of the
+    change, the verdict on the change, and a note, which may be empty."""
     scale = 100 / abs(a.cost) if a.cost else math.nan
     percent = (b.cost - a.cost) * scale
     interval = Interval((b.lo - a.hi) * scale, (b.hi - a.lo) * scale)
@@ -257,8 +259,8 @@ def compare_rows(
     comparisons: int = 1,
 ) -> list[Change]:
     """Return the change of every row from A to B, in the order of tables. `margin` is in percent;
-    `wholes` also judges rows without a baseline; `comparisons` is the number of pairs of runs that
-    are judged at once."""
+    if `wholes` is true, whole rows (see rows.py) are judged, too; `comparisons` is the number of
+    pairs of runs that are judged at once."""
     pairs = pair_rows(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)
@@ -287,7 +289,7 @@ def compare_rows(
 
 
 def compute_median_detectable_change(changes: Sequence[Change]) -> float | None:
-    """Return the median, over the judged rows, of the smallest detectable change, in percent."""
+    """Return the smallest detectable change, in percent: the median over all judged rows."""
     halves = [
         c.margin + 2 * c.interval.half_width
         for c in changes

@@ -34,15 +34,16 @@ FEWEST = 12
 MOST_STEPS = 8
 
 
-def find_integer_step(values: NDArray[np.int64]) -> float:
-    """Return the largest whole number of ticks that divides nearly all values."""
+def find_integer_clock_step(values: NDArray[np.int64]) -> float:
+    """Return the largest whole number of ticks that divides nearly all `values`, the durations of
+    windows."""
     found = 1
     out = np.zeros(LONGEST + 1, dtype=bool)
     for step in range(2, LONGEST + 1):
         if not out[step] and np.mean(values % step == 0) >= AGREE:
             found = step
         else:
-            # A multiple of this step divides at most as many values, so skip all of them.
+            # A multiple of this step divides at most as many values, so skip all multiples.
             out[step::step] = True
     return float(found)
 
@@ -53,7 +54,8 @@ def count_steps(gaps: Floats, step: float) -> Floats:
 
 
 def refine_step(gaps: Floats, step: float) -> float:
-    """Return the least-squares step of the gaps that are near multiples of `step`."""
+    """Return a more precise step: the least-squares fit to the gaps that are near multiples of
+    `step`."""
     for _ in range(3):
         count = count_steps(gaps, step)
         near = (count <= MOST_STEPS) & (np.abs(gaps - count * step) <= 2 * ROUNDED)
@@ -73,14 +75,15 @@ def compute_share_of_multiples(gaps: Floats, step: float) -> float:
 
 
 def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct values. If at least half of the windows have a value that occurs more
-    than once, return only such values."""
+    """Return the distinct values among `values`, the durations of windows. If at least half of the
+    windows have a duration that occurs more than once, return only durations that occur more than
+    once."""
     different, counts = np.unique(values, return_counts=True)
     again = counts > 1
     return different[again] if 2 * counts[again].sum() >= len(values) else different
 
 
-def find_fractional_step(values: NDArray[np.int64]) -> float:
+def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
     """Return the largest step such that most gaps between neighbouring values are multiples of the
     step, within the rounding error; 1 if there is no such step. Gaps of one tick are ignored as
     rounding errors."""
@@ -100,6 +103,7 @@ def find_fractional_step(values: NDArray[np.int64]) -> float:
 
 
 def find_clock_step(windows: Sequence[int]) -> float:
-    """Return the step of the clock in ticks: at least 1, and at most LONGEST."""
+    """Return the step of the clock in ticks, found from the durations of timed windows: at least 1,
+    and at most LONGEST."""
     values = np.array(windows, dtype=np.int64)
-    return max(find_integer_step(values), find_fractional_step(values))
+    return max(find_integer_clock_step(values), find_fractional_clock_step(values))

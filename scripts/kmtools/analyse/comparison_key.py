@@ -23,12 +23,14 @@ Entry = tuple[str, Row]
 Key = tuple[Any, ...]
 
 
-def describe_layout_difference(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
-    """Return two texts that name two different sets of code layouts, `places` and `others`: by the
-    numbers of the layouts or, if the sets differ in size, by their sizes."""
-    if len(places) != len(others):
-        return f"{len(places)} code layouts", str(len(others))
-    words = [", ".join(map(str, sorted(one))) for one in (places, others)]
+def describe_layout_difference(
+    layouts: Collection[int], other_layouts: Collection[int]
+) -> tuple[str, str]:
+    """Return two texts that name two different sets of code layouts, `layouts` and `other_layouts`:
+    by the numbers of the layouts or, if the sets differ in size, by their sizes."""
+    if len(layouts) != len(other_layouts):
+        return f"{len(layouts)} code layouts", str(len(other_layouts))
+    words = [", ".join(map(str, sorted(one))) for one in (layouts, other_layouts)]
     return f"code layouts {words[0]}", words[1]
 
 
@@ -46,17 +48,18 @@ def make_layouts_key(bits: int) -> int:
     return folded | 1 << EIGHTHS
 
 
-def make_layouts_mask(places: Collection[int]) -> int:
+def make_layouts_mask(layouts: Collection[int]) -> int:
     """Return a set of code layouts as a bit mask: bit n is set for layout n."""
-    return sum(1 << place for place in set(places))
+    return sum(1 << layout for layout in set(layouts))
 
 
-def are_layouts_incomparable(places: Collection[int], others: Collection[int]) -> bool:
-    """Return True if rows that were measured at the code layouts `places` and `others` cannot be
-    compared. If either set is empty, as for exact counts, the rows can be compared."""
-    return bool(places and others) and make_layouts_key(
-        make_layouts_mask(places)
-    ) != make_layouts_key(make_layouts_mask(others))
+def are_layouts_incomparable(layouts: Collection[int], other_layouts: Collection[int]) -> bool:
+    """Return True if a row that was measured at the code layouts `layouts` cannot be compared with
+    a row that was measured at `other_layouts`. If either set is empty, as for exact counts, the
+    rows can be compared."""
+    return bool(layouts and other_layouts) and make_layouts_key(
+        make_layouts_mask(layouts)
+    ) != make_layouts_key(make_layouts_mask(other_layouts))
 
 
 def make_row_key(entry: Entry) -> Key:
@@ -93,33 +96,37 @@ def select_most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
 
 
 def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
-    """Return, for each row identity, the row of the last run that has it; entries are in the order
-    of runs."""
+    """Return, for each row identity, the row of the last run that has such a row; `entries` are in
+    the order of the runs."""
     return {make_row_key(entry): entry[1] for entry in select_timed_entries(entries)}
 
 
 def find_incomparable_runs(
-    entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str
+    entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
 ) -> dict[str, str]:
-    """Return the runs with a row that cannot be compared with the wanted row of the same identity,
-    each with the reason in words. `whose` names the source of the wanted rows in the reason."""
+    """Return the runs with a row that cannot be compared with the row of the same identity in
+    `references`, each run with the reason in words. In the reason, `reference_name` stands for the
+    run or the runs that have the reference rows."""
     found: dict[str, str] = {}
     for run, row in select_timed_entries(entries):
-        like = wanted[make_row_key((run, row))]
+        like = references[make_row_key((run, row))]
         if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
             make_layouts_mask(like.places)
         ):
             own, other = describe_layout_difference(row.places, like.places)
-            found.setdefault(run, f"it was measured at {own}, {whose} at {other}")
+            found.setdefault(run, f"it was measured at {own}, {reference_name} at {other}")
         elif row.crowded != like.crowded:
             few = "too few blocks" if row.crowded else "enough blocks"
-            found.setdefault(run, f"it has {few} to tell its code layouts apart, unlike {whose}")
+            found.setdefault(
+                run, f"it has {few} to tell its code layouts apart, unlike {reference_name}"
+            )
     return found
 
 
 def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
-    """Merge the rows of several runs into those of one run, in which each run counts as a process.
-    If a run has a row in several kernels, the rows of each kernel are merged separately."""
+    """Merge the rows of several runs into the rows of one run, in which each run counts as a
+    process. If a run has a row in several kernels, the rows of each kernel are merged
+    separately."""
     apart = len({(entry[0], *make_row_key(entry)) for entry in entries}) < len(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:

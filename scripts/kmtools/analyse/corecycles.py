@@ -68,12 +68,12 @@ def measure_core_cycle_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycle
         return None
     ratios = [(s.core_cycles or 0) / s.value for s in known]
     usual = Fraction(statistics.median(ratios)).limit_denominator(LARGEST)
-    return CoreCycles(source, float(usual), compute_ratio_spread(known, float(usual)))
+    return CoreCycles(source, float(usual), compute_cycle_ratio_spread(known, float(usual)))
 
 
-def compute_ratio_spread(samples: Sequence[Sample], usual: float) -> float:
-    """Return the range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of
-    `usual`."""
+def compute_cycle_ratio_spread(samples: Sequence[Sample], usual: float) -> float:
+    """Return how much the ratio of core cycles to TSC cycles differs between blocks: the range from
+    the 5 % to the 95 % quantile, as a share of `usual`, the median ratio."""
     ticks: dict[int, int] = {}
     cycles: dict[int, int] = {}
     for s in samples:

@@ -157,15 +157,15 @@ def estimate_slope_location(
 
 
 def compute_site_cost(
-    baseline: Result, flavour: str, counted: Mapping[int, Result], tier: Tier
+    baseline: Result, flavour: str, by_site_count: Mapping[int, Result], tier: Tier
 ) -> SiteCost:
-    """Compute the cost of a site of one flavour from `counted`, the results by number of sites, and
-    from the result of the baseline."""
-    passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
+    """Compute the cost of a site of one flavour from its results, which `by_site_count` has by the
+    number of sites in a loop pass, and from the result of the baseline."""
+    passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in by_site_count.items()}}
     series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
-    step = max(r.resolution for r in (baseline, *counted.values())) / max(counted)
+    step = max(r.resolution for r in (baseline, *by_site_count.values())) / max(by_site_count)
     cost, interval = estimate_slope_location(series, exact, step, baseline.outside)
-    margin = (baseline.margin or 0.0) / max(counted)
+    margin = (baseline.margin or 0.0) / max(by_site_count)
     bend = ""
     if not exact and len(passes) > 2:
         most = max(margin, SHARE * abs(cost))
@@ -178,7 +178,7 @@ def compute_site_cost(
         benchmark=baseline.benchmark,
         flavour=flavour,
         unit=baseline.unit,
-        sites=sorted(counted),
+        sites=sorted(by_site_count),
         n=len(series),
         cost=cost,
         ci=interval,
@@ -203,12 +203,12 @@ def group_results_by_flavour(results: Sequence[Result]) -> dict[str, dict[int, R
 def compute_all_site_costs(
     results: Sequence[Result],
     tiers: Sequence[Tier],
-    poor: Mapping[tuple[str, str, str], str] = MappingProxyType({}),
+    poor_benchmarks: Mapping[tuple[str, str, str], str] = MappingProxyType({}),
 ) -> list[SiteCost]:
     """Return the cost of a site of each flavour, in the order of `results`. Flavours without a
     slope in any block are left out, and so are tiers whose ticks come from an emulator, because
-    such ticks do not measure single instructions. `poor` has the reasons why benchmarks get no
-    verdict; see grade.py."""
+    such ticks do not measure single instructions. `poor_benchmarks` has the benchmarks that get no
+    verdict, each with the reason; see find_poor_benchmarks()."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     costs = []
     for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):
@@ -220,9 +220,9 @@ def compute_all_site_costs(
             or (tier.emulated and not tier.exact)
         ):
             continue
-        for flavour, counted in group_results_by_flavour(own).items():
-            cost = compute_site_cost(baseline, flavour, counted, tier)
-            note = "; ".join(filter(None, (poor.get(key, ""), cost.note)))
+        for flavour, by_site_count in group_results_by_flavour(own).items():
+            cost = compute_site_cost(baseline, flavour, by_site_count, tier)
+            note = "; ".join(filter(None, (poor_benchmarks.get(key, ""), cost.note)))
             if cost.n:
                 costs.append(replace(cost, note=note))
     return costs

@@ -2,9 +2,10 @@
 """Computes and stores the estimates of a run: its rows, by layout and process, and the grades of
 its tiers.
 
-They are computed once, when the run is measured or first read, and stored beside its samples in
-estimates.json, so that comparisons of runs need not parse samples. The file holds the hashes of the
-samples and of env.json. If either has changed, or the file is malformed, they are computed again.
+The estimates are computed once, when the run is measured or first read, and stored beside its
+samples in estimates.json, so that comparisons of runs need not parse samples. The file holds the
+hashes of the samples and of env.json. If either has changed, or the file is malformed, they are
+computed again.
 """
 
 from __future__ import annotations
@@ -82,12 +83,12 @@ def compute_estimates(
     samples: Sequence[Sample],
     tiers: Sequence[Tier],
     env: Mapping[str, Any],
-    judged: Sequence[Result] | None = None,
+    known_results: Sequence[Result] | None = None,
 ) -> Estimates:
-    """Compute the rows and grades of a run from its samples. `judged` holds the results of the
-    samples, with the verdicts that a poor grade would withhold; if it is None, the results are
-    computed."""
-    results = verdicts.compute_results(samples, tiers) if judged is None else judged
+    """Compute the rows and grades of a run from its samples. `known_results` are the results of
+    the samples, if these were computed before, including the verdicts that a poor grade would
+    withhold; if it is None, the results are computed here."""
+    results = verdicts.compute_results(samples, tiers) if known_results is None else known_results
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [
         replace(row, poor=poor.get((row.name.tier, row.kernel, row.name.benchmark), ""))
@@ -168,7 +169,7 @@ def parse_row_entry(entry: Mapping[str, Any]) -> Row:
     )  # fmt: skip
 
 
-def write_estimates(run: Path, found: Estimates) -> None:
+def write_estimates(run: Path, estimates: Estimates) -> None:
     """Write estimates.json of a run, one row per line."""
     head = {
         "schema": SCHEMA,
@@ -182,25 +183,27 @@ def write_estimates(run: Path, found: Estimates) -> None:
                 "grade": one.grade,
                 "reasons": [{"grade": level, "words": words} for level, words in one.reasons],
             }
-            for one in found.grades
+            for one in estimates.grades
         ],
     }
-    rows = ",\n".join(json.dumps(make_row_entry(row), separators=(",", ":")) for row in found.rows)
+    rows = ",\n".join(
+        json.dumps(make_row_entry(row), separators=(",", ":")) for row in estimates.rows
+    )
     text = json.dumps(head)[:-1]
     write_atomically(run / NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
 
 
-def read_stored_estimates(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
+def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) -> Estimates | None:
     """Return the estimates stored in estimates.json; None if the file is missing or malformed, or
-    if its estimates were computed from other samples than those in the file `samples`, or with
-    another env.json."""
+    if its estimates were computed from other samples than those in `samples_file`, or with another
+    env.json."""
     try:
         known = json.loads((run / NAME).read_text(encoding="utf-8"))
         check_shape(known, SHAPE, "")
         same = (known["schema"], known["estimator"]) == (SCHEMA, ESTIMATOR)
         if not same or known["env"] != hash_file(run / "env.json"):
             return None
-        if known["samples"] != hash_file(samples):
+        if known["samples"] != hash_file(samples_file):
             return None
         rows = [parse_row_entry(entry) for entry in known["rows"]]
     except (OSError, ValueError, FailedError):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Adds to results the data that figures need from samples: the distribution of paired differences,
-and costs over the reference variants of published costs. Figures can then be drawn from
+and the differences from the reference variants of published costs. Figures can then be drawn from
 summary.json alone."""
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ POINTS, BEYOND = 48, 3.0
 FEWEST = 20
 # Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
-# The variants over which published costs were given, by the benchmark and variant that repeat them.
+# The reference variants of published costs, by the benchmark and variant of kmarkers that repeat
+# the cost. A published cost is the difference from the reference variant.
 Bases = dict[tuple[str, str], set[str]]
 
 
@@ -48,8 +49,8 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 
 def find_reference_variants() -> Bases:
-    """Return, for each benchmark and variant of kmarkers that repeats published costs, the variants
-    over which these costs were given."""
+    """Return, for each benchmark and variant of kmarkers that repeats published costs, the
+    reference variants: the published costs are the differences from these."""
     names = read_successors()
     found: Bases = defaultdict(set)
     for then in read_published_numbers():
@@ -61,11 +62,11 @@ def find_reference_variants() -> Bases:
     return dict(found)
 
 
-def compute_costs_over(
+def compute_differences_from(
     result: Result, others: Sequence[Result]
 ) -> dict[str, tuple[float, Interval]]:
-    """Return the differences of the cost of a result from those of other variants, by the names of
-    these variants."""
+    """Return the differences of the cost of a result from the costs of the other variants `others`,
+    by the names of these variants."""
     found = {}
     for other in others:
         if result.slopes and other.slopes:
@@ -76,7 +77,7 @@ def compute_costs_over(
 
 
 def add_figure_data(results: Sequence[Result]) -> list[Result]:
-    """Return the results with their distributions and their costs over other variants."""
+    """Return the results with their distributions and their differences from reference variants."""
     known, found = find_reference_variants(), []
     by_key = {result.key: result for result in results}
     for result in results:
@@ -87,6 +88,6 @@ def add_figure_data(results: Sequence[Result]) -> list[Result]:
             others = []
         paired = result.benchmark.startswith(PAIRED) and result.delta is not None
         shape = estimate_density(stats.convert_to_floats(result.deltas)) if paired else []
-        costs = compute_costs_over(result, others)
+        costs = compute_differences_from(result, others)
         found.append(replace(result, distribution=shape, also_over=costs))
     return found

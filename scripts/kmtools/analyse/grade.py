@@ -101,14 +101,15 @@ Check = Callable[[Evidence], Reason | None]
 
 
 def check_quick_run(evidence: Evidence) -> Reason | None:
-    """Return a reason if the run is a quick one, of few blocks."""
+    """Return a reason for a lower grade if the run is a quick one, of few blocks."""
     if not rundir.is_quick(evidence.env):
         return None
     return Reason(Level.POOR, "a quick run of few blocks", "make bench without QUICK=1")
 
 
 def check_emulation(evidence: Evidence) -> Reason | None:
-    """Return a reason if the CPU is emulated, because its clock is then emulated, too."""
+    """Return a reason for a lower grade if the CPU is emulated, because its clock is then emulated,
+    too."""
     if not evidence.tier.emulated:
         return None
     words = "an emulated CPU, whose ticks are fit for ratios of whole operations only"
@@ -116,7 +117,8 @@ def check_emulation(evidence: Evidence) -> Reason | None:
 
 
 def check_invariant_tsc(evidence: Evidence) -> Reason | None:
-    """Return a reason if the rate of the time stamp counter changes with the CPU frequency."""
+    """Return a reason for a lower grade if the rate of the time stamp counter changes with the CPU
+    frequency."""
     if evidence.tier.emulated or evidence.tier.env.get("invariant_tsc", "1") != "0":
         return None
     words = "a time stamp counter that is not invariant, so cycles differ in length"
@@ -124,8 +126,8 @@ def check_invariant_tsc(evidence: Evidence) -> Reason | None:
 
 
 def check_clock_rate(evidence: Evidence) -> Reason | None:
-    """Return a reason if the rate of the time stamp counter differed between processes, as after
-    the migration of a virtual machine or a change of its clock."""
+    """Return a reason for a lower grade if the rate of the time stamp counter differed between
+    processes, as after the migration of a virtual machine or a change of its clock."""
     try:
         spread = float(evidence.tier.env[disturbance.RATE_SPREAD])
     except (KeyError, ValueError):
@@ -136,8 +138,8 @@ def check_clock_rate(evidence: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 
-def check_unmeasured(evidence: Evidence) -> Reason | None:
-    """Return a reason if longer loops took no longer than short ones."""
+def check_longer_loops_take_longer(evidence: Evidence) -> Reason | None:
+    """Return a reason for a lower grade if longer loops took no longer than short ones."""
     found = {result.benchmark for result in evidence.results if UNMEASURED in result.note}
     if not found:
         return None
@@ -146,8 +148,8 @@ def check_unmeasured(evidence: Evidence) -> Reason | None:
 
 
 def check_core_frequency(evidence: Evidence) -> Reason | None:
-    """Return a reason if the frequency of the core changed from block to block. Costs in core
-    cycles account for the change."""
+    """Return a reason for a lower grade if the frequency of the core changed from block to block.
+    Costs in core cycles account for the change."""
     spreads = {r.benchmark: r.core.spread for r in evidence.results if r.core}
     found = [name for name, spread in spreads.items() if spread > STEADY_CORE]
     if not found:
@@ -164,7 +166,8 @@ def is_virtual(tier: Tier) -> bool:
 
 
 def check_hypervisor(evidence: Evidence) -> Reason | None:
-    """Return a reason if the machine is virtual and may share its CPU with others."""
+    """Return a reason for a lower grade if the machine is virtual and may share its CPU with
+    others."""
     if evidence.tier.emulated or not is_virtual(evidence.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
@@ -172,7 +175,8 @@ def check_hypervisor(evidence: Evidence) -> Reason | None:
 
 
 def check_governor(evidence: Evidence) -> Reason | None:
-    """Return a reason if the frequency governor changes the frequency with the load."""
+    """Return a reason for a lower grade if the frequency governor changes the frequency with the
+    load."""
     name = (evidence.env.get("machine") or {}).get("governor")
     if evidence.tier.emulated or name in (None, "", "performance"):
         return None
@@ -181,7 +185,8 @@ def check_governor(evidence: Evidence) -> Reason | None:
 
 
 def check_debug_kernel(evidence: Evidence) -> Reason | None:
-    """Return a reason if the kernel has debugging checks that slow down all code."""
+    """Return a reason for a lower grade if the kernel has debugging checks that slow down all
+    code."""
     kernel = evidence.env.get("kernel") or {}
     options = (kernel.get("config") or {}).get("options") or {}
     found = [name for name in SLOW_KERNEL if options.get(name) == "y"]
@@ -191,7 +196,8 @@ def check_debug_kernel(evidence: Evidence) -> Reason | None:
 
 
 def check_flagged_windows(evidence: Evidence) -> Reason | None:
-    """Return a reason if the loop was preempted or migrated in many timed windows."""
+    """Return a reason for a lower grade if the loop was preempted or migrated in many timed
+    windows."""
     windows = sum(result.windows for result in evidence.results)
     flagged = sum(result.flagged for result in evidence.results)
     if not windows or flagged <= MANY_FLAGS * windows:
@@ -202,8 +208,8 @@ def check_flagged_windows(evidence: Evidence) -> Reason | None:
 
 
 def check_late_windows(evidence: Evidence) -> Reason | None:
-    """Return a reason if many timed windows took over a microsecond longer than usual, for example
-    because of an interrupt or because a hypervisor ran another guest."""
+    """Return a reason for a lower grade if many timed windows took over a microsecond longer than
+    usual, for example because of an interrupt or because a hypervisor ran another guest."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:
@@ -216,9 +222,9 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
 def grade_share_of_time(
     evidence: Evidence, counter: str, much: float, too_much: float
 ) -> tuple[Level, float] | None:
-    """Return a grade, and the share of the measuring time that `counter` has reached, a counter of
-    seconds in measure/disturbance.py. The grade is poor if the share is above `too_much`, else
-    fair. Return None if the share is at most `much`."""
+    """Return a grade, and the share of the measuring time that was counted by `counter`, the name
+    of a counter of seconds in measure/disturbance.py. The grade is poor if the share is above
+    `too_much`, else fair. Return None if the share is at most `much`."""
     try:
         share = float(evidence.tier.env[counter]) / float(evidence.tier.env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):
@@ -229,7 +235,7 @@ def grade_share_of_time(
 
 
 def check_steal_time(evidence: Evidence) -> Reason | None:
-    """Return a reason if a hypervisor took the CPU away for much of the time."""
+    """Return a reason for a lower grade if a hypervisor took the CPU away for much of the time."""
     found = grade_share_of_time(evidence, "steal_seconds", MUCH_STEAL, TOO_MUCH_STEAL)
     if found is None:
         return None
@@ -238,7 +244,8 @@ def check_steal_time(evidence: Evidence) -> Reason | None:
 
 
 def check_other_programs(evidence: Evidence) -> Reason | None:
-    """Return a reason if other programs used the same CPU for much of the time."""
+    """Return a reason for a lower grade if other programs used the same CPU for much of the
+    time."""
     found = grade_share_of_time(evidence, "others_seconds", MUCH_OTHER, TOO_MUCH_OTHER)
     if found is None:
         return None
@@ -247,7 +254,7 @@ def check_other_programs(evidence: Evidence) -> Reason | None:
 
 
 def check_clone_differences(evidence: Evidence) -> Reason | None:
-    """Return a reason if two copies of the same code have different costs."""
+    """Return a reason for a lower grade if two copies of the same code have different costs."""
     found = [clone.benchmark for clone in evidence.clones if clone.verdict in (SLOWER, FASTER)]
     if not found:
         return None
@@ -256,7 +263,8 @@ def check_clone_differences(evidence: Evidence) -> Reason | None:
 
 
 def check_noise_floor(evidence: Evidence) -> Reason | None:
-    """Return a reason if the noise of A/A clones exceeds the equivalence margin."""
+    """Return a reason for a lower grade if the noise of A/A clones exceeds the equivalence
+    margin."""
     clones = evidence.clones
     found = [clone for clone in clones if clone.verdict not in (EQUIVALENT, SLOWER, FASTER)]
     if evidence.tier.exact or not found:
@@ -270,7 +278,7 @@ def check_noise_floor(evidence: Evidence) -> Reason | None:
 
 TIMED: tuple[Check, ...] = (
     check_emulation,
-    check_unmeasured,
+    check_longer_loops_take_longer,
     check_invariant_tsc,
     check_clock_rate,
     check_core_frequency,

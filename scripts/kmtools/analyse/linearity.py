@@ -20,9 +20,10 @@ from kmtools.analyse.slopes import ONE, Points, Slope
 SHARE = 0.01
 
 
-def compute_bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
-    """Return the bends of every variant of one benchmark, ordered by block. Each is divided by
-    `per`, the number of core cycles in a TSC cycle."""
+def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
+    """Return the bends of every variant of one benchmark, ordered by block. A bend is the slope
+    over the two larger loop counts minus the slope over the two smaller ones, divided by
+    `cycles_per_tick`, the number of core cycles in a TSC cycle."""
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(place for place, windows in points.items() if len(windows) == 3):
         variant, block, layout, process = place
@@ -30,32 +31,38 @@ def compute_bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]
         below, above = y - x, z - y
         if below and above:
             top = (z_value - y_value) * below - (y_value - x_value) * above
-            top, bottom = top * per.denominator, below * above * per.numerator
+            top, bottom = (
+                top * cycles_per_tick.denominator,
+                below * above * cycles_per_tick.numerator,
+            )
             found[variant].append(Slope(block, layout, top, bottom, process))
     return dict(found)
 
 
 def find_significant_bend(
-    series: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
+    bends: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
-    """Return the extra cost of an operation in long windows over short ones, from the bends in
-    `series`; None if the windows may be on a line. `cost` is the cost of an operation, `margin` its
-    equivalence margin, `resolution` the clock's resolution of a slope."""
-    if not series:
+    """Return the extra cost of an operation in long windows over short ones, estimated from the
+    bends of all blocks; None if the windows may be on a line. `cost` is the cost of an operation,
+    `margin` its equivalence margin, `resolution` the clock's resolution of a slope, `outside` the
+    error probability."""
+    if not bends:
         return None
-    # Each of the two slopes spans about half of the loop counts that a whole slope spans.
-    found = location.estimate_series_location(series, 2 * resolution, outside)
+    # Each of the two slopes of a bend spans about half of the loop counts that a whole slope spans,
+    # so a step of the clock has twice the effect.
+    found = location.estimate_series_location(bends, 2 * resolution, outside)
     most = max(margin, SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
     return found.value if beyond else None
 
 
-def find_largest_exact_bend(series: Sequence[Slope]) -> float | None:
-    """Return the largest bend of exact counts; None if all are on a line."""
-    worst = max(series, key=lambda bend: abs(bend.value), default=None)
+def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
+    """Return the largest bend of exact counts; None if all bends are zero."""
+    worst = max(bends, key=lambda bend: abs(bend.value), default=None)
     return float(worst.value) if worst is not None and worst.top else None
 
 
 def describe_bend(bend: float) -> str:
-    """Return the note on a variant whose windows are not on a line."""
+    """Return the note on a variant whose windows are not on a line; `bend` is its extra cost of an
+    operation in long windows."""
     return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"

@@ -63,7 +63,7 @@ TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
 STEPS = "wider by a step of the clock"
-# The fewest layouts at which neighbouring ones are taken to resemble each other.
+# The fewest layouts at which neighbouring layouts are assumed to have similar effects.
 MANY_LAYOUTS = 16
 # The variance over layouts counts as known if it exceeds the variance of the noise by this factor.
 PLAIN = 10
@@ -124,7 +124,8 @@ def estimate_layout_variance(effects: Floats) -> tuple[float, float]:
 
 def split_blocks_into_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
     """Split the blocks into batches, as slices; a batch has neighbouring blocks of one process.
-    There are about `wanted` batches, and at least one for each process."""
+    `process` has the process of each block. There are about `wanted` batches, and at least one for
+    each process."""
     starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
     ends = [*starts[1:], len(process)]
     share = max(1, round(wanted / len(starts)))
@@ -137,8 +138,8 @@ def split_blocks_into_batches(process: Whole, wanted: int = BATCHES) -> list[sli
 
 
 def estimate_long_run_variance(batches: Floats) -> tuple[float, int]:
-    """Return the variance of the mean of a series of batches, and its degrees of freedom. The
-    variance accounts for slow changes."""
+    """Return the variance of the mean of `batches`, the estimates of successive batches, and the
+    degrees of freedom of this variance. The variance accounts for slow changes."""
     n = len(batches)
     away = batches - batches.mean()
     energy = float(away @ away)
@@ -155,11 +156,11 @@ def estimate_long_run_variance(batches: Floats) -> tuple[float, int]:
     return found / (1 - alike) ** 2 / float(shape.mean()), count
 
 
-def estimate_noise_variance(rest: Floats) -> float:
+def estimate_noise_variance(values: Floats) -> float:
     """Return the variance of the midmean of independent values, computed from their Winsorized
     variance."""
-    low, high = np.quantile(rest, (TRIMMED, 1 - TRIMMED))
-    return float(np.var(np.clip(rest, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(rest)
+    low, high = np.quantile(values, (TRIMMED, 1 - TRIMMED))
+    return float(np.var(np.clip(values, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(values)
 
 
 def find_two_machine_states(x: Floats, process: Whole) -> Interval | None:
@@ -277,9 +278,9 @@ def estimate_location(
 
 
 def dither_values(x: Floats, step: float) -> Floats:
-    """Return the values of a clock that advances in steps, each moved by a part of the step,
-    because midmeans of a few distinct values would jump. Multiples of the golden ratio fill the
-    step evenly."""
+    """Return the values of a clock that advances in steps of `step`, each value moved by another
+    part of a step, because midmeans of a few distinct values would jump. Multiples of the golden
+    ratio fill the step evenly."""
     turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
     return np.asarray(x + step * (turns % 1 - 0.5))
 

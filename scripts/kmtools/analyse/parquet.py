@@ -25,14 +25,14 @@ def quote_sql_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def write_parquet(taken: Iterable[samples.Sample], path: Path) -> None:
+def write_parquet(all_samples: Iterable[samples.Sample], path: Path) -> None:
     """Write samples to a Parquet file."""
     kinds = ", ".join(
         f"{quote_sql_literal(name)}: {quote_sql_literal(kind)}" for name, kind in COLUMNS.items()
     )
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         plain = Path(scratch) / "samples.csv"
-        samples.write_samples(plain, taken)
+        samples.write_samples(plain, all_samples)
         engine.execute(
             f"COPY (SELECT * FROM read_csv({quote_sql_literal(str(plain))}, auto_detect=false,"
             f" skip=1, header=true, delim=',', quote='\"', columns={{{kinds}}}))"
@@ -41,7 +41,7 @@ def write_parquet(taken: Iterable[samples.Sample], path: Path) -> None:
 
 
 def load_parquet(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
-    """Return the samples in a Parquet file, checked like those of samples.csv. They are read
+    """Return the samples in a Parquet file, checked like those of samples.csv. The file is read
     through a symbolic link, because DuckDB expands patterns in file names and accepts only names in
     UTF-8."""
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the numbers published in 2006-2015, and the names of the benchmarks here that continue
-them.
+"""Reads the numbers published in 2006-2015, and the names of the benchmarks of kmarkers that repeat
+these measurements.
 
 aliases.csv names, for each published (source, benchmark, variant), the benchmark and variant of
-kmarkers that repeat it (the successor), or the reason why there is none. The column `over` names
-the published variant over which a cost was given, as benchmark:variant; the cost is computed again
-from the published totals. The column `apart` names a tier in which the successor measures something
-else: markers of 2006 disabled preemption, but in user space they enter an RCU read-side section.
-The column `found` says where the successor is measured: `kernel` in kernels alone, `objects` in
-object files (see objects.py), "" in user space and perhaps also in kernels.
+kmarkers that repeat its measurement (its successor), or the reason why there is none. If a cost was
+published as the difference from another published variant, the column `over` names this variant, as
+benchmark:variant; the difference is computed again from the published totals. The column `apart`
+names a tier in which the successor measures something else: markers of 2006 disabled preemption,
+but in user space they enter an RCU read-side section. The column `found` says where the successor
+is measured: `kernel` in kernels alone, `objects` in object files (see objects.py), "" in user space
+and perhaps also in kernels.
 """
 
 from __future__ import annotations
@@ -135,22 +136,22 @@ def read_published_numbers() -> list[Published]:
     return numbers
 
 
-def find_missing_successors(names: Collection[tuple[str, str]], place: str) -> list[str]:
-    """Return the successors in aliases.csv that are missing in `names`, which has pairs of a
-    benchmark and a variant. Only successors at `place`, a value of the column `found`, are
-    examined."""
+def find_missing_successors(variants: Collection[tuple[str, str]], measured_in: str) -> list[str]:
+    """Return the successors in aliases.csv (variants that repeat published measurements) that are
+    missing in `variants`, which has pairs of a benchmark and a variant. Only successors whose
+    column `found` is `measured_in` are examined."""
     return [
         f"{row['benchmark']}:{row['variant']}"
         for row in read_csv_table(ALIASES)
         if not row["reason"]
-        and row["found"] == place
-        and (row["benchmark"], row["variant"]) not in names
+        and row["found"] == measured_in
+        and (row["benchmark"], row["variant"]) not in variants
     ]
 
 
 def count_rows_with_successor() -> tuple[int, int]:
-    """Return the number of published rows that have a successor, and the number of all published
-    rows."""
+    """Return the number of published rows that have a successor (a variant of kmarkers that repeats
+    the measurement), and the number of all published rows."""
     table = read_csv_table(PUBLISHED)
     rows = [(row["source"], f"{row['benchmark']}:{row['variant']}") for row in table]
     names = read_successors()
@@ -158,8 +159,8 @@ def count_rows_with_successor() -> tuple[int, int]:
 
 
 def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return the (benchmark, variant) pairs of kmarkers that repeat each published cost; the key is
-    (source, published benchmark:variant)."""
+    """Return the successors of each published cost: the (benchmark, variant) pairs of kmarkers that
+    repeat its measurement. The key is (source, published benchmark:variant)."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for row in read_csv_table(ALIASES):
         if row["benchmark"] and row["variant"]:
@@ -169,8 +170,8 @@ def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
 
 
 def read_ancestors() -> dict[tuple[str, str], list[Published]]:
-    """Return, for each (benchmark, variant) pair of kmarkers, the published numbers that it
-    repeats, in file order."""
+    """Return, for each (benchmark, variant) pair of kmarkers, its ancestors: the published numbers
+    whose measurement it repeats, in file order."""
     names = read_successors()
     joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for number in read_published_numbers():

@@ -123,11 +123,12 @@ def make_timed_row(
     )  # fmt: skip
 
 
-def divide_by_baseline(series: Sequence[Slope], base: Mapping[int, Slope]) -> list[Slope]:
-    """Return the cost of a variant divided by that of the baseline, in each block that has both."""
+def divide_by_baseline(series: Sequence[Slope], baseline: Mapping[int, Slope]) -> list[Slope]:
+    """Return the cost of a variant divided by the cost of the baseline, in each block that has
+    both. `baseline` has the slope of the baseline by the number of the block."""
     found = []
     for one in series:
-        own = base.get(one.block)
+        own = baseline.get(one.block)
         if own is not None and own.top:
             top, bottom = one.top * own.bottom, one.bottom * own.top
             found.append(Slope(one.block, one.layout, top, bottom, one.process))
@@ -145,14 +146,14 @@ def make_exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope
 
 
 def make_loop_rows(
-    tier: Tier, benchmark: str, fitted: Mapping[str, Sequence[Slope]], steps: Mapping[str, float]
+    tier: Tier, benchmark: str, slopes: Mapping[str, Sequence[Slope]], steps: Mapping[str, float]
 ) -> list[Row]:
     """Make the rows of one benchmark whose loop passes were timed or counted, from the slopes of
     its variants and the steps of the clock."""
-    baseline = find_baseline_variant(fitted) or ""
-    base = {slope.block: slope for slope in fitted.get(baseline, [])}
+    baseline = find_baseline_variant(slopes) or ""
+    base = {slope.block: slope for slope in slopes.get(baseline, [])}
     rows = []
-    for variant, series in sorted(fitted.items()):
+    for variant, series in sorted(slopes.items()):
         name = Name(tier.tier, benchmark, variant)
         cost = stats.compute_median(series)
         if tier.exact:
@@ -178,7 +179,7 @@ def make_switch_row(tier: Tier, name: Name, samples: Sequence[Sample]) -> Row:
 def make_run_rows(
     samples: Iterable[Sample], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Row]:
-    """Make all rows of a run, in the order of tables, from its samples and their results."""
+    """Make all rows of a run, sorted as in tables, from its samples and their results."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     loops: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:
@@ -191,9 +192,9 @@ def make_run_rows(
             switches[s.kernel, name].append(s)
     rows = []
     for (tier, kernel, benchmark), several in loops.items():
-        fitted = {result.variant: result.slopes for result in several}
+        slopes = {result.variant: result.slopes for result in several}
         steps = {result.variant: result.step for result in several}
-        rows += make_loop_rows(known[tier, kernel], benchmark, fitted, steps)
+        rows += make_loop_rows(known[tier, kernel], benchmark, slopes, steps)
     for (kernel, name), switched in switches.items():
         rows.append(make_switch_row(known[name.tier, kernel], name, switched))
     return sorted(rows, key=lambda row: (row.name.sort_key, row.kernel))

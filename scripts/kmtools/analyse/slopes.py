@@ -59,7 +59,7 @@ def select_unflagged_points(
 
 def fit_line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Return the least-squares slope of points as a numerator and a denominator. The denominator is
-    0 for fewer than two different x."""
+    0 if the points have fewer than two different x."""
     if len(points) == 2:
         (x, y), (last_x, last_y) = points
         return (last_y - y, last_x - x) if last_x >= x else (y - last_y, x - last_x)
@@ -73,11 +73,11 @@ def fit_line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return n * sum_xy - sum_x * sum_y, n * sum_xx - sum_x * sum_x
 
 
-def fit_slopes(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
-    """Fit the slopes of every variant of one benchmark, ordered by block. Each is divided by `per`,
-    the number of core cycles in a TSC cycle. If a block has fewer than two loop counts of a
-    variant, it has no slope of that variant."""
-    top_by, bottom_by = per.denominator, per.numerator
+def fit_slopes(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
+    """Fit the slopes of every variant of one benchmark, ordered by block. Each slope is divided by
+    `cycles_per_tick`, the number of core cycles in a TSC cycle. If a block has fewer than two loop
+    counts of a variant, it has no slope of that variant."""
+    top_by, bottom_by = cycles_per_tick.denominator, cycles_per_tick.numerator
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(points):
         variant, block, layout, process = place

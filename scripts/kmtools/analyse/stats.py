@@ -72,7 +72,7 @@ def compute_median(series: Sequence[Slope]) -> float:
 
 
 def compute_layout_medians(series: Sequence[Slope]) -> dict[int, float]:
-    """Return the median of a series at each layout."""
+    """Return the median of a series of slopes at each code layout."""
     groups: dict[int, list[Slope]] = defaultdict(list)
     for slope in series:
         groups[slope.layout].append(slope)

@@ -33,8 +33,8 @@ class Look:
     rows: int
 
 
-def judge_first_processes(cache: RunCache, raw: Path, processes: int) -> list[Result]:
-    """Return the results of the samples of the first `processes` processes in a raw folder."""
+def compute_results_of_first_processes(cache: RunCache, raw: Path, processes: int) -> list[Result]:
+    """Compute the results from the samples of the first `processes` processes in a raw folder."""
     data = cache.reader.load("native", raw, processes)
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
@@ -50,16 +50,19 @@ def select_unresolved_benchmarks(results: Sequence[Result]) -> Look:
 
 
 def forecast_detectable_difference(clone: Result, processes: int) -> float | None:
-    """Return the smallest difference that this number of processes can detect with a probability of
-    verdicts.POWER, if they are as noisy as those of the pilot; None if the pilot is too short. The
-    part of the interval over layouts does not shrink with more processes."""
+    """Return the smallest difference that `processes` processes can detect with a probability of
+    verdicts.POWER, if they are as noisy as those of the pilot; None if the pilot is too short.
+    `clone` is the result of an A/A clone in the pilot. More processes reduce only the part of the
+    interval that is due to time, not the part that is due to code layouts."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
     over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT / processes)
     half = math.hypot(over_time, over_layouts)
     outside = stopping.get_look_error_probability(processes)
-    return verdicts.compute_smallest_detectable(Interval(-half, half), clone.margin, outside)
+    return verdicts.compute_smallest_detectable_difference(
+        Interval(-half, half), clone.margin, outside
+    )
 
 
 def report_detectable_differences(
@@ -102,11 +105,13 @@ class Steering:
         """Return the benchmarks of the next process, after `processes` processes have ended; None
         if the benchmarks stay the same, an empty list if more time would resolve no row."""
         if processes == stopping.PILOT:
-            found = judge_first_processes(self._cache, raw, processes)
+            found = compute_results_of_first_processes(self._cache, raw, processes)
             report_detectable_differences(found, self._planned, self._write_event, self._print_line)
         if processes not in stopping.LOOKS:
             return None
-        look = select_unresolved_benchmarks(judge_first_processes(self._cache, raw, processes))
+        look = select_unresolved_benchmarks(
+            compute_results_of_first_processes(self._cache, raw, processes)
+        )
         resolved = look.rows - look.open_rows
         self._write_event(
             "look",

@@ -134,7 +134,7 @@ def divide_if_known(ours: float | None, other: float | None) -> float | None:
     return ours / other if ours is not None and other and other > 0 else None
 
 
-def compute_ratio_to_stores(points: Sequence[Point]) -> float | None:
+def compute_batch_to_stores_ratio(points: Sequence[Point]) -> float | None:
     """Return the time of one more site in a batch as a multiple of the time of its stores alone:
     three stores, in three passes over the sites, through a second mapping of the same kind."""
     return divide_if_known(
@@ -142,23 +142,23 @@ def compute_ratio_to_stores(points: Sequence[Point]) -> float | None:
     )
 
 
-def compute_ratio_to_rounds_by_hand(points: Sequence[Point]) -> float | None:
-    """Return the time of a batch of one site as a multiple of that of mapping, three rounds of
-    synchronisation and unmapping alone."""
+def compute_batch_to_manual_rounds_ratio(points: Sequence[Point]) -> float | None:
+    """Return the time of a batch of one site as a multiple of the time that mapping, three rounds
+    of synchronisation and unmapping take alone."""
     ours, other = (find_point(points, SCALING, way, 1) for way in (OURS, BY_HAND))
     return divide_if_known(ours.median if ours else None, other.median if other else None)
 
 
-def compute_ratio_to_stores_at_million(points: Sequence[Point]) -> float | None:
+def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[Point]) -> float | None:
     """Return the time of one more site in a batch as a multiple of the time of its stores alone,
-    like compute_ratio_to_stores(), but measured between a hundred thousand and a million sites. The
+    like compute_batch_to_stores_ratio(), but between a hundred thousand and a million sites. The
     list of a million sites is larger than most caches, so the stores alone take longer, too."""
     return divide_if_known(
         *(compute_time_per_further_site(points, way, 100_000, 1_000_000) for way in (OURS, STORES))
     )
 
 
-def make_batch_ratio_measure(way: str) -> Measure:
+def make_ratio_to_batch_measure(way: str) -> Measure:
     """Return a function that computes the time to switch 10,000 sites by the method `way`, as a
     multiple of the time to switch them in one batch."""
 
@@ -208,57 +208,57 @@ LIMITS = (
     Limit("native", "rounds of a batch of any size", find_most_rounds, True, 3),
     Limit(
         "native",
-        "time of one more site, as a multiple of its stores alone",
-        compute_ratio_to_stores,
+        "time of one more site / time of its stores",
+        compute_batch_to_stores_ratio,
         True,
         2.5,
     ),
     Limit(
         "native",
-        "batch of one site, as a multiple of a map and three rounds",
-        compute_ratio_to_rounds_by_hand,
+        "batch of one site / map and three rounds",
+        compute_batch_to_manual_rounds_ratio,
         True,
         1.3,
     ),
     Limit(
         "native",
-        "time of one more site beyond 100,000, as a multiple of its stores alone",
-        compute_ratio_to_stores_at_million,
+        "one more site beyond 100,000 / its stores",
+        compute_batch_to_stores_ratio_at_million_sites,
         True,
         2.5,
     ),
     Limit("vm", "rounds of a batch of any size", find_most_rounds, True, 3),
     Limit(
         "vm",
-        "time of one static key, as a multiple of one batch",
-        make_batch_ratio_measure("static-key-one"),
+        "one static key / one batch",
+        make_ratio_to_batch_measure("static-key-one"),
         False,
         25,
     ),
     Limit(
         "vm",
-        "time of many static keys, as a multiple of one batch",
-        make_batch_ratio_measure("static-keys-many"),
+        "many static keys / one batch",
+        make_ratio_to_batch_measure("static-keys-many"),
         False,
         25,
     ),
     Limit(
         "vm",
-        "time of switching one by one, as a multiple of one batch",
-        make_batch_ratio_measure("one-by-one"),
+        "switched one by one / one batch",
+        make_ratio_to_batch_measure("one-by-one"),
         False,
         8,
     ),
     Limit(
         "vm",
-        "gap less that of idle, in % of the gap of stop_machine",
+        "gap above idle, % of that of stop_machine",
         compute_stall_percent,
         True,
         5,
     ),
     Limit(
         "metal",
-        "gap less that of idle, in % of the gap of stop_machine",
+        "gap above idle, % of that of stop_machine",
         compute_stall_percent,
         True,
         5,

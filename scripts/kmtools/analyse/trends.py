@@ -61,10 +61,10 @@ def propose_shifts(values: NDArray[np.float64]) -> list[int]:
     return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
 
 
-def find_shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
-    """Return the shifts of one row, whose `values` are the runs in their order; `rows` is the
-    number of rows that are tested, `margin` in percent."""
-    found, outside = [], OUTSIDE / (rows * max(1, len(row.values)))
+def find_shifts(row: Row, tested_rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
+    """Return the shifts of one row, which has one value for each run, in the order of the runs;
+    `tested_rows` is the number of rows that are tested, `margin` is in percent."""
+    found, outside = [], OUTSIDE / (tested_rows * max(1, len(row.values)))
     ends = [0, *propose_shifts(row.values), len(row.values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         parts = [

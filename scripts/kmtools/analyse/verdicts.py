@@ -149,13 +149,13 @@ class Result:
 
 
 def find_equivalence_margin(
-    unit: str, benchmark: str, baseline: float, core: CoreCycles | None = None
+    unit: str, benchmark: str, baseline_cost: float, core: CoreCycles | None = None
 ) -> float:
-    """Return the equivalence margin that MARGINS declares, in `unit` per operation; `baseline` is
-    the cost of the baseline. If core cycles are not known, a tick counts as a core cycle."""
+    """Return the equivalence margin that MARGINS declares, in `unit` per operation, for a baseline
+    of the cost `baseline_cost`. If core cycles are not known, a tick counts as a core cycle."""
     for row_unit, patterns, absolute, share in MARGINS:
         if row_unit == unit and any(fnmatchcase(benchmark, one) for one in patterns):
-            return max(absolute / (core.per_tick if core else 1.0), share * abs(baseline))
+            return max(absolute / (core.per_tick if core else 1.0), share * abs(baseline_cost))
     raise KeyError(f"no margin declared for {unit}")
 
 
@@ -215,8 +215,8 @@ def estimate_difference(
     copies: int = 0,
 ) -> Difference:
     """Return the location of the paired differences with its intervals of error probability
-    `outside`, for a clock of this resolution. `copies` is the number of copies of the variant's
-    code, 0 if each layout has its own copy."""
+    `outside`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
+    of copies of the variant's code, 0 if each layout has its own copy."""
     deltas = subtract_baseline(variant, baseline)
     if copies:
         deltas = [
@@ -335,7 +335,7 @@ def read_tick_rate_khz(tier: Tier) -> float | None:
     return float(khz) if known else None
 
 
-def compute_smallest_detectable(
+def compute_smallest_detectable_difference(
     noise: Interval, margin: float, outside: float = location.OUTSIDE
 ) -> float:
     """Return the smallest difference that is detected with a probability of POWER, in a variant as
@@ -345,12 +345,12 @@ def compute_smallest_detectable(
     return max(margin + noise.half_width, noise.max_distance_from_zero) + short * noise.half_width
 
 
-def compute_detectable_in_group(group: Group) -> float | None:
+def compute_group_detectable_difference(group: Group) -> float | None:
     """Return the smallest difference that could be detected in a variant as noisy as the A/A
     clone."""
     if group.noise is None or group.margin is None:
         return None
-    return compute_smallest_detectable(group.noise.wide, group.margin, group.outside)
+    return compute_smallest_detectable_difference(group.noise.wide, group.margin, group.outside)
 
 
 def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
@@ -376,7 +376,7 @@ def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) ->
 
 
 def make_variant_result(group: Group, variant: str) -> Result:
-    """Return the result of one variant."""
+    """Return the result of the variant `variant` of a benchmark, with its verdict."""
     series, windows = group.slopes.get(variant, []), group.samples[variant]
     exact = group.tier.exact
     diff, verdict, note = None, NO_BASELINE, ""
@@ -414,7 +414,7 @@ def make_variant_result(group: Group, variant: str) -> Result:
         layout_ci=diff.over_layouts if diff else None,
         noise_floor=group.noise.wide.max_distance_from_zero if group.noise else None,
         margin=group.margin,
-        detectable=compute_detectable_in_group(group),
+        detectable=compute_group_detectable_difference(group),
         verdict=verdict,
         is_clone=group.baseline is not None and variant == group.baseline + CLONE_SUFFIX,
         note=note,
@@ -435,7 +435,7 @@ def make_variant_result(group: Group, variant: str) -> Result:
 
 
 def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
-    """Return results of every variant, ordered by tier, kernel and benchmark."""
+    """Return the results of all variants, ordered by tier, kernel and benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:

@@ -63,7 +63,8 @@ def get_cache_dir() -> Path:
 
 
 def list_sources(src: Path) -> Iterator[Path]:
-    """Yield the files of a source tree relative to its root, without generated files."""
+    """Yield the paths of the files in the source tree `src`, relative to `src`, without generated
+    files."""
     for directory, names, files in os.walk(src):
         names[:] = sorted(name for name in names if name not in SKIPPED_DIRS)
         for name in files:

@@ -105,16 +105,16 @@ class Progress:
             self._line.print_permanent(line)
 
     @contextmanager
-    def show_rows(self, rows: Lines | None) -> Iterator[None]:
-        """During the block, show the step and, below it, the lines that `rows` returns, in
-        full-screen mode if the terminal has an alternate screen. They are redrawn when the
+    def show_rows(self, render: Lines | None) -> Iterator[None]:
+        """During the block, show the step and, below it, the lines that `render` returns,
+        in full-screen mode if the terminal has an alternate screen. The lines are redrawn when the
         progress of the step is updated, at most twice a second."""
-        if rows is None or not has_alternate_screen(self._line.stream):
+        if render is None or not has_alternate_screen(self._line.stream):
             yield
             return
 
         def render_progress_lines(width: int, height: int) -> list[tuple[str, str]]:
-            return [(self._step, "1"), (self._far, ""), *rows(width, height - 2)]
+            return [(self._step, "1"), (self._far, ""), *render(width, height - 2)]
 
         self._far = ""
         self._screen = Screen(self._line.stream, render_progress_lines)

@@ -43,7 +43,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--kernel",
         default="",
-        help="test kernel: a name in kernels.txt (default: that of each test)",
+        help="test kernel: a name in kernels.txt (default: the usual kernel of each test)",
     )
     parser.add_argument(
         "-o",
@@ -52,7 +52,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
         type=parse_name_and_value,
         default=[],
         metavar="NAME=VALUE",
-        help=f"option of a test: {', '.join(registry.OPTIONS)}",
+        help=f"value for an option of a test; the options are {', '.join(registry.OPTIONS)}",
     )
     parser.add_argument(
         "--setup", action="store_true", help="run scripts/setup for these tests first"
@@ -87,7 +87,8 @@ def print_tests(tests: Sequence[Test]) -> None:
 def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
     """Run scripts/setup to install the tools that the tests need, and restart this command with the
     Python of build/venv. Tests whose tools could not be installed are skipped."""
-    # In the full set, some tests of tests/tools use packages that --tools and --fleet install.
+    # Some tests of tests/tools that only the full set runs use packages that --tools and --fleet
+    # install.
     some = ["--tools", "--fleet"] if full else []
     needs = list(dict.fromkeys([*some, *(test.needs for test in tests if test.needs)]))
     plain = any(not test.needs for test in tests)
@@ -129,7 +130,9 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     print_accelerator(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(
-        suite.assign_processes(insert_build_suites(registry.make_suites(tests, suite_request))),
+        suite.assign_suites_to_processes(
+            insert_build_suites(registry.make_suites(tests, suite_request))
+        ),
         suite_request.form,
     )
     print(f"all tests took {clock.format_times()}")

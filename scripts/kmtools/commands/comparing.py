@@ -40,9 +40,9 @@ def parse_verdicts(text: str, known: Collection[str]) -> list[str]:
     return words
 
 
-def add_verdict_options(parser: ArgumentParser, failing: str, known: Collection[str]) -> None:
-    """Add the options --margin and --fail-on; `failing` is the help text of --fail-on, `known` are
-    the verdicts that it accepts."""
+def add_verdict_options(parser: ArgumentParser, fail_on_help: str, known: Collection[str]) -> None:
+    """Add the options --margin and --fail-on; `fail_on_help` is the help text of --fail-on, `known`
+    are the verdicts that --fail-on accepts."""
     parser.add_argument(
         "--margin",
         type=parse_percent,
@@ -56,7 +56,7 @@ def add_verdict_options(parser: ArgumentParser, failing: str, known: Collection[
         action="extend",
         default=[],
         metavar="VERDICT,...",
-        help=f"{failing}: {', '.join(known)}",
+        help=f"{fail_on_help}: {', '.join(known)}",
     )
 
 

@@ -45,8 +45,10 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
         ours = args.src.resolve() == ROOT
         if not ours and shell.build_kmarkers_modules(args.name):
             return BAD
-        uses = None if ours else ROOT
-        failed = build.build_modules(args.name, args.src, args.out, args.make_args, uses=uses)
+        kmarkers_source = None if ours else ROOT
+        failed = build.build_modules(
+            args.name, args.src, args.out, args.make_args, kmarkers_source=kmarkers_source
+        )
         return BAD if failed else DONE
 
     return run_lab_build
@@ -67,7 +69,7 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--headers",
         default=[],
-        help="headers package or directory, if not part of the image",
+        help="package or directory with the headers, unless --image has them",
         **kind,
     )
     suite = catalogue.load_kernels()[0].suite

@@ -85,21 +85,22 @@ def run_plot(args: Namespace) -> None:
         print(path)
 
 
-def select_figures(path: Path, names: Sequence[str]) -> dict[str, Sheet]:
-    """Return the named figures of a run, or all of them, by the names of their files."""
+def select_figures(run: Path, names: Sequence[str]) -> dict[str, Sheet]:
+    """Return the figures in `names` of the run in the folder `run`, or all of its figures if there
+    are no names. The keys are the names of the files to write, without a suffix."""
     from kmtools.report import sheets
     from kmtools.report.sheets import Sheet
 
-    found = sheets.load_run(path).make_sheets()
+    found = sheets.load_run(run).make_sheets()
     if not found:
-        raise UnableError(f"{path}: there is nothing to draw: no result is compared with another")
+        raise UnableError(f"{run}: there is nothing to draw: no result is compared with another")
     if not names:
         return found
     wanted = {}
     for name in names:
         stem, _, title = name.partition(":")
         if stem not in found:
-            raise UnableError(f"{path} has no figure {stem!r}; it has {', '.join(found)}")
+            raise UnableError(f"{run} has no figure {stem!r}; it has {', '.join(found)}")
         sheet = found[stem]
         if title:
             parts = [part for part in sheet.parts if part.title == title]
@@ -117,12 +118,12 @@ def select_figures(path: Path, names: Sequence[str]) -> dict[str, Sheet]:
 def draw_figure(
     sheet: Sheet,
     format_and_width: tuple[str, float],
-    path: Path | None,
+    style_file: Path | None,
     style: dict[str, Any] | None,
 ) -> bytes:
     """Return a figure as the bytes of a file; `format_and_width` is the format and the width in
-    pixels. `path` is the style file. If matplotlib fails on the parameters of the style, the error
-    message names this file."""
+    pixels, `style` are the parameters of the style. If matplotlib fails on these parameters, the
+    error message names the style file `style_file`."""
     from kmtools.report.figures import canvas
 
     kind, pixels = format_and_width
@@ -136,5 +137,5 @@ def draw_figure(
         if style is None:
             raise
         words = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UnableError(f"{path}: matplotlib cannot draw in this style: {words}") from error
+        raise UnableError(f"{style_file}: matplotlib cannot draw in this style: {words}") from error
     return content

@@ -10,13 +10,13 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 
-# For each document: the function (MODULE:FUNCTION) that writes it from stored test results.
+# The function that writes each document, as MODULE:FUNCTION.
 WRITERS = {
     "html": "kmtools.report.handbook:make_handbook",
     "kernels": "kmtools.suites.kernelpage:publish_kernels",
     "processors": "kmtools.suites.processors:publish_processors",
-    "results": "kmtools.runner.least:publish_minimums",
-    "times": "kmtools.suites.fresh:publish_times",
+    "results": "kmtools.runner.least:publish_minimum_result_counts",
+    "times": "kmtools.suites.fresh:publish_readme_times",
 }
 
 
@@ -29,7 +29,9 @@ def add_publish_command(parser: ArgumentParser) -> Run:
     measured with --quick or lacks a tier, or if its env.json contains a path or the name of the
     machine."""
     names = (*WRITERS, "reference")
-    parser.add_argument("document", choices=names, metavar="DOCUMENT", help=", ".join(names))
+    parser.add_argument(
+        "document", choices=names, metavar="DOCUMENT", help=f"document to write: {', '.join(names)}"
+    )
     parser.add_argument(
         "run",
         type=Path,

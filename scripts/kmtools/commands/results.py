@@ -29,7 +29,10 @@ def add_impact_command(parser: ArgumentParser) -> Run:
 
         text = "\n".join(render_impact_section(read_summary(args.run)["results"]))
         if not text:
-            raise FailedError("no tier with real caches has these benchmarks")
+            raise FailedError(
+                "no tier with real caches (native or metal) has results of getppid-pressure and of"
+                " cold branches"
+            )
         print(text)
 
     return run_impact
@@ -103,7 +106,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
         if args.forms:
             print("\n" + "\n\n".join(f"{s.form}:\n{s.code}" for s in found))
         else:
-            entries = objects.count_recorded_entries()
+            entries = objects.count_recorded_function_entries()
             print(
                 f"\ngcc records {entries} function entries in the sources that modules and kmbench "
                 "share, except those with benchmark variants"

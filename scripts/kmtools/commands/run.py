@@ -68,7 +68,7 @@ def run_collect(args: Namespace) -> None:
     The raw samples are kept only if all checks pass."""
     raw = list(args.raw)
     fetches = [(tier, partial(fetch.fetch_archive, path)) for tier, path in args.archive]
-    fetches += [(tier, partial(fetch.fetch_place, place)) for tier, place in args.places]
+    fetches += [(tier, partial(fetch.fetch_from_source, place)) for tier, place in args.places]
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
         for number, (tier, get) in enumerate(fetches):
             folder = Path(scratch) / f"{number}-{tier}"
@@ -243,15 +243,20 @@ def parse_tiers(text: str) -> list[str]:
     return [tier for tier in rundir.TIERS if tier in found]
 
 
-def make_plan_from_options(args: Namespace, was: Plan | None) -> Plan:
-    """Return the plan of a run from the options; options that are not given are taken from `was`,
-    the plan of the resumed run."""
-    kernel = args.kernel or (was.kernel if was else catalogue.get_default_kernel_name())
+def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
+    """Return the plan of a run from the options; options that are not given are taken from
+    `resumed_plan`, the plan of the resumed run."""
+    kernel = args.kernel or (
+        resumed_plan.kernel if resumed_plan else catalogue.get_default_kernel_name()
+    )
     catalogue.find_entry(kernel)
-    seed = args.seed if args.seed is not None else was.seed if was else 1
-    quick = args.quick or bool(was and was.quick)
+    seed = args.seed if args.seed is not None else resumed_plan.seed if resumed_plan else 1
+    quick = args.quick or bool(resumed_plan and resumed_plan.quick)
     names = ("tiers", *benchrun.CHOSEN)
-    chosen = {name: getattr(args, name) or (getattr(was, name) if was else None) for name in names}
+    chosen = {
+        name: getattr(args, name) or (getattr(resumed_plan, name) if resumed_plan else None)
+        for name in names
+    }
     if args.host and chosen["module"]:
         raise UnableError("metal is not measured with --module: load the module, and use collect")
     here: Sequence[str] = measuring.HERE
@@ -270,19 +275,20 @@ def make_plan_from_options(args: Namespace, was: Plan | None) -> Plan:
     return measuring.make_run_plan(wanted, kernel, seed, quick, chosen)
 
 
-def check_chosen_patterns(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
-    """Raise UnableError for a pattern that matches no name. The names of benchmarks in a module are
-    not known before it is loaded, so its patterns are not checked here."""
+def check_chosen_patterns(tiers: Sequence[str], chosen: Mapping[str, Any]) -> None:
+    """Raise UnableError if a pattern in `chosen` matches no benchmark or variant that `tiers` can
+    measure. If the user chose an external module, the patterns are not checked here, because the
+    names of its benchmarks are not known before the module is loaded."""
     patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
     if chosen["program"]:
         choice.select_matching_benchmarks(chosen["program"], *patterns)
     elif not chosen["module"]:
-        benchmark_names.check_tier_patterns(wanted, *patterns)
+        benchmark_names.check_tier_patterns(tiers, *patterns)
 
 
 def create_or_resume_run(args: Namespace) -> benchrun.Run:
-    """Return a new run, or with --resume that run; raise UnableError if its plan differs from the
-    options."""
+    """Return a new run or, with --resume, the run that this option names. Raise UnableError if the
+    plan of that run differs from the other options."""
     if not args.resume:
         return benchrun.create_run(make_plan_from_options(args, None))
     run = benchrun.load_run(benchrun.find_run_folder(args.resume))

@@ -51,23 +51,27 @@ class Accel:
 
 
 def choose_accel(
-    version: str, kernel: str, release: str, boot: Callable[[], Result], kvm: Path | None = None
+    qemu_version: str,
+    kernel: str,
+    release: str,
+    boot: Callable[[], Result],
+    kvm: Path | None = None,
 ) -> Accel:
-    """Return KVM if the kernel boots under it here, else the emulator and the reason.
+    """Return KVM if the kernel `kernel` boots under KVM on this machine, else QEMU's emulator and
+    the reason.
 
-    `version` is that of QEMU, `release` that of the kernel. `boot` boots the kernel under KVM and
-    is called once for each QEMU, kernel and host. A time-out is not written to the cache, because a
-    busy host may have caused it. If a kernel printed nothing at all, the verdict applies to all
-    kernels. If KMARKERS_ACCEL is kvm, the emulator is never used instead: failures in the cache
-    file are ignored, and if KVM does not work, UnableError gives the reason.
-    """
+    `release` is the kernel's release. `boot` boots the kernel under KVM; it is called once for each
+    QEMU, kernel and host, and its result is kept. A time-out is not written to the cache file,
+    because a busy host may have caused it. If a kernel printed nothing at all, no kernel is tried
+    under KVM again. If KMARKERS_ACCEL is kvm, the emulator is never used instead: failures in the
+    cache file are ignored, and if KVM does not work, UnableError gives the reason."""
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
     if wanted not in ("", "tcg", "kvm"):
         raise UnableError(f"{VARIABLE} is {wanted!r}; it may be kvm or tcg, or not be set")
     if wanted == "tcg":
         return Accel("tcg", f"{VARIABLE} is tcg")
-    host = f"{version}; {_describe_host()}"
+    host = f"{qemu_version}; {_describe_host()}"
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
     found = (
         _check_kvm_device(kvm)
@@ -80,7 +84,8 @@ def choose_accel(
 
 
 def _check_kvm_device(kvm: Path) -> Accel | None:
-    """Return the emulator if /dev/kvm cannot be opened, else None."""
+    """Return the emulator as the accelerator if the device file `kvm` cannot be opened, else
+    None."""
     if not kvm.exists():
         why = f"there is no {kvm}; load kvm_intel or kvm_amd, if this machine has virtualisation"
         return Accel("tcg", why)
@@ -91,9 +96,9 @@ def _check_kvm_device(kvm: Path) -> Accel | None:
 
 
 def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | None:
-    """Return the accelerator that an earlier trial boot found, from this process or from the cache
-    file, where `keys` name the trials; None if there was no trial. With `ignore_failures`, failed
-    trials in the cache file are ignored, so that KVM is tried again."""
+    """Return the accelerator that this process or the cache file has recorded under one of `keys`
+    after an earlier trial boot; None if there was no trial boot. With `ignore_failures`, failed
+    trial boots in the cache file are ignored, so that KVM is tried again."""
     for key in keys:
         if key in _found:
             return _found[key]
@@ -103,7 +108,8 @@ def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | Non
 
 
 def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Boot a kernel under KVM, record the verdict, and return it."""
+    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. Record it
+    under the first of `keys` if it applies to all kernels, else under the second."""
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
@@ -117,12 +123,13 @@ def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> 
     return _found[key]
 
 
-def _make_accel(why: str) -> Accel:
-    return Accel("tcg", why) if why else Accel("kvm")
+def _make_accel(kvm_fault: str) -> Accel:
+    return Accel("tcg", kvm_fault) if kvm_fault else Accel("kvm")
 
 
 def _read_verdicts(record: Path) -> dict[str, str]:
-    """Read the recorded verdicts; entries in another format are ignored."""
+    """Return the verdicts in the cache file `record`: for each key the reason why KVM fails, or ""
+    if KVM works. Entries in another format are ignored."""
     try:
         kept = json.loads(record.read_text())
     except (OSError, ValueError):

@@ -47,8 +47,8 @@ def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
 
 
 def list_kernel_folders(source: Path) -> Iterator[str]:
-    """Yield the folders of a source directory that are copied. If lib is a symbolic link to
-    usr/lib, its folders are copied only from there."""
+    """Yield the folders of the directory `source` that belong to a kernel, relative to `source`. If
+    lib is a symbolic link, as to usr/lib, the folders below lib are not yielded."""
     for name in PARTS:
         linked = name.startswith("lib/") and (source / "lib").is_symlink()
         if (source / name).is_dir() and not linked:
@@ -58,8 +58,8 @@ def list_kernel_folders(source: Path) -> Iterator[str]:
 
 
 def copy_kernel_folders(source: Path, tree: Path) -> None:
-    """Copy the kernel, modules and headers in a source directory into a tree, whose lib is a link
-    to usr/lib."""
+    """Copy the kernel, modules and headers in the directory `source` into `tree`, whose lib is a
+    link to usr/lib."""
     names = list(list_kernel_folders(source))
     if not names:
         raise UnableError(f"{source} holds none of: {', '.join(PARTS)}")
@@ -91,8 +91,9 @@ def find_kernel_release(tree: Path) -> str:
 
 
 def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
-    """Unpack a kernel from packages and directories. It replaces an earlier added kernel of the
-    same name."""
+    """Unpack the kernel in `sources`, which are .deb files and directories, and record it under
+    `name`. Its modules are built with the compiler of `suite`. The kernel replaces one that was
+    added earlier under the same name."""
     require_root("adding a kernel")
     check_added_kernel(name, sources, suite)
     emulator = catalogue.load_kernels()[0].qemu

@@ -52,14 +52,15 @@ def make_fetch_error(failed_command: str, apt_output: str) -> FetchError:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """The size and the digest of a package file, from apt's lists."""
+class ListedFile:
+    """A package file in apt's lists: its size and its digest."""
 
     size: int
     digest: str  # "KIND:HEX", for example "SHA256:0123..."
 
     def is_complete(self, path: Path) -> bool:
-        """Return True if a file has this size and digest. Only SHA256 digests are compared.
+        """Return True if the file `path` has this size and digest. Only SHA256 digests are
+        compared.
 
         If the size is right but the digest is not, as after a power failure, remove the file.
         """
@@ -182,15 +183,15 @@ class PrivateApt:
                 raise
         return list(files)
 
-    def _list_downloads(self, *args: str) -> dict[str, Listed]:
-        """Return the files that an apt-get command would download, by file name."""
+    def _list_downloads(self, *command: str) -> dict[str, ListedFile]:
+        """Return the files that the apt-get command `command` would download, by file name."""
         # apt-get does not list files that are in its cache, so it gets an empty cache.
         empty = self.dir / "empty"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         option = f"-oDir::Cache::archives={empty}"
-        listed = self._run_apt("apt-get", option, "-qq", "-y", "--print-uris", *args, cwd=empty)
+        listed = self._run_apt("apt-get", option, "-qq", "-y", "--print-uris", *command, cwd=empty)
         found = re.findall(r"^'[^']+' (\S+) (\d+) ?(\S*)", listed, re.M)
-        return {name: Listed(int(size), digest) for name, size, digest in found}
+        return {name: ListedFile(int(size), digest) for name, size, digest in found}
 
     def _list_package_names(self, prefix: str) -> list[str]:
         """Return all package names with a prefix."""

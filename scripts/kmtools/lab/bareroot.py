@@ -103,15 +103,15 @@ def select_network_variables() -> dict[str, str]:
     return found
 
 
-def read_apt_settings() -> str:
+def read_network_apt_options() -> str:
     """Return this machine's apt options that concern the network."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
     return "".join(f"{line}\n" for line in dump.stdout.splitlines() if NETWORK.match(line))
 
 
-def ensure_tarball(suite: str) -> Path:
-    """Return the tarball of a suite's root; make it if there is none, or if it is older than a
-    week."""
+def ensure_root_tarball(suite: str) -> Path:
+    """Return the tarball with the root (minimal system) of a suite; make the tarball if there is
+    none, or if it is older than a week."""
     path = get_cache_dir() / "roots" / f"{suite}.tar"
     with hold_cache_lock(f"root-{suite}"):
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < KEPT_SECONDS:
@@ -119,18 +119,18 @@ def ensure_tarball(suite: str) -> Path:
         path.parent.mkdir(exist_ok=True)
         print_step(f"{suite}: making a minimal root, 1 to 2 minutes")
         for lines in find_debian_mirror().list_source_lists(suite):
-            said = _make_tarball(suite, path, lines)
+            said = _make_root_tarball(suite, path, lines)
             if said is None:
                 return path
         raise UnableError(f"{suite}: no root could be made: {said}")
 
 
-def _make_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
-    """Make the tarball `path` with the essential packages and apt. `sources` are the lines of
-    apt's sources.list. Return None, or the error text of mmdebstrap."""
+def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
+    """Make the tarball `path` with the root of `suite`, which has the essential packages and apt.
+    `sources` are the lines of apt's sources.list. Return None, or the error text of mmdebstrap."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
     options = path.with_suffix(".conf")
-    options.write_text(read_apt_settings() + 'Acquire::Check-Valid-Until "false";\n')
+    options.write_text(read_network_apt_options() + 'Acquire::Check-Valid-Until "false";\n')
     scratch.write_text("".join(f"{line}\n" for line in sources))
     words = [
         *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt", f"--aptopt={options}"),
@@ -160,7 +160,7 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)
     root.remove_trees()
-    source = ensure_tarball(suite)
+    source = ensure_root_tarball(suite)
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
     if packages:
@@ -177,10 +177,10 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
 
 
 def _copy_network_settings(path: Path) -> None:
-    """Copy this machine's network settings into a root, and configure its apt to answer all
-    questions with yes."""
+    """Copy this machine's network settings into the root at `path`, and configure apt there to
+    answer all questions with yes."""
     settings = path / "etc/apt/apt.conf.d/99machine"
-    settings.write_text(read_apt_settings() + 'APT::Get::Assume-Yes "true";\n')
+    settings.write_text(read_network_apt_options() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
     (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
     copies = {name: f"/{name}" for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf")}
@@ -199,7 +199,8 @@ def _copy_network_settings(path: Path) -> None:
 def start_command(
     root: Root, command: str, variables: Mapping[str, str], user: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a shell command in a root. The caller reads stdout and stderr from one pipe."""
+    """Start a shell command in a root, with `variables` in its environment: with `user` as an
+    ordinary user, else as the superuser. The caller reads stdout and stderr from one pipe."""
     return subprocess.Popen(
         root.make_command_line(command, user),
         # The variables are not on the command line, where every user could read a proxy's

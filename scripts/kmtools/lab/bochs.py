@@ -86,7 +86,8 @@ class Guest:
 
 
 def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
-    """Write the CD image and the settings of one boot to `scratch`; return the emulator."""
+    """Write the CD image and the settings of one boot to `scratch`; return Bochs with its command
+    line. `suite` is the Debian suite whose Bochs is used."""
     tree = fetch_bochs(suite)
     binds = [(scratch, WORK), (guest.serial[0].parent.resolve(), LOGS)]
     disc = scratch / "disc"
@@ -117,11 +118,13 @@ def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     # Bochs's RFB display always listens on the same TCP port, so it gets a network namespace of its
     # own.
     words = ["unshare", "--net", *chroot.build_chroot_command(tree, binds, run)]
-    return Emulator(tuple(words), {}, f"Bochs {read_version(tree)}, {guest.model}", POWERED_OFF)
+    return Emulator(
+        tuple(words), {}, f"Bochs {read_bochs_version(tree)}, {guest.model}", POWERED_OFF
+    )
 
 
-def read_version(tree: Path) -> str:
-    """Return the version of the Bochs in a tree."""
+def read_bochs_version(tree: Path) -> str:
+    """Return the version of the Bochs that is unpacked in the directory `tree`."""
     said = capture_output(["chroot", tree, "bochs", "--help"])
     found = re.search(r"Bochs x86 Emulator (\S+)", said.stdout + said.stderr)
     return found[1] if found else "of unknown version"

@@ -29,15 +29,15 @@ def build_modules(
     out: Path,
     make_args: Sequence[str] = (),
     log: Path | None = None,
-    uses: Path | None = None,
-    beside: Sequence[tuple[Path, str]] = (),
+    kmarkers_source: Path | None = None,
+    more_binds: Sequence[tuple[Path, str]] = (),
 ) -> int:
     """Build the modules in the source tree `src` for the kernel `name`, and copy them to `out`.
     Return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if given. If the modules use kmarkers, `uses` is the source
-    tree of kmarkers, which must already be built for this kernel. `beside` are further directories
-    to mount, with their mount points in the suite's tree.
+    The output of make goes to `log`, if given. If the modules use kmarkers, `kmarkers_source` is
+    the source tree of kmarkers, which must already be built for this kernel. `more_binds` are
+    further directories to mount, with their mount points in the suite's tree.
     """
     require_root("building in a suite's tree")
     kernel = require_kernel(name)
@@ -49,8 +49,11 @@ def build_modules(
         # Remove the modules of an earlier build, also if this build fails.
         copy_modules([], out)
         update_source_copy(src, objects)
-        binds = [*beside, *([(get_object_dir(name, uses), "kmarkers")] if uses else [])]
-        words = ["KMARKERS=/kmarkers", *make_args] if uses else make_args
+        binds = [*more_binds]
+        words = make_args
+        if kmarkers_source:
+            binds.append((get_object_dir(name, kmarkers_source), "kmarkers"))
+            words = ["KMARKERS=/kmarkers", *make_args]
         if run_make(kernel, objects, words, log, binds) != 0:
             return 1
         modules = list_built_modules(objects)
@@ -89,7 +92,7 @@ def build_client_modules(
         ]
         symbols = " ".join(f"/{point}/Module.symvers" for _, point in before)
         words = [f"KBUILD_EXTRA_SYMBOLS={symbols}", *make_args] if before else make_args
-        if build_modules(name, src, own, words, uses=ROOT, beside=before):
+        if build_modules(name, src, own, words, kmarkers_source=ROOT, more_binds=before):
             raise FailedError(f"{src} does not build for kernel {name}")
         objects = get_object_dir(name, src)
         modules += [own / path.name for path in list_built_modules(objects)]
@@ -125,7 +128,8 @@ def run_make(
     log: Path | None = None,
     more_binds: Sequence[tuple[Path, str]] = (),
 ) -> int:
-    """Run Kbuild for a kernel in the chroot of its suite; return the exit code of make."""
+    """Run Kbuild for a kernel on the source copy in the directory `objects`, in the chroot of the
+    kernel's suite; return the exit code of make."""
     binds = [(objects, "src"), *list_kernel_binds(kernel), *more_binds]
     make = [
         "make",
@@ -165,7 +169,8 @@ def update_source_copy(src: Path, objects: Path) -> None:
 
 
 def list_built_modules(objects: Path) -> list[Path]:
-    """Return the modules of the last build, which modules.order lists, without older files."""
+    """Return the modules of the last build in the directory `objects`. modules.order lists them;
+    modules of earlier builds may still be there, too."""
     order = objects / "modules.order"
     if not order.is_file():
         return []
@@ -197,11 +202,11 @@ STRIPPERS = {
 }
 
 
-def make_stripped_copies(modules: Path, name: str) -> None:
-    """For each strip command that is installed, make a stripped copy of the module `name` in its
-    directory `modules`."""
+def make_stripped_copies(folder: Path, module_name: str) -> None:
+    """For each command of STRIPPERS that is installed, make a copy of the module `module_name` in
+    the directory `folder`, and strip the copy with the command."""
     for way, command in STRIPPERS.items():
         if shutil.which(command[0]):
-            copy = modules / f"{name}.{way}.ko"
-            shutil.copy(modules / f"{name}.ko", copy)
+            copy = folder / f"{module_name}.{way}.ko"
+            shutil.copy(folder / f"{module_name}.ko", copy)
             subprocess.run([*command, copy], check=True)

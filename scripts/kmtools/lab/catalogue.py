@@ -88,7 +88,7 @@ class Kernel:
 
 
 def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
-    """Parse the text of kernels.txt."""
+    """Return the entries in the text of kernels.txt; `origin` names the file in error messages."""
     entries: list[Entry] = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#", 1)[0].split()

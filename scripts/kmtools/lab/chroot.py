@@ -54,9 +54,10 @@ def find_chroot_obstacle() -> str:
 def run_in_chroot(
     tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path | None = None
 ) -> int:
-    """Run a command in a chroot with directories mounted into it; return its exit code.
+    """Run a command in a chroot with directories mounted into it; return the command's exit code.
 
-    Its output goes to `log`, or to the output of this process.
+    `binds` are the directories, each with its mount point in `tree`. The output of the command goes
+    to `log`, or to the output of this process.
     """
     require_root("building in a suite's tree")
     for _, point in binds:

@@ -44,9 +44,9 @@ class Command(TypedDict):
     arguments: list[str]
 
 
-def select_parser_options(words: Sequence[str]) -> list[str]:
+def select_parser_options(compiler_options: Sequence[str]) -> list[str]:
     """Return the compiler options that affect how a file is parsed."""
-    kept, rest = [], iter(words)
+    kept, rest = [], iter(compiler_options)
     for word in rest:
         if word in PAIRS:
             kept += [word, next(rest)]
@@ -72,8 +72,9 @@ def translate_chroot_path(kernel: Kernel, path: str) -> str:
     return f"{kernel.tree}{path}" if path.startswith("/usr/src/") else path
 
 
-def list_module_commands(kernel: Kernel, objects: Path) -> Iterator[Command]:
-    """Yield the entries of the modules, from the .cmd files of a build."""
+def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Command]:
+    """Yield an entry of compile_commands.json for each C file of the modules, from the .cmd files
+    that Kbuild wrote to the directory `objects`."""
     headers = resolve_in_tree(kernel.tree, f"/usr/lib/modules/{kernel.release}/build")
     for record in sorted(objects.rglob(".*.o.cmd")):
         match = SAVED.search(record.read_text())
@@ -94,18 +95,20 @@ def list_module_commands(kernel: Kernel, objects: Path) -> Iterator[Command]:
             yield make_database_entry(directory, path, words)
 
 
-def list_program_commands(listed: str) -> Iterator[Command]:
-    """Yield the entries of the programs, from the output of `make -n` in native/."""
-    for line in listed.splitlines():
+def parse_program_compile_commands(make_output: str) -> Iterator[Command]:
+    """Yield an entry of compile_commands.json for each C file of the programs, from the output of
+    `make -n` in native/."""
+    for line in make_output.splitlines():
         found = parse_compile_command(line) if " -c " in line else None
         if found is not None:
             directory = ROOT / "native"
             yield make_database_entry(str(directory), (directory / found[1]).resolve(), found[0])
 
 
-def make_database_entry(directory: str, path: Path, words: Sequence[str]) -> Command:
-    """Return the entry of the C file `path`, compiled in `directory` with the options `words`."""
-    arguments = ["gcc", *words, "-c", str(path)]
+def make_database_entry(directory: str, path: Path, options: Sequence[str]) -> Command:
+    """Return the entry of compile_commands.json for the C file `path`, which is compiled in
+    `directory` with the compiler options `options`."""
+    arguments = ["gcc", *options, "-c", str(path)]
     return {"directory": directory, "file": str(path), "arguments": arguments}
 
 
@@ -120,8 +123,8 @@ def write_compile_database(name: str) -> Path:
     if done.returncode:
         raise FailedError(f"make in native/ fails: {done.stderr.strip()}")
     found = [
-        *list_module_commands(kernel, get_object_dir(name, ROOT)),
-        *list_program_commands(done.stdout),
+        *read_module_compile_commands(kernel, get_object_dir(name, ROOT)),
+        *parse_program_compile_commands(done.stdout),
     ]
     path = ROOT / NAME
     path.write_text(json.dumps(found, indent=1) + "\n")

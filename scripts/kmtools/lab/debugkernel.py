@@ -49,7 +49,7 @@ RECORD = "fragments"
 
 
 def list_config_fragments(entry: Entry) -> list[Path]:
-    """Return the files with an entry's configuration fragments."""
+    """Return the files with the configuration fragments of a kernel that is built from source."""
     files = [FRAGMENTS / f"{part}.config" for part in entry.fragments]
     for file in files:
         if not file.is_file():
@@ -63,9 +63,9 @@ def read_config_options(files: Iterable[Path]) -> dict[str, str]:
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
 
 
-def find_missing_options(wanted: dict[str, str], config: str) -> list[str]:
-    """Return the wanted options that the text of a configuration lacks or sets to another value."""
-    final = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config, re.M))
+def find_missing_options(wanted: dict[str, str], config_text: str) -> list[str]:
+    """Return the options in `wanted` that a kernel configuration lacks or sets to another value."""
+    final = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config_text, re.M))
     return [f"{name}={to}" for name, to in wanted.items() if final.get(name, "n") != to]
 
 
@@ -91,10 +91,10 @@ def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
-    """Build a kernel from the newest source on the mirror. If the kernel `unpacked` is not older,
-    return it instead.
+    """Build the kernel of `entry` from the newest source on the mirror. But if the kernel
+    `unpacked` is not older, return `unpacked`.
 
-    The lock `fetch` is released before the compilation.
+    The lock `fetch` is released before the compilation, so that other processes can download.
     """
     clang = "clang" in entry.debug
     suite = f"{entry.suite}-{'clang' if clang else 'kernel'}"
@@ -125,7 +125,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
 
 
 def _unpack_source(tree: Path) -> None:
-    """Unpack the tar archive in a kernel source package to usr/src/linux."""
+    """Unpack the archive of the kernel source in usr/src of `tree` to usr/src/linux of `tree`, and
+    remove the archive."""
     (archive,) = (tree / "usr/src").glob("linux-source-*.tar.xz")
     print_step(f"unpacking {archive.name}")
     target = tree / "usr/src/linux"

@@ -27,15 +27,15 @@ class Emulator:
     powered_off: int = 0
 
 
-def choose_emulator(qemu: str) -> Emulator:
-    """Return the QEMU of a Debian suite, which the column qemu of kernels.txt names; KMARKERS_QEMU
-    overrides it."""
+def choose_emulator(suite: str) -> Emulator:
+    """Return the QEMU of the Debian suite `suite`, from the column qemu of kernels.txt. If
+    KMARKERS_QEMU is set, return the QEMU at that path instead."""
     override = os.environ.get("KMARKERS_QEMU")
     if override:
         return _make_emulator((override,), {})
-    tree = get_qemu_dir(qemu)
+    tree = get_qemu_dir(suite)
     if not tree.is_dir():
-        raise UnableError(f"the emulator of {qemu} is not unpacked; fetch a kernel that uses it")
+        raise UnableError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
     # QEMU runs with the dynamic linker and the libraries that were unpacked with it.
     libraries = tree / "usr/lib/x86_64-linux-gnu"
     loader = [str(tree / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
@@ -48,6 +48,7 @@ def choose_emulator(qemu: str) -> Emulator:
 
 
 def _make_emulator(command: tuple[str, ...], environment: Mapping[str, str]) -> Emulator:
+    """Return the emulator that `command` starts, with the version that it prints."""
     try:
         shown = capture_output([*command, "--version"], env=environment)
         shown.check_returncode()

@@ -38,10 +38,10 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
     return kernel
 
 
-def fetch_kernels(names: list[str], update: bool = False) -> None:
+def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
     """Fetch the named kernels, or the default kernel; with `update`, replace older versions."""
     entries = [
-        catalogue.find_entry(name) for name in names or [catalogue.get_default_kernel_name()]
+        catalogue.find_entry(name) for name in kernel_names or [catalogue.get_default_kernel_name()]
     ]
     # The cache may be read-only if it has all kernels already.
     with contextlib.suppress(OSError):

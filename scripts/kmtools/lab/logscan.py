@@ -78,9 +78,9 @@ _CLEAN = re.compile("|".join(f"(?:{pattern})" for pattern in CLEAN))
 FOREIGN, OURS = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code ends"
 
 
-def scan_log(text: str) -> list[str]:
+def scan_log(log: str) -> list[str]:
     """Return the lines of a kernel log that report a fault, except between FOREIGN and OURS."""
-    lines = text.splitlines()
+    lines = log.splitlines()
     return [lines[number] for number in find_fault_indexes(lines)]
 
 
@@ -100,7 +100,8 @@ def is_fault_line(line: str) -> bool:
 
 
 def select_fault_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
-    """Return the lines that report a fault and the lines around them, at most `most` in all."""
+    """Return the lines of a kernel log that report a fault, with `before` lines before and `after`
+    lines after each; at most `most` lines in all."""
     lines = text.splitlines()
     shown: set[int] = set()
     for number in find_fault_indexes(lines):

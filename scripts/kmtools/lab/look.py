@@ -117,8 +117,8 @@ def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str 
 
 
 def read_bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
-    """Read the bytes before and at an address separately, because they may be on different
-    pages."""
+    """Return the byte before `address` and the byte at `address`. They are read separately, because
+    they may be on different pages."""
     pairs = (read_memory(monitor, cpu, place, 1, "b") for place in (address - 1, address))
     return tuple(found[0] if found else UNREADABLE for found in pairs)
 
@@ -191,7 +191,8 @@ def find_hang_reason(inspections: Sequence[Sequence[Cpu]]) -> Finding | None:
 
 
 def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU executed the same int3 in most inspections: in an endless loop."""
+    """Return a finding if a CPU executed the same int3 in most inspections of a series, that is, in
+    an endless loop. `cpu_states` has the state of this CPU in each inspection."""
     traps = Counter(drop_saved_rip(cpu) for cpu in cpu_states if cpu.trap)
     if not traps:
         return None
@@ -212,7 +213,8 @@ def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
 
 
 def is_near_int3(cpu: Cpu, address: int) -> bool:
-    """Return True if a CPU is at the int3, or in the entry code, without a complete trap frame."""
+    """Return True if a CPU is at the int3 at `address` or in the kernel's entry code for int3, and
+    has no complete trap frame yet or any more."""
     if cpu.trap:
         return False
     entering = cpu.entry <= cpu.place < cpu.entry + ENTRY_CODE_BYTES
@@ -227,7 +229,7 @@ def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
 
 def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     """Return a finding if a CPU has interrupts disabled and stays at a few addresses in all
-    inspections."""
+    inspections of a series. `cpu_states` has the state of this CPU in each inspection."""
     places = sorted({cpu.place for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > FEW_PLACES:
         return None

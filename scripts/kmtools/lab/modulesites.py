@@ -49,16 +49,16 @@ REMEDIES = {
 }
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A position in the file of a module: the index of a section, and an offset into it."""
 
     section: int
     offset: int
 
-    def __add__(self, more: object) -> Place:
-        """Return the place `more` bytes after this one."""
-        assert isinstance(more, int)
-        return Place(self.section, self.offset + more)
+    def __add__(self, byte_count: object) -> Position:
+        """Return the position `byte_count` bytes after this one."""
+        assert isinstance(byte_count, int)
+        return Position(self.section, self.offset + byte_count)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Module:
         ]
         table = elf.get_section_by_name(".symtab")
         self.symbols = list(table.iter_symbols()) if table else []
-        self.targets: dict[Place, Place] = {}
+        self.targets: dict[Position, Position] = {}
         for section in sections:
             if section["sh_type"] == "SHT_RELA":
                 self._apply_relocations(section)
@@ -122,12 +122,12 @@ class Module:
             number = symbol["st_shndx"]
             # Undefined symbols, of the kernel or other modules, have no section index.
             if isinstance(number, int):
-                to = Place(number, symbol["st_value"] + each["r_addend"])
-                self.targets[Place(section["sh_info"], each["r_offset"])] = to
+                to = Position(number, symbol["st_value"] + each["r_addend"])
+                self.targets[Position(section["sh_info"], each["r_offset"])] = to
 
-    def _list_sorted_symbols(self, kind: str) -> list[tuple[Place, str]]:
+    def _list_sorted_symbols(self, kind: str) -> list[tuple[Position, str]]:
         found = sorted(
-            (Place(symbol["st_shndx"], symbol["st_value"]), symbol.name)
+            (Position(symbol["st_shndx"], symbol["st_value"]), symbol.name)
             for symbol in self.symbols
             if symbol["st_info"]["type"] == kind and isinstance(symbol["st_shndx"], int)
         )
@@ -137,42 +137,48 @@ class Module:
             (place, name) for place, name in named if name not in ALIASES or place not in places
         ]
 
-    def list_records(self, table: str, size: int) -> Iterator[Place]:
+    def list_records(self, table: str, size: int) -> Iterator[Position]:
         """Yield the position of each record, of `size` bytes, in a table."""
         wanted = f".discard_kmarkers_{table}"
         for number, name in enumerate(self.names):
             if name == wanted:
                 for offset in range(0, len(self.data[number]), size):
-                    yield Place(number, offset)
+                    yield Position(number, offset)
 
-    def read_byte(self, at: Place) -> int:
+    def read_byte(self, position: Position) -> int:
         """Return the byte at a position."""
-        return self.data[at.section][at.offset]
+        return self.data[position.section][position.offset]
 
-    def read_u32(self, at: Place) -> int:
+    def read_u32(self, position: Position) -> int:
         """Return the unsigned 32-bit number at a position."""
-        return int.from_bytes(self.data[at.section][at.offset : at.offset + 4], "little")
+        return int.from_bytes(
+            self.data[position.section][position.offset : position.offset + 4], "little"
+        )
 
-    def follow_pointer(self, at: Place) -> Place:
+    def follow_pointer(self, position: Position) -> Position:
         """Return the position to which the pointer at a position refers, from its relocation. The
         pointer may be absolute or relative."""
-        return self.targets[at]
+        return self.targets[position]
 
-    def read_string(self, at: Place) -> str:
+    def read_string(self, position: Position) -> str:
         """Return the string to which the pointer at a position points."""
-        to = self.follow_pointer(at)
+        to = self.follow_pointer(position)
         return self.data[to.section][to.offset :].split(b"\0", 1)[0].decode(errors="replace")
 
-    def find_symbol(self, symbols: list[tuple[Place, str]], at: Place) -> str:
+    def find_symbol(self, symbols: list[tuple[Position, str]], position: Position) -> str:
         """Return the name of the last symbol at or before a position in the same section; else
         "?"."""
-        index = bisect_right(symbols, at, key=lambda pair: pair[0]) - 1
-        return symbols[index][1] if index >= 0 and symbols[index][0].section == at.section else "?"
+        index = bisect_right(symbols, position, key=lambda pair: pair[0]) - 1
+        return (
+            symbols[index][1]
+            if index >= 0 and symbols[index][0].section == position.section
+            else "?"
+        )
 
-    def is_in_init_section(self, at: Place) -> bool:
+    def is_in_init_section(self, position: Position) -> bool:
         """Return True if a position is in a section that the kernel frees after the init
         function."""
-        return str(self.names[at.section]).startswith(".init.")
+        return str(self.names[position.section]).startswith(".init.")
 
 
 def read_sites(path: Path) -> list[Site]:
@@ -183,12 +189,13 @@ def read_sites(path: Path) -> list[Site]:
     """
     module = Module(path)
     try:
-        return [*_read_immediates(module), *_read_probes(module)]
+        return [*_read_imv_and_marker_sites(module), *_read_sdt_sites(module)]
     except (KeyError, IndexError) as error:
         raise UnableError(f"{path}: its tables are not those of this version") from error
 
 
-def _read_immediates(module: Module) -> Iterator[Site]:
+def _read_imv_and_marker_sites(module: Module) -> Iterator[Site]:
+    """Yield the sites of immediate values and of markers, then the markers without a site."""
     markers = {
         marker + STATE_AT: marker
         for marker in map(module.follow_pointer, module.list_records("markers", 4))
@@ -199,17 +206,19 @@ def _read_immediates(module: Module) -> Iterator[Site]:
         marker = markers.get(key)
         seen.add(key)
         if marker:
-            yield _read_marker(module, marker, at)
+            yield _make_marker_site(module, marker, at)
         else:
             name = module.find_symbol(module.objects, key).removesuffix(SUFFIX)
             where = (module.find_symbol(module.functions, at), module.is_in_init_section(at))
             yield Site("imv_read() of", name, "immediate", "", "", *where)
     for key, marker in markers.items():
         if key not in seen:
-            yield _read_marker(module, marker, None)
+            yield _make_marker_site(module, marker, None)
 
 
-def _read_marker(module: Module, marker: Place, at: Place | None) -> Site:
+def _make_marker_site(module: Module, marker: Position, position: Position | None) -> Site:
+    """Return the site of the struct marker at `marker`. `position` is the position of the site's
+    instruction; None for a marker without a site."""
     function = module.read_string(marker + FUNCTION_AT)
     return Site(
         "marker",
@@ -217,12 +226,12 @@ def _read_marker(module: Module, marker: Place, at: Place | None) -> Site:
         MARKER_FLAVOURS[module.read_byte(marker + FLAVOUR_AT)],
         f"{module.read_string(marker + FILE_AT)}:{module.read_u32(marker + LINE_AT)}",
         function,
-        module.find_symbol(module.functions, at) if at else function,
-        at is not None and module.is_in_init_section(at),
+        module.find_symbol(module.functions, position) if position else function,
+        position is not None and module.is_in_init_section(position),
     )
 
 
-def _read_probes(module: Module) -> Iterator[Site]:
+def _read_sdt_sites(module: Module) -> Iterator[Site]:
     for table, size in (("sdt", SITE_BYTES), ("sdtnote", NOTE_BYTES)):
         for record in module.list_records(table, size):
             at, probe = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)

@@ -40,9 +40,9 @@ The host cannot be changed from here. "exit" ends the virtual machine.
 """
 
 
-def print_next_step(what: str) -> None:
+def print_next_step(step: str) -> None:
     """Print a line about the next step of `lab shell`."""
-    print(f"lab shell: {what}", flush=True)
+    print(f"lab shell: {step}", flush=True)
 
 
 def get_shell_modules_dir(kernel: str) -> Path:
@@ -56,7 +56,8 @@ def build_kmarkers_modules(kernel: str) -> int:
 
 
 def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return the example command of the welcome text, and a pattern of marker names for it."""
+    """Return the example command of the welcome text, and a pattern of marker names that fits the
+    command. `clients` are the modules that the user has built for this shell."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
     return f"lsmod                                  # {clients[-1].stem} is loaded", "*"

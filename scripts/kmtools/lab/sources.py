@@ -131,7 +131,8 @@ def choose_mirror(sources: Iterable[Source], release: str) -> Mirror:
 
 
 def read_archive_setting(setting: str, distribution: str) -> str:
-    """Return the archive URI in an environment variable; raise UnableError if it is not a URI."""
+    """Return the URI of an archive from the environment variable `setting`; raise UnableError if
+    the variable has no URI."""
     uri = os.environ.get(setting, "").rstrip("/")
     if re.fullmatch(r"[a-z]+://\S+", uri):
         return uri

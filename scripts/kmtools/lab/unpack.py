@@ -106,8 +106,8 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
-    """Download and unpack the newest kernel of an entry that the mirror has. If the
-    kernel `unpacked` is not older, return it instead."""
+    """Download and unpack the newest kernel on the mirror that matches `entry`. But if the kernel
+    `unpacked` is not older, return `unpacked`."""
     with hold_fetch_lock(NEEDED_BYTES):
         print_step(f"{entry.name}: asking the mirror for {entry.suite}")
         if sources.is_ubuntu(entry.suite):
@@ -145,7 +145,8 @@ def _unpack_ubuntu_keys() -> None:
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
     """Download and unpack one kernel, its headers and, if it is missing, the suite's tree."""
     release = candidate.release
-    # Up to 7.1, one package contains the kernel image and its modules. Later kernels have several.
+    # Up to Linux 7.1, one package contains the kernel image and its modules. Those of later kernels
+    # are in several packages.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.select_known_packages(parts)
     # Debian's headers depend on their compiler, Ubuntu's do not.
@@ -180,8 +181,8 @@ def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
 
 
 def find_vmlinuz(tree: Path, release: str) -> Path:
-    """Return the path of the bootable image. Newer Debian packages have it below
-    usr/lib/modules."""
+    """Return the path of the bootable image of the kernel `release` in `tree`. Newer Debian
+    packages have the image below usr/lib/modules."""
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():
             return path
@@ -311,8 +312,9 @@ def _remove_incomplete_trees() -> None:
 
 def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
     """Fetch and unpack packages of a suite with their dependencies, unless that was done before;
-    return their tree.
+    return the tree that contains them.
 
+    `kind` is a name for these packages, such as "tracers"; the name of the tree is SUITE-KIND.
     Programs of this tree can be added to an initramfs.
     """
     name = f"{suite}-{kind}"
@@ -327,8 +329,8 @@ def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
 
 
 def list_with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
-    """Return a program of a tree, its dynamic linker and its libraries, as additions to an
-    initramfs."""
+    """Return the files of the program `program` in `tree`, its dynamic linker and its libraries,
+    each with its path in an initramfs."""
     listed = capture_output(["chroot", tree, LOADER, "--list", program])
     if listed.returncode:
         raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")

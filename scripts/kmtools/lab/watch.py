@@ -125,8 +125,8 @@ class Watch:
 
 
 def format_stack(cpu: Cpu) -> list[str]:
-    """Return lines for the record: words of a CPU's stack that may be code addresses, and the
-    memory at an int3."""
+    """Return lines for the log of inspections: the words of a CPU's stack that may be code
+    addresses, and, if the CPU handles an int3, the bytes in memory there."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
     if cpu.trap:

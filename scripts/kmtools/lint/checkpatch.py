@@ -111,7 +111,7 @@ def ensure_checkpatch() -> Path:
 
 
 def _extract_checkpatch(deb: Path, scratch: Path) -> None:
-    """Extract FILES from a source package to a directory."""
+    """Extract FILES from the source package `deb` to the directory `scratch`."""
     wanted = " ".join(f"'*/scripts/{name}'" for name in FILES)
     command = (
         f"dpkg-deb --fsys-tarfile {deb} | tar -xO --wildcards '*/linux-source-*.tar.xz' |"
@@ -123,7 +123,8 @@ def _extract_checkpatch(deb: Path, scratch: Path) -> None:
 
 
 def make_checkpatch_command(script: Path, path: Path, typedefs: Path) -> list[str]:
-    """Return the command that checks one file; this function also writes the file `typedefs`."""
+    """Return the command with which the checkpatch.pl at `script` checks the file at `path`. Also
+    write TYPEDEFS to the file `typedefs`, which this command reads."""
     typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
     ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
     names = ",".join(dict.fromkeys(name for types in ignored for name in types))

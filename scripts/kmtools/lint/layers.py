@@ -21,13 +21,15 @@ Edge = tuple[Path, Path]  # a file, and a file that it includes or imports
 
 
 def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the layer of a file: the layer with the longest pattern that matches the path."""
+    """Return the layer of the file `path`: of all patterns of layers that match the path, the
+    longest belongs to this layer. Return None if no pattern matches."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
 
 def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield a pair of files for each #include of one file of this tree by another."""
+    """Yield (file, included file) for each #include by which one of `files`, which are below
+    `root`, includes another."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
         for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
             used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
@@ -36,7 +38,8 @@ def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield a pair of files for each import of one Python module of this tree by another."""
+    """Yield (file, imported file) for each import by which one Python module among `files`, which
+    are below `root`, imports another."""
     for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
         for node in ast.walk(ast.parse((root / path).read_text(encoding="utf-8"))):
             names = [one.name for one in getattr(node, "names", ()) if isinstance(one, ast.alias)]
@@ -49,7 +52,8 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each pair of names that lie on a common cycle of edges."""
+    """Yield a line for each pair of names of which each leads to the other along `edges`, which are
+    (user, used) pairs."""
     after: dict[str, set[str]] = {}
     for user, used in edges:
         after.setdefault(user, set()).add(used)
@@ -63,7 +67,8 @@ def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def find_layer_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
-    """Yield a line for each include or import in a tree that the table does not allow."""
+    """Yield a line for each include or import by a file below `root` that `table`, the content of
+    layers.toml, does not allow."""
     files = set(list_sources(root))
     for kind, ending, find in (
         ("c", r"\.[ch]$", list_includes),

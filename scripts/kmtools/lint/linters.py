@@ -21,7 +21,7 @@ from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, log_output
+from kmtools.runner.suite import Suite, make_logged_run
 from kmtools.suites import kernelsuite
 
 # scripts/setup --lint installs linters here with pip.
@@ -59,13 +59,13 @@ class Sources:
 
     def list_shell_scripts(self) -> list[Path]:
         """Return the shell scripts, except those that other scripts source."""
-        found = [path for path in self.files if path.suffix == ".sh" or _is_shell(path)]
+        found = [path for path in self.files if path.suffix == ".sh" or _is_shell_script(path)]
         text = "".join((ROOT / path).read_text() for path in found)
         sourced = {Path(name).name for name in re.findall(r"shellcheck .*\bsource=(\S+)", text)}
         return [path for path in found if path.name not in sourced]
 
 
-def _is_shell(path: Path) -> bool:
+def _is_shell_script(path: Path) -> bool:
     if path.suffix:
         return False
     with (ROOT / path).open("rb") as file:
@@ -73,13 +73,13 @@ def _is_shell(path: Path) -> bool:
     return re.match(rb"#!.*\b(ba|da)?sh\b", first) is not None
 
 
-def run_tool(words: Sequence[object], tool: str) -> list[str]:
-    """Run a tool in the root of the tree. If it exits with an error, return its output as lines,
-    else no lines."""
-    program = str(words[0])
+def run_tool(command: Sequence[object], tool: str) -> list[str]:
+    """Run the command line of a linter in the root of the tree. If the command exits with an error,
+    return its output as lines, else no lines. `tool` is the linter's name."""
+    program = str(command[0])
     if shutil.which(program) is None:
         raise UnableError(f"{program} is not installed")
-    done = capture_output(words, ROOT)
+    done = capture_output(command, ROOT)
     said = (done.stdout + done.stderr).splitlines()
     return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
 
@@ -114,8 +114,8 @@ def prepare_lint_kernel() -> catalogue.Kernel:
 
 
 def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str]:
-    """Compile all modules for the default kernel and return the warnings; with `anew`, objects of
-    an earlier build are deleted first."""
+    """Compile all modules for the default kernel with `make_args`, and return the compiler's
+    warnings. With `anew`, delete the objects of an earlier build first."""
     if anew:
         shutil.rmtree(
             get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint"), ignore_errors=True
@@ -134,7 +134,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
 def lint_names() -> list[str]:
     """Compile all modules with W=1, and check the symbols that their objects define and use."""
     found = collect_build_warnings(["W=1"])
-    return found or names.find_name_faults(
+    return found or names.find_all_symbol_faults(
         get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint")
     )
 
@@ -155,12 +155,13 @@ def lint_compat(tree: Sources) -> list[str]:
             if VERSIONS.search(line) and COMPAT not in path.parents:
                 found.append(f"{path}:{number}: {line.strip()}")
     for path in sorted((ROOT / COMPAT).glob("*.h")):
-        found += find_uncited_checks(path.relative_to(ROOT))
+        found += find_uncited_version_checks(path.relative_to(ROOT))
     return found
 
 
-def find_uncited_checks(path: Path) -> Iterator[str]:
-    """Yield the version checks of a file that are not below a comment that cites a commit."""
+def find_uncited_version_checks(path: Path) -> Iterator[str]:
+    """Yield a line for each kernel version check in the file `path` whose comment above it cites no
+    commit."""
     comment = ""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if line.startswith("/*"):
@@ -175,7 +176,7 @@ def lint_licence(tree: Sources) -> list[str]:
     """Find files that do not name the licence in their first three lines."""
     found = []
     for path in tree.files:
-        if path.suffix in UNLICENSED_SUFFIXES and not _is_shell(path):
+        if path.suffix in UNLICENSED_SUFFIXES and not _is_shell_script(path):
             continue
         if path.parts[0] == "LICENSES":
             continue
@@ -215,11 +216,11 @@ def run_linter(name: str, tree: Sources) -> Tally:
     return Tally(failed=[f"{name}: {line}" for line in found]) if found else Tally(passed=1)
 
 
-def run_linters(names: Iterable[str] = ()) -> Tally:
+def run_linters(linters: Iterable[str] = ()) -> Tally:
     """Run the named linters, or all; return the sum of their results."""
     total = Tally()
     tree = Sources()
-    for name in names or TOOLS:
+    for name in linters or TOOLS:
         total.add_tally(run_linter(name, tree))
     return total
 
@@ -232,4 +233,4 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     run = partial(run_linters, tools)
     if alone:
         return [Suite("lint", lambda _: run(), what, find_lint_obstacle, USUAL_SECONDS, loud=True)]
-    return [Suite("lint", log_output(run), what, find_lint_obstacle, USUAL_SECONDS)]
+    return [Suite("lint", make_logged_run(run), what, find_lint_obstacle, USUAL_SECONDS)]

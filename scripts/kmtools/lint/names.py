@@ -28,11 +28,11 @@ def read_symbols(path: Path) -> list[tuple[str, str]]:
     return [(name, letter) for letter, name in words if not MADE.match(name)]
 
 
-def find_symbol_faults(module: Path, root: Path) -> Iterator[str]:
-    """Yield a line for each fault in the symbols of a module; the .mod file next to it lists its
-    objects."""
-    listed = module.with_suffix(".mod").read_text().split()
-    own = [root / name.removeprefix("/src/") for name in listed]
+def find_module_symbol_faults(module: Path, root: Path) -> Iterator[str]:
+    """Yield a line for each fault in the symbols of `module`, a .ko file below the build directory
+    `root`. The .mod file next to the module lists its objects."""
+    objects = module.with_suffix(".mod").read_text().split()
+    own = [root / name.removeprefix("/src/") for name in objects]
     used = {path: read_symbols(path) for path in own}
     owner = {name: path for path in own for name, letter in used[path] if letter in "TDBRA"}
     for name, path in sorted(owner.items()):
@@ -50,9 +50,10 @@ def find_symbol_faults(module: Path, root: Path) -> Iterator[str]:
     yield from find_cycles(edges)
 
 
-def find_name_faults(root: Path) -> list[str]:
-    """Return the faults in the symbols of all modules that were built in a directory."""
+def find_all_symbol_faults(root: Path) -> list[str]:
+    """Return a line for each fault in the symbols of the modules that were built in the directory
+    `root`."""
     modules = [path for path in sorted(root.glob("*/*.ko")) if path.parent.name != "tests"]
     if not modules:
         raise UnableError(f"no module was built in {root}")
-    return [line for module in modules for line in find_symbol_faults(module, root)]
+    return [line for module in modules for line in find_module_symbol_faults(module, root)]

@@ -41,16 +41,16 @@ FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# Under KVM a test kernel measures cycles of the real CPU. So it measures this many times the blocks
-# of FULL, and the live benchmarks of metal.
+# A test kernel under KVM measures cycles of the real CPU. So it measures this many times the blocks
+# of FULL, and the same live benchmarks as metal.
 KVM_TIMES = 20
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The default time to measure in user space, with which make bench takes five minutes.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier. Emulated times of whole programs could not be compared with
-# published times, and the walk of getppid-pressure through memory has too many instructions to
-# count.
+# The live benchmarks of each tier. `vm` has no whole programs (MACRO), because emulated times could
+# not be compared with published times. `icount` has no GETPPID, because the walk of
+# getppid-pressure through memory has too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
@@ -102,16 +102,16 @@ class Bench:
         show: Callable[[str, RunCache], None],
         events: Events,
         steering: Steering | None,
-        rows: Callable[[str], Rows | None],
+        make_rows: Callable[[str], Rows | None],
     ) -> None:
         """Store what the steps need. `show` prints the table of a tier from the samples so far,
         before the next tier is measured. Without `steering` the number of processes in user space
-        is fixed. `rows` returns the live view of a tier for a terminal; if it returns None, only a
-        line of progress is shown."""
+        is fixed. `make_rows` returns the live view of a tier for a terminal; if it returns None,
+        only a line of progress is shown."""
         self.run = run
         self.cache = RunCache()
         self.show = show
-        self.rows = rows
+        self.make_rows = make_rows
         self.lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
         self.guests = [tier for tier in self.lacking if tier in GUESTS]
         steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
@@ -137,7 +137,7 @@ class Bench:
             raise
 
     def measure_native(self) -> None:
-        """Measure on the real CPU."""
+        """Measure in user space on the real CPU (tier native)."""
         self.progress.begin_step("native: measuring on the real CPU")
         plan = self.run.plan
         program = Path(plan.program) if plan.program else native.KMBENCH
@@ -147,7 +147,7 @@ class Bench:
                 processes, self.cache, self.events.write_event, self.print_step_line
             )
             processes = self.steering.most
-        rows = self.rows("native")
+        rows = self.make_rows("native")
         with self.progress.show_rows(rows.render_lines if rows else None):
             native.measure_processes(
                 self.run.raw_folder("native"),
@@ -197,7 +197,7 @@ class Bench:
         if self.own is not None:
             source = Path(self.run.plan.module)
             self.progress.begin_step(f"building {source} for {kernel}")
-            if build_modules(kernel, source, self.own, ["-s"], uses=ROOT):
+            if build_modules(kernel, source, self.own, ["-s"], kmarkers_source=ROOT):
                 raise FailedError(f"building {source} for {kernel} failed")
 
     def measure_guest(self, tier: str) -> None:
@@ -205,7 +205,7 @@ class Bench:
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
         self.progress.begin_step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
-        rows = self.rows(tier)
+        rows = self.make_rows(tier)
 
         def show(done: float, total: float, benchmark: str) -> None:
             if rows is not None:
@@ -296,7 +296,8 @@ class Bench:
         return False
 
     def finish_tier(self, tier: str) -> None:
-        """Check the samples of a measured tier; for native, which is the first, print its table."""
+        """Check the samples of a measured tier. If the tier is native, which is measured first,
+        print its table before the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
         try:
@@ -340,7 +341,7 @@ class Bench:
 
 
 def copy_built_modules(target: Path) -> Path:
-    """Copy the modules that `make modules` built to one directory."""
+    """Copy the modules that `make modules` built to the directory `target`, and return it."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for directory in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):

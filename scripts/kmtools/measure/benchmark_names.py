@@ -22,19 +22,19 @@ NATIVE, KERNEL = "native", "kernel"
 Names = Mapping[str, Sequence[str]]
 
 
-def get_benchmark_place(tier: str) -> str:
-    """Return the place where the benchmarks of a tier run, native or kernel, as in the column
-    `found` of the table."""
+def get_native_or_kernel(tier: str) -> str:
+    """Return KERNEL if the benchmarks of the tier `tier` run in a kernel, else NATIVE. Both are
+    values of the column `found` of the table."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
-def read_benchmark_names(places: Collection[str]) -> dict[str, list[str]]:
-    """Return the names of the benchmarks that exist at any of `places`, each with the names of its
-    variants."""
+def read_benchmark_names(spaces: Collection[str]) -> dict[str, list[str]]:
+    """Return the names of the benchmarks that exist in user space or in kernels, each with the
+    names of its variants. `spaces` has NATIVE for user space, KERNEL for kernels, or both."""
     found: dict[str, list[str]] = {}
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            if not row["found"] or row["found"] in places:
+            if not row["found"] or row["found"] in spaces:
                 found.setdefault(row["benchmark"], []).extend(row["variants"].split())
     return found
 
@@ -48,8 +48,8 @@ def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
     """Check that each pattern in `benchmarks` and `variants` matches a name in `names`. If a
-    pattern matches none, raise UnableError with the pattern and the known names; `where` is the
-    place of the names, for the message."""
+    pattern matches none, raise UnableError with the pattern and the known names; `where`, such as
+    "user space", is the phrase in the message that says where these names exist."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
@@ -69,18 +69,19 @@ def check_tier_patterns(
     """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
     check_patterns_match(
-        read_benchmark_names({get_benchmark_place(tier) for tier in tiers}),
+        read_benchmark_names({get_native_or_kernel(tier) for tier in tiers}),
         benchmarks,
         variants,
         where,
     )
 
 
-def find_unlisted_variants(names: Collection[tuple[str, str]], place: str) -> list[str]:
-    """Return the benchmarks and variants of a place that the table lacks."""
-    there = read_benchmark_names({place})
+def find_unlisted_variants(variants: Collection[tuple[str, str]], space: str) -> list[str]:
+    """Return those of `variants`, pairs of a benchmark and a variant, that the table lacks for the
+    space `space`: NATIVE or KERNEL."""
+    there = read_benchmark_names({space})
     return sorted(
         f"{benchmark}:{variant}"
-        for benchmark, variant in names
+        for benchmark, variant in variants
         if variant not in there.get(benchmark, ())
     )

@@ -35,6 +35,7 @@ MEASURED = (
 )
 # A property that does not identify the machine, because it changes all the time.
 UNSTEADY = "cpu_MHz"
+# The fields of Plan that the user may set by options.
 CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program", "module")
 
 
@@ -103,11 +104,11 @@ def find_plan_difference(was: Plan, now: Plan) -> str:
 class Run:
     """The folder of a run, with its plan and its state."""
 
-    def __init__(self, path: Path, plan: Plan, made: bool = False) -> None:
-        """`made` is True if this process created the folder, so that remove_leftovers() may remove
-        the folder if it holds no sample."""
+    def __init__(self, path: Path, plan: Plan, created: bool = False) -> None:
+        """Store the folder and the plan of a run. `created` is True if this process created the
+        folder, so that remove_leftovers() may remove the folder if it holds no sample."""
         self.path = path
-        self.made = made
+        self.created = created
         self.plan = plan
         self.release = ""
         # For each tier that could not be measured: `failed`, true if a step failed, and `why`, the
@@ -115,7 +116,7 @@ class Run:
         self.obstacles: dict[str, dict[str, Any]] = {}
 
     def raw_folder(self, tier: str) -> Path:
-        """Return the folder of the samples of a tier."""
+        """Return the path of the folder with the samples of a tier."""
         return self.path / "raw" / tier
 
     def is_measured(self, tier: str) -> bool:
@@ -161,7 +162,7 @@ def create_run(plan: Plan) -> Run:
     used."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
-        run = Run(LOCAL / name, plan, made=True)
+        run = Run(LOCAL / name, plan, created=True)
         try:
             run.path.mkdir(parents=True)
             run.write_record()
@@ -210,7 +211,7 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
         merged = [run.raw_folder(f"{tier}.parts") for tier in run.list_measured_tiers()]
         for stale in [*run.path.glob("raw/**/*.partial"), *merged]:
             shutil.rmtree(stale, ignore_errors=True)
-        if run.made and not run.has_samples():
+        if run.created and not run.has_samples():
             shutil.rmtree(run.path, ignore_errors=True)
 
 

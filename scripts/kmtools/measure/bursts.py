@@ -39,9 +39,10 @@ def spin_for_seconds(seconds: float) -> bool:
     return False
 
 
-def alternate_load(seed: int) -> None:
+def alternate_load_and_sleep(seed: int) -> None:
     """Use a core and sleep in turn until the standard input ends. Ignore SIGINT, because the
-    terminal sends it to all of its processes."""
+    terminal sends it to this process, too, when the user interrupts the parent; the parent then
+    ends this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     rng = random.Random(seed)
     while not spin_for_seconds(rng.expovariate(1 / MEAN_SECONDS)):
@@ -61,4 +62,4 @@ def run_neighbour_process(seed: int) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    alternate_load(int(sys.argv[1]))
+    alternate_load_and_sleep(int(sys.argv[1]))

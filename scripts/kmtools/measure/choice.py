@@ -33,7 +33,7 @@ SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def parse_patterns(text: str) -> list[str]:
-    """Parse a list of patterns, with commas between them."""
+    """Parse a list of patterns of names, separated by commas."""
     found = text.split(",")
     for one in found:
         if not PATTERN.fullmatch(one):
@@ -76,12 +76,12 @@ def parse_benchmark_list(text: str) -> dict[str, list[str]]:
 
 
 def select_matching_benchmarks(
-    program: object, wanted: Sequence[str], variants: Sequence[str]
+    program: object, benchmarks: Sequence[str], variants: Sequence[str]
 ) -> list[str]:
-    """Return the benchmarks of `program` that match a pattern in `wanted` and have a variant that
-    matches a pattern in `variants`, in the order of the program. If a pattern matches no name at
-    all, raise UnableError with the pattern."""
-    if not wanted and not variants:
+    """Return the benchmarks of `program` that match a pattern in `benchmarks` and have a variant
+    that matches a pattern in `variants`, in the order of the program. If a pattern matches no name
+    at all, raise UnableError with the pattern."""
+    if not benchmarks and not variants:
         return []
     words = [str(program), "list"]
     until = monotonic() + LIST_SECONDS
@@ -96,8 +96,8 @@ def select_matching_benchmarks(
         finally:
             process.kill()
     there = parse_benchmark_list("\n".join(lines))
-    benchmark_names.check_patterns_match(there, wanted, variants, "user space")
-    fit = [name for name in there if benchmark_names.matches_any_pattern(name, wanted)]
+    benchmark_names.check_patterns_match(there, benchmarks, variants, "user space")
+    fit = [name for name in there if benchmark_names.matches_any_pattern(name, benchmarks)]
     return [
         name
         for name in fit
@@ -105,16 +105,16 @@ def select_matching_benchmarks(
     ]
 
 
-def select_samples_of_variants(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
-    """Return the samples of the chosen variants, and of the baselines and A/A clones of their
-    benchmarks."""
+def select_samples_of_variants(samples: Iterable[Sample], patterns: Sequence[str]) -> list[Sample]:
+    """Return the samples of the variants that match a pattern in `patterns`, and of the baselines
+    and A/A clones of their benchmarks."""
     groups: dict[str, list[Sample]] = defaultdict(list)
-    for row in rows:
+    for row in samples:
         groups[row.benchmark].append(row)
     kept = []
     for own in groups.values():
         there = {row.variant for row in own}
-        wanted = {name for name in there if benchmark_names.matches_any_pattern(name, variants)}
+        wanted = {name for name in there if benchmark_names.matches_any_pattern(name, patterns)}
         if wanted:
             baselines = {name for name in there if f"{name}{CLONE_SUFFIX}" in there}
             wanted |= baselines | {f"{name}{CLONE_SUFFIX}" for name in baselines}

@@ -62,9 +62,9 @@ def read_key_values(path: Path) -> dict[str, str]:
     return values
 
 
-def read_raw_tier(name: str, path: Path) -> rundir.Tier:
-    """Return the description of the tier (the environment of measurement) of a raw directory, from
-    its files env and vm.json."""
+def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
+    """Return the description of the tier (the environment of measurement) with the name `tier`,
+    from the files env and vm.json of its raw directory `path`."""
     if not path.is_dir():
         raise RunError(f"{path}: not a directory")
     env, file = read_key_values(path / "env"), path / "vm.json"
@@ -72,8 +72,8 @@ def read_raw_tier(name: str, path: Path) -> rundir.Tier:
     kernel = env.get("kernel") or vm.get("release") or vm.get("kernel")
     if not kernel:
         raise RunError(f"{path / 'env'}: no kernel= line")
-    emulated = rundir.is_emulated(name, env, vm)
-    return rundir.Tier(name, str(kernel), rundir.get_tier_unit(name, emulated), emulated, env, vm)
+    emulated = rundir.is_emulated(tier, env, vm)
+    return rundir.Tier(tier, str(kernel), rundir.get_tier_unit(tier, emulated), emulated, env, vm)
 
 
 def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
@@ -105,7 +105,7 @@ def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> Non
 
 
 def read_checked_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
-    """Read one raw CSV file, check it, and return its samples."""
+    """Read the raw CSV file `path` of one process, check it, and return its samples."""
     rows = list(samples.read_raw_samples(path, tier, process))
     if not rows:
         raise RunError(f"{path}:2: no samples")
@@ -138,15 +138,17 @@ class Reader:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
     def load(self, name: str, path: Path, most: int | None = None) -> RawDir:
-        """Validate and read a raw directory: all processes, or the first `most`. If the directory
-        was loaded before, `most` must not be smaller than then, and the new samples are added to
-        the same RawDir."""
+        """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
+        the first `most`. If the directory was loaded before, `most` must not be smaller than then,
+        and the new samples are added to the same RawDir."""
         count = len(list(path.glob("process-*"))) if most is None else most
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: CSV files both in it and in folders of processes")
         tier = read_raw_tier(name, parts[0])
-        counted = disturbance.sum_counters([read_key_values(part / "env") for part in parts])
+        counted = disturbance.sum_disturbance_counters(
+            [read_key_values(part / "env") for part in parts]
+        )
         raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
         raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
         raw.counted = hwcounters.merge_counted_events(parts)
@@ -158,7 +160,8 @@ class Reader:
 
 
 def load_raw_folder(name: str, path: Path, most: int | None = None) -> RawDir:
-    """Validate and read a raw directory: all processes, or the first `most`."""
+    """Validate and read the raw directory `path` of the tier `name`: all of its processes, or the
+    first `most`."""
     return Reader().load(name, path, most)
 
 
@@ -176,8 +179,9 @@ def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
 
 
 def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
-    """Return the description of the machine of a run: that of this machine, unless the raw folders
-    hold the properties of another. RunError if the raw folders are of several machines."""
+    """Return the description of the machine on which a run was measured: another machine if the raw
+    folders hold its properties, else this machine. RunError if the raw folders are of several
+    machines."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
     if not told:
@@ -241,8 +245,9 @@ def merge_run(
     path: Path, named: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
     """Validate raw directories, write samples.csv and env.json of the run `path` from them, and
-    return them. They are those in `named`, as pairs of a tier and a directory, or by default those
-    of the run. `reader` may be one that has read the directories of the run before."""
+    return them. The directories are those in `named`, pairs of a tier and a directory, or by
+    default those of the run. `reader` may be a Reader that has read directories of the run
+    before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if not named and not own:
@@ -268,7 +273,7 @@ def merge_run(
 
 
 def print_window_totals(path: Path, raws: Sequence[RawDir]) -> None:
-    """Print the number of windows and tiers of a run, and of dropped cycle counts."""
+    """Print the numbers of windows, of tiers and of dropped cycle counts of the run `path`."""
     for raw in raws:
         if raw.dropped_cycles:
             dropped = f"{raw.dropped_cycles} cycle counts of an emulated CPU dropped"

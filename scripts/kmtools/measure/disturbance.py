@@ -115,21 +115,22 @@ def compute_disturbances(before: Reading, after: Reading, cpu: int) -> dict[str,
     return found
 
 
-def format_env_lines(found: Mapping[str, float]) -> str:
+def format_env_lines(counters: Mapping[str, float]) -> str:
     """Return the counters as lines of an env file."""
-    return "".join(f"{name}={round(value, 2):.10g}\n" for name, value in found.items())
+    return "".join(f"{name}={round(value, 2):.10g}\n" for name, value in counters.items())
 
 
-def sum_counters(parts: list[Mapping[str, str]]) -> dict[str, str]:
-    """Return the sums of the counters of several env files, and the spread of the clock's rate as a
-    share of the lowest rate. Counters that any of the files lacks are left out."""
+def sum_disturbance_counters(envs: list[Mapping[str, str]]) -> dict[str, str]:
+    """Return the sum of each counter over several env files, and the spread of the clock's rate as
+    a share of the lowest rate. `envs` has the content of the files. Counters that any of the files
+    lacks are left out."""
     sums = {}
     for name in SUMMED:
         try:
-            sums[name] = f"{round(sum(float(part[name]) for part in parts), 2):.10g}"
+            sums[name] = f"{round(sum(float(env[name]) for env in envs), 2):.10g}"
         except (KeyError, ValueError):
             continue
-    rates = [part.get(RATE, "") for part in parts]
+    rates = [env.get(RATE, "") for env in envs]
     if all(rate.isdecimal() and int(rate) for rate in rates):
         least, most = min(map(int, rates)), max(map(int, rates))
         sums[RATE_SPREAD] = f"{(most - least) / least:.6f}"

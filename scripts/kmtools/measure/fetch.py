@@ -45,19 +45,19 @@ def make_gather_script(folder: str) -> bytes:
     return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
 
 
-def parse_place(place: str) -> tuple[list[str], str]:
-    """Return the command that starts a shell at a place, and the folder there. A place is
-    `debugfs`, a folder, or ssh://[USER@]HOST[:PORT][/FOLDER]."""
-    if not place.startswith("ssh://"):
-        return ["sh", "-s"], DEBUGFS if place == "debugfs" else place
+def parse_sample_source(source: str) -> tuple[list[str], str]:
+    """Return the command that starts a shell on the machine that has the samples, and the folder of
+    the samples on that machine. `source` is `debugfs`, a folder, or ssh://[USER@]HOST[:PORT][/FOLDER]."""
+    if not source.startswith("ssh://"):
+        return ["sh", "-s"], DEBUGFS if source == "debugfs" else source
     try:
-        parts = urlsplit(place)
+        parts = urlsplit(source)
         host, number = parts.hostname or "", parts.port
     except ValueError as error:
-        raise UnableError(f"{place!r} names no host: {error}") from error
+        raise UnableError(f"{source!r} names no host: {error}") from error
     # A name that begins with a hyphen would be an option of ssh.
     if not re.fullmatch(r"[\w.:][\w.:-]*", host) or (parts.username or "").startswith("-"):
-        raise UnableError(f"{place!r} names no host")
+        raise UnableError(f"{source!r} names no host")
     user = [] if parts.username is None else ["-l", parts.username]
     port = [] if number is None else ["-p", str(number)]
     folder = parts.path if parts.path not in ("", "/") else DEBUGFS
@@ -65,8 +65,8 @@ def parse_place(place: str) -> tuple[list[str], str]:
 
 
 def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
-    """Write the files of an archive to a new folder; RunError if it has a file that is not part of
-    samples."""
+    """Write the files of an archive to the new folder `out`; RunError if the archive has a file
+    that is not part of samples. `name` names the archive in error messages."""
     size = 0
     try:
         with tarfile.open(fileobj=stream, mode="r:*") as archive:
@@ -91,8 +91,8 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
 def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
     """If the date in `file`, which a machine reported, is wrong by more than CLOCK, replace it by
     the current date, because the history of runs relies on the date. A date in the future is wrong;
-    if the samples are `fresh`, a date in the past is wrong, too. `name` is the place of the
-    samples, for the message."""
+    if the samples are `fresh`, a date in the past is wrong, too. `name` names the samples in the
+    message."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):
@@ -116,7 +116,7 @@ def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
 
 
 def fetch_archive(path: Path, out: Path) -> None:
-    """Unpack an archive that measure.sh made."""
+    """Unpack the archive `path`, which measure.sh made, to the folder `out`."""
     try:
         with path.open("rb") as stream:
             unpack_archive(stream, str(path), out)
@@ -126,8 +126,9 @@ def fetch_archive(path: Path, out: Path) -> None:
 
 
 def run_shell_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
-    """Send a script to a shell; return its exit code, its output, and the lines of its standard
-    error. A shell that sends more than MOST_BYTES is killed."""
+    """Send the script `text` to the shell that `command` starts; return the exit code of the shell,
+    its output, and the lines of its standard error. A shell that sends more than MOST_BYTES is
+    killed."""
     with (
         TemporaryFile() as errors,
         subprocess.Popen(
@@ -146,17 +147,18 @@ def run_shell_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, l
         return code, content, errors.read().decode(errors="replace").strip().splitlines()
 
 
-def fetch_place(place: str, out: Path) -> None:
-    """Fetch the samples at a place. If this fails, FailedError has the last line of the standard
-    error of the shell."""
-    command, folder = parse_place(place)
+def fetch_from_source(source: str, out: Path) -> None:
+    """Fetch samples to the folder `out` from `source`: debugfs, a folder, or another machine (see
+    parse_sample_source()). If this fails, FailedError has the last line of the standard error of
+    the shell."""
+    command, folder = parse_sample_source(source)
     try:
         code, content, said = run_shell_script(command, make_gather_script(folder))
     except FileNotFoundError as error:
         raise UnableError(f"{command[0]} is not installed") from error
     if len(content) > MOST_BYTES:
-        raise FailedError(f"{place}: it sends more than {MOST_BYTES} bytes")
+        raise FailedError(f"{source}: it sends more than {MOST_BYTES} bytes")
     if code:
-        raise FailedError(f"{place}: {said[-1] if said else f'exit code {code}'}")
-    unpack_archive(BytesIO(content), place, out)
-    correct_reported_date(out / "machine", place, fresh=True)
+        raise FailedError(f"{source}: {said[-1] if said else f'exit code {code}'}")
+    unpack_archive(BytesIO(content), source, out)
+    correct_reported_date(out / "machine", source, fresh=True)

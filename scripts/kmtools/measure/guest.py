@@ -85,8 +85,8 @@ def measure_in_test_kernel(
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` names the benchmarks that run `program`, a kmlive, against the kernel's own code. They
-    are left out if the program does not exist. `own` is a folder of external modules, whose
+    `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code. They are
+    left out if the program does not exist. `own` is a folder of external modules, whose
     benchmarks alone are measured. `seconds` is the time limit for booting and measuring. `show`
     receives the windows done and planned, and the benchmark. After a panic, a warning in the kernel
     log or a hang no samples are kept, and this raises FailedError.

@@ -68,7 +68,7 @@ def describe_cpu() -> dict[str, Any]:
     return values
 
 
-def describe_config() -> dict[str, Any] | None:
+def describe_kernel_config() -> dict[str, Any] | None:
     """Return the SHA-256 and notable options of the running kernel's configuration; None if it
     cannot be read."""
     try:
@@ -89,7 +89,7 @@ def read_mitigations() -> dict[str, str]:
     return {file.name: read_stripped_text(file) or "" for file in sorted(directory.glob("*"))}
 
 
-def describe_cmdline() -> dict[str, Any]:
+def describe_kernel_command_line() -> dict[str, Any]:
     """Return the kernel parameters that affect timing, and a hash of the whole command line."""
     text = read_stripped_text(Path("/proc/cmdline")) or ""
     words = [word for word in text.split(" -- ")[0].split() if NOTABLE_PARAMETERS.match(word)]
@@ -157,8 +157,8 @@ def describe_host() -> dict[str, Any]:
         "kernel": {
             "release": platform.release(),
             "version": platform.version(),
-            "cmdline": describe_cmdline(),
-            "config": describe_config(),
+            "cmdline": describe_kernel_command_line(),
+            "config": describe_kernel_config(),
         },
         "mitigations": read_mitigations(),
         "tools": {"python": platform.python_version(), **tools},

@@ -27,8 +27,9 @@ Key = tuple[str, str, str]
 Counted = tuple[float, float]
 
 
-def parse_finite(text: str, where: str) -> float:
-    """Parse a finite number; RunError begins with `where` if it is none."""
+def parse_finite_number(text: str, where: str) -> float:
+    """Parse a finite number. If `text` is none, raise RunError with a message that begins with
+    `where`."""
     try:
         value = float(text)
     except ValueError:
@@ -39,7 +40,8 @@ def parse_finite(text: str, where: str) -> float:
 
 
 def read_counted_events(path: Path) -> dict[Key, Counted]:
-    """Return the events in the file of one process; none if there is no file."""
+    """Return the counted events in the file `path` of one process; none if there is no such
+    file."""
     if not path.exists():
         return {}
     found: dict[Key, Counted] = {}
@@ -56,10 +58,10 @@ def read_counted_events(path: Path) -> dict[Key, Counted]:
         where = f"{path}:{line}"
         if len(row) != len(COLUMNS):
             raise RunError(f"{where}: {len(row)} fields, not {len(COLUMNS)} (truncated?)")
-        share = parse_finite(row[4], where)
+        share = parse_finite_number(row[4], where)
         if not 0 <= share <= 1:
             raise RunError(f"{where}: share is {row[4]!r}, not between 0 and 1")
-        found[row[0], row[1], row[2]] = parse_finite(row[3], where), share
+        found[row[0], row[1], row[2]] = parse_finite_number(row[3], where), share
     return found
 
 
@@ -79,16 +81,16 @@ def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
     }
 
 
-def make_counter_entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
+def make_counter_entries(events: Mapping[Key, Counted]) -> list[list[str | float]]:
     """Return the counted events as lists, as env.json stores them."""
-    return [[*key, *counted] for key, counted in found.items()]
+    return [[*key, *counted] for key, counted in events.items()]
 
 
-def parse_entries(values: Any) -> dict[Key, Counted]:
-    """Return the events in `values`, the lists that make_counter_entries() made; RunError if the
-    lists are malformed."""
+def parse_entries(entries: Any) -> dict[Key, Counted]:
+    """Return the counted events in `entries`, the lists that make_counter_entries() made and
+    env.json stores; RunError if the lists are malformed."""
     found: dict[Key, Counted] = {}
-    for value in values if isinstance(values, list) else [values]:
+    for value in entries if isinstance(entries, list) else [entries]:
         try:
             benchmark, variant, counter, events, share = value
             pair = float(events), float(share)

@@ -78,8 +78,8 @@ def time_command(command: Sequence[str]) -> float:
 
 
 def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> list[Time]:
-    """Time the command `runs` times in this boot, after a first run whose time is dropped, because
-    the caches are not filled yet. Return all times in the file."""
+    """Time the command `runs` times in this boot, and add the times to the file `path`. The time of
+    a first run is dropped, because the caches are not filled yet. Return all times in the file."""
     times, boot = load_times(path), BOOT.read_text(encoding="ascii").strip()
     if other := next((one.label for one in times if one.boot == boot and one.label != label), ""):
         raise UnableError(f"this boot was recorded as {other}; {label} needs a boot of its own")

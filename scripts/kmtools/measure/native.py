@@ -62,8 +62,8 @@ STEERED = "looks=1\n"
 @contextmanager
 def avoid_last_cpu() -> Iterator[None]:
     """During the block, if there are several CPUs, keep this process off the last one, on which
-    kmbench measures. kmbench must be started before the block, because it would inherit the
-    affinity."""
+    kmbench measures. kmbench must be started before the block; otherwise it would inherit the
+    affinity and could not measure on the last CPU."""
     allowed = os.sched_getaffinity(0)
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed - {max(allowed)})
@@ -120,13 +120,13 @@ def run_kmbench(
     part: Path,
     words: list[object],
     show: Callable[[int, int, str], None],
-    more: str = "",
+    more_env_lines: str = "",
     program: Path | None = None,
     hangs: float = HANGS_SECONDS,
 ) -> None:
     """Run kmbench once with the arguments `words`, or another program with the same command line,
-    and leave its samples in `part` unless it fails. `more` is appended to its env file. A program
-    that completes no benchmark for `hangs` seconds is killed."""
+    and leave its samples in the folder `part` unless it fails. `more_env_lines` are appended to its
+    env file. A program that completes no benchmark for `hangs` seconds is killed."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     before = disturbance.read_disturbance_counters()
@@ -154,13 +154,13 @@ def run_kmbench(
         )
     if disturbance.was_suspended(before, disturbance.read_disturbance_counters()):
         raise SuspendedError("the machine was suspended while kmbench measured")
-    add_disturbances(partial / "env", before, more)
+    add_disturbances(partial / "env", before, more_env_lines)
     publish_directory(partial, part)
 
 
-def add_disturbances(env: Path, before: disturbance.Reading, more: str) -> None:
-    """After a process has ended, append the disturbances of its CPU and the lines `more` to its env
-    file."""
+def add_disturbances(env: Path, before: disturbance.Reading, more_lines: str) -> None:
+    """After a process has ended, append the disturbances of its CPU and the lines `more_lines` to
+    its env file `env`. `before` are the counters before the process."""
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -170,7 +170,7 @@ def add_disturbances(env: Path, before: disturbance.Reading, more: str) -> None:
     found = disturbance.compute_disturbances(
         before, disturbance.read_disturbance_counters(), int(match[1]) if match else NO_CPU
     )
-    env.write_text(text + disturbance.format_env_lines(found) + more, encoding="utf-8")
+    env.write_text(text + disturbance.format_env_lines(found) + more_lines, encoding="utf-8")
 
 
 def repeat_if_suspended(run: Callable[[], None], say: Callable[[str], None]) -> None:

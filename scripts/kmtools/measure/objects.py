@@ -34,8 +34,8 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 INCLUDES = tuple(f"-I{ROOT / part}" for part in ("native/include", "include", "bench_modules"))
-# In programs, an SDT note comes with a nop at the site; SDT_NOTES_WITHOUT_NOP leaves it out, as in
-# modules.
+# In programs, an SDT note comes with a nop at the site; SDT_NOTES_WITHOUT_NOP leaves this nop out,
+# as in modules.
 HEAD = """
 #define SDT_NOTES_WITHOUT_NOP
 #include <linux/kernel.h>
@@ -85,8 +85,8 @@ class Site:
 
 
 def find_part_of_section(section: str) -> str | None:
-    """Return the part of an object to which a section belongs, by the name of the section; None if
-    it does not count. Text is divided later, by count_likely_bytes()."""
+    """Return the part of an object to which the section with the name `section` belongs; None if
+    the section does not count. Text is divided later, by count_likely_bytes()."""
     if HEADS.fullmatch(section):
         return None
     if section.startswith(".text"):
@@ -101,7 +101,7 @@ def find_part_of_section(section: str) -> str | None:
 
 
 def measure_part_sizes(built: Path) -> Counter[str]:
-    """Return the bytes of an object by part."""
+    """Return the number of bytes in each part of the object file `built`."""
     done = processes.capture_output(["objdump", "-h", "-w", built])
     sizes: Counter[str] = Counter()
     for line in done.stdout.splitlines():
@@ -111,12 +111,12 @@ def measure_part_sizes(built: Path) -> Counter[str]:
     return sizes
 
 
-def compile_form(form: str, copies: int, where: Path) -> Path:
-    """Compile, in the folder `where`, an object with `copies` functions, each with a site of the
+def compile_form(form: str, copies: int, folder: Path) -> Path:
+    """Compile, in the folder `folder`, an object with `copies` functions, each with a site of the
     form `form`, a key of SITES."""
     site = SITES[form]
     functions = [f"void f{n}(long a, long b) {{ {site.format(n)}; }}" for n in range(copies)]
-    source, built = where / f"{form}-{copies}.c", where / f"{form}-{copies}.o"
+    source, built = folder / f"{form}-{copies}.c", folder / f"{form}-{copies}.o"
     source.write_text(HEAD + "\n".join(functions) + "\n", encoding="ascii")
     done = processes.capture_output(["gcc", *FLAGS, *INCLUDES, "-c", "-o", built, source])
     if done.returncode:
@@ -125,8 +125,8 @@ def compile_form(form: str, copies: int, where: Path) -> Path:
 
 
 def disassemble_site(built: Path) -> str:
-    """Return the disassembly of the first function, and of the code that the compiler moved out of
-    it."""
+    """Return the disassembly of the first function in the object file `built`, and of the code that
+    the compiler moved out of this function."""
     words = ["objdump", "-dr", "--no-show-raw-insn", built]
     listed = processes.capture_output(words).stdout.split("\n\n")
     names = ("<f0>:", "<f0.cold>:")
@@ -135,7 +135,8 @@ def disassemble_site(built: Path) -> str:
 
 
 def count_likely_bytes(built: Path) -> int:
-    """Return the number of bytes of the first function before its first return."""
+    """Return the number of bytes before the first return in the first function of the object file
+    `built`."""
     listed = processes.capture_output(
         ["objdump", "-d", "--insn-width=16", "--disassemble=f0", built]
     )
@@ -145,18 +146,19 @@ def count_likely_bytes(built: Path) -> int:
     return int(found[1], 16)
 
 
-def measure_site_form(form: str, where: Path, empty: Counter[str]) -> Site:
-    """Measure one form of a site; `empty` has the sizes, by part, of a function without a site."""
-    one, many = compile_form(form, 1, where), compile_form(form, 1 + COPIES, where)
+def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Site:
+    """Measure the form `form` of a site, with objects in the folder `folder`; `empty_sizes` has the
+    bytes of a function without a site, by part of the object."""
+    one, many = compile_form(form, 1, folder), compile_form(form, 1 + COPIES, folder)
     grown = measure_part_sizes(many)
     grown.subtract(measure_part_sizes(one))
-    sizes = {part: round(grown[part] / COPIES) - empty[part] for part in ("text", *PARTS[3:])}
+    sizes = {part: round(grown[part] / COPIES) - empty_sizes[part] for part in ("text", *PARTS[3:])}
     likely = count_likely_bytes(one)
     sizes |= {"text-likely": likely, "text-unlikely": sizes["text"] - likely}
     return Site(form, {part: sizes[part] for part in PARTS}, disassemble_site(one))
 
 
-def count_recorded_entries() -> int:
+def count_recorded_function_entries() -> int:
     """Return the number of function entries that gcc records in the sources that programs and
     modules share: the nops that could be replaced by calls, in either build. Files with variants of
     benchmarks are left out, because there each variant is a function for every layout."""
@@ -190,13 +192,13 @@ def measure_all_forms() -> Iterator[Site]:
     """Yield the sizes and the disassembly of every form of a site."""
     require_compiler_tools()
     with tempfile.TemporaryDirectory() as directory:
-        where = Path(directory)
-        one, many = compile_form("none", 1, where), compile_form("none", 1 + COPIES, where)
+        folder = Path(directory)
+        one, many = compile_form("none", 1, folder), compile_form("none", 1 + COPIES, folder)
         grown = measure_part_sizes(many)
         grown.subtract(measure_part_sizes(one))
-        empty = Counter({part: size // COPIES for part, size in grown.items()})
+        empty_sizes = Counter({part: size // COPIES for part, size in grown.items()})
         for form in SITES:
-            yield measure_site_form(form, where, empty)
+            yield measure_site_form(form, folder, empty_sizes)
 
 
 def measure_object_sizes() -> dict[tuple[str, str], int]:
@@ -206,5 +208,5 @@ def measure_object_sizes() -> dict[tuple[str, str], int]:
         for site in measure_all_forms()
         for part, size in site.sizes.items()
     }
-    found["call-sites", "recorded-entries"] = count_recorded_entries()
+    found["call-sites", "recorded-entries"] = count_recorded_function_entries()
     return found

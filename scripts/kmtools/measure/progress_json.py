@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes progress for programs: one JSON object a line, to a file or a pipe.
+"""Writes progress for other programs to read: one JSON object per line, to a file or a pipe.
 
 Every object has `event` and `seconds`, the time since the start. Events:
 - step: a step begins; `text` describes it, `number` is its number, `of` the number of all steps;
@@ -37,7 +37,7 @@ class Events:
             raise UnableError(f"--progress {path}: {explain_error(error)}") from None
 
     def write_event(self, event: str, **parts: Any) -> None:
-        """Write an event."""
+        """Write the event `event` with the fields `parts`."""
         if self._stream is None:
             return
         seconds = round(time.monotonic() - self._began, 3)

@@ -27,8 +27,8 @@ class RunCache:
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
     def compute_results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
-        """Return the results of a tier, computed by `judge`. They are computed again if the number
-        of its samples or its env has changed; in a run, samples are only added."""
+        """Return the results of a tier, computed by `judge`. The results are computed again if the
+        number of samples or the env of the tier has changed; in a run, samples are only added."""
         place, env = (tier.tier, tier.kernel), dict(tier.env)
         known = self._results.get(place)
         if known is None or known[:2] != (len(samples), env):

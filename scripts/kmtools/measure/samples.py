@@ -77,8 +77,8 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 @contextmanager
 def pause_gc() -> Iterator[None]:
     """During the block, in which many samples are read, disable garbage collection, because it
-    takes as long as reading. Then exempt the existing objects from it, because they do not become
-    garbage."""
+    takes as long as reading. At the end of the block, exempt the existing objects from garbage
+    collection, because they do not become garbage."""
     gc.disable()
     try:
         yield
@@ -103,25 +103,25 @@ def read_complete_lines(path: Path) -> Iterator[str]:
 
 
 def read_csv_rows(
-    path: Path, known: Mapping[int, Sequence[str]]
+    path: Path, columns: Mapping[int, Sequence[str]]
 ) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the number of the line, the schema and the fields of each row of a file; `known` has
-    the columns of each schema."""
+    """Yield the number of the line, the schema and the fields of each row of a file; `columns`
+    has the names of the columns for each schema."""
     lines = read_complete_lines(path)
     first = next(lines, "").strip()
     named = re.fullmatch(r"# schema=(\d+)", first)
     schema = int(named[1]) if named else 1
-    if schema not in known:
-        newest = max(known)
+    if schema not in columns:
+        newest = max(columns)
         newer = "; a newer kmarkers wrote it" if schema > newest else ""
         raise RunError(f"{path}:1: schema {schema}, and {newest} is the newest known{newer}")
     header = next(lines, "").strip() if named else first
     before = 2 if named else 1
-    if header != ",".join(known[schema]):
-        lacks = [column for column in known[schema] if column not in header.split(",")]
-        why = f"lacks {', '.join(lacks)}" if lacks else f"is not {','.join(known[schema])}"
+    if header != ",".join(columns[schema]):
+        lacks = [column for column in columns[schema] if column not in header.split(",")]
+        why = f"lacks {', '.join(lacks)}" if lacks else f"is not {','.join(columns[schema])}"
         raise RunError(f"{path}:{before}: header of schema {schema} {why}")
-    reader, width = csv.reader(lines), len(known[schema])
+    reader, width = csv.reader(lines), len(columns[schema])
     try:
         for row in reader:
             if len(row) != width:
@@ -131,7 +131,7 @@ def read_csv_rows(
         raise RunError(f"{path}:{reader.line_num + before}: {error}") from error
 
 
-def convert_schema_1(row: Row, tier: Tier, where: str) -> Row:
+def convert_schema_1_row(row: Row, tier: Tier, where: str) -> Row:
     """Convert a row of schema 1 to schema 2. In schema 1 the measured quantity is part of the name
     of the variant, and instruction counts have a column of their own."""
     variant, measured = row["variant"], LOOP
@@ -264,7 +264,7 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
         where = f"{path}:{number}"
         if schema == 1:
             named = dict(zip(OLD_RAW_COLUMNS, raw, strict=True))
-            sample = make_sample(convert_schema_1(named, tier, where), tier, where)
+            sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)
         elif raw[UNIT] not in units:
             raise RunError(f"{where}: unit is {raw[UNIT]!r}, not {TICKS} or {UNIT_ROUNDS}")
         else:
@@ -289,14 +289,14 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of {row[1]!r}")
         if schema == 1:
             where, named = f"{path}:{number}", dict(zip(WHOLE_RUN[1], row, strict=True))
-            sample = make_sample(convert_schema_1(named, tier, where), tier, where)
+            sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)
         else:
             sample = maker.make(row, tier, number)
         if tier.emulated and sample.core_cycles is not None:
             cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
-        # Check only windows of loops for repetitions: a block may hold several switches of the same
-        # sites.
+        # Check only windows of loops for repetitions, because a block may hold several switches of
+        # the same sites.
         if sample.loops:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops

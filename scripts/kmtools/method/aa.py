@@ -65,7 +65,7 @@ def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Res
 
 
 def check_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the added costs that differ from run to run; return False if there are too many."""
+    """Print the added costs that differ between two runs; return False if too many differ."""
     pairs = list(pair_results(runs))
     if not pairs:
         print("there is only one run, so no costs are compared between runs")
@@ -86,7 +86,8 @@ def has_verdict(result: Result) -> bool:
 
 
 def check_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the verdicts that other runs contradict; return False if there are too many."""
+    """Print the verdicts that other runs contradict; return False if there are too many such
+    verdicts."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for result in (one for run in runs for one in run if not one.is_clone):
         # A cost close to the margin gets different verdicts by chance.
@@ -117,7 +118,8 @@ def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
 
 
 def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the number of rows of hot loops with a verdict; return False if there are too few."""
+    """Print the number of rows of hot loops that have a verdict; return False if there are too few
+    such rows."""
     counts = [count_hot_rows(run) for run in runs]
     resolved, every = sum(some for some, _ in counts), sum(every for _, every in counts)
     if not every:
@@ -152,8 +154,8 @@ def get_added_core_cycles(result: Result) -> float:
 
 
 def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
-    """Measure all runs; print every clone and the totals; return False if there are too many errors
-    or too few verdicts."""
+    """Measure `runs` runs by the plan `plan`; print the result of every A/A clone and the totals;
+    return False if there are too many false verdicts or too few verdicts."""
     judged = wrong = 0
     measured = []
     found: dict[str, list[float]] = defaultdict(list)

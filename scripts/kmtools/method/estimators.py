@@ -47,8 +47,9 @@ STOPPED = " stopped"
 
 @dataclass(frozen=True)
 class Score:
-    """The results of the simulations of a kind of noise: coverage, mean width as a multiple of the
-    oracle's, share of false verdicts, bias, and the mean half-width of the intervals."""
+    """The score of the estimator in simulations of one kind of noise: coverage, mean width as a
+    multiple of the oracle's, share of false verdicts, bias, and the mean half-width of the
+    intervals."""
 
     kind: str
     runs: int
@@ -82,9 +83,10 @@ class Score:
         return found
 
 
-def locate_at_first_look(x: Floats, step: float) -> tuple[Location, str]:
-    """Return the location and the verdict of a variant at the first look (an analysis of the blocks
-    so far) that has a verdict, or at the last look."""
+def estimate_location_at_first_look(x: Floats, step: float) -> tuple[Location, str]:
+    """Return the location of the values `x`, and the verdict on it, at the first look (an analysis
+    of the blocks so far) that resolves the row, or at the last look. The clock advances in steps of
+    `step`."""
     for look, outside in stopping.LOOKS.items():
         length = look * BLOCKS
         found = estimate_stepped_location(
@@ -96,10 +98,11 @@ def locate_at_first_look(x: Floats, step: float) -> tuple[Location, str]:
     return found, verdict
 
 
-def score_stopped_runs(kind: str, runs: int) -> Score:
-    """Simulate a kind of noise in runs that end when they are resolved, at true differences of zero
-    and of the margin. The score is that of the worst difference. Widths are not compared, because
-    the confidence level differs between looks."""
+def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
+    """Return the score of the estimator in `runs` simulated runs with noise of the kind `kind` that
+    end when they are resolved, at true differences of zero, of the margin and of the negative
+    margin: the lowest coverage and the highest share of false verdicts. Widths are not compared,
+    because the confidence level differs between looks."""
     step = 1.0 if kind == STEPPING else 0.0
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
@@ -107,7 +110,7 @@ def score_stopped_runs(kind: str, runs: int) -> Score:
     for seed in range(runs):
         noise = KINDS[kind](np.random.default_rng(seed), stopping.MOST * BLOCKS)
         for truth in truths:
-            found, verdict = locate_at_first_look(noise + truth, step)
+            found, verdict = estimate_location_at_first_look(noise + truth, step)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi
             wrong[truth] += verdict in (SLOWER, FASTER)
             halves.append(found.interval.half_width)
@@ -117,10 +120,11 @@ def score_stopped_runs(kind: str, runs: int) -> Score:
     return Score(kind, runs, covered, 1.0, false, bias, half, stopped=True)
 
 
-def compute_false_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
-    """Return the share of false verdicts (slower or faster) among simulations with these intervals
-    and values: the largest share at a true difference of zero, of the margin, or of the negative
-    margin."""
+def compute_false_verdict_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
+    """Return the share of simulations with a false verdict (slower or faster). The share is
+    computed for three true differences, zero, the margin and the negative margin, and the largest
+    of the three is returned. `intervals` and `values` are estimates from simulations whose true
+    difference is zero."""
     shares = []
     for truth in (-MARGIN, 0.0, MARGIN):
         wrong = 0
@@ -131,8 +135,9 @@ def compute_false_share(intervals: Sequence[Interval], values: Sequence[float]) 
     return max(shares)
 
 
-def score_noise(kind: str, runs: int) -> Score:
-    """Simulate a kind of noise in runs of fixed length, and return its score."""
+def score_estimator_on_noise(kind: str, runs: int) -> Score:
+    """Return the score of the estimator in `runs` simulated runs of fixed length with noise of the
+    kind `kind`."""
     step = 1.0 if kind == STEPPING else 0.0
     found = [
         estimate_stepped_location(
@@ -148,15 +153,16 @@ def score_noise(kind: str, runs: int) -> Score:
         runs=runs,
         covered=float(np.mean([interval.lo <= 0 <= interval.hi for interval in intervals])),
         width=half / float(np.quantile(np.abs(values), CONFIDENCE)),
-        false=compute_false_share(intervals, values),
+        false=compute_false_verdict_share(intervals, values),
         bias=float(np.mean(values)),
         half_width=half,
     )
 
 
-def score_changing_frequency(kind: str, runs: int) -> Score:
-    """Simulate windows of a core whose frequency changes. The score is that of the worst
-    variant."""
+def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
+    """Return the score of the estimator in simulated windows of a core whose frequency changes by
+    the pattern `kind`: the lowest coverage and the largest bias of any variant. One run is
+    simulated for every SHORTER runs in `runs`."""
     change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
     found = [
         frequency.simulate_added_costs(seed, change) for seed in range(max(1, runs // SHORTER))
@@ -174,22 +180,23 @@ def score_changing_frequency(kind: str, runs: int) -> Score:
 
 
 def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
-    """Print the score of each kind of noise; return False if one misses a limit."""
+    """Print the scores of the estimator for each kind of noise in `kinds`, from `runs` simulations
+    each; return False if a score misses a limit."""
     print(f"{runs} simulations each; widths are multiples of the width of an oracle's intervals")
     print(f"{'noise':22} covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]
     noisy = [kind for kind in kinds if kind not in changing]
-    judged = [(kind, score_noise) for kind in noisy]
-    judged += [(kind, score_stopped_runs) for kind in noisy]
-    judged += [(kind, score_changing_frequency) for kind in changing]
+    judged = [(kind, score_estimator_on_noise) for kind in noisy]
+    judged += [(kind, score_estimator_on_stopped_runs) for kind in noisy]
+    judged += [(kind, score_estimator_on_changing_frequency) for kind in changing]
     for kind, simulate in judged:
         found = simulate(kind, runs)
         faults = found.list_missed_limits()
         bad += bool(faults)
         why = f"  <-- {'; '.join(faults)}" if faults else ""
         width = "    -" if found.stopped else f"{found.width:5.2f}"
-        name = f"{kind}{STOPPED if simulate is score_stopped_runs else ''}"
+        name = f"{kind}{STOPPED if simulate is score_estimator_on_stopped_runs else ''}"
         line = f"{name:22} {found.covered:7.3f}  {width}  {found.false:7.3f}"
         print(f"{line}{why}", flush=True)
     print(f"{len(judged) - bad} passed, {bad} failed")

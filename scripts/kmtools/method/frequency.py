@@ -80,7 +80,8 @@ class Found:
 
 
 def simulate_added_costs(seed: int, change: Change) -> dict[str, Found]:
-    """Return the added costs of a simulated run, by variant."""
+    """Simulate a run in which the frequency changes as in `change`, and return the estimated added
+    cost of each variant."""
     found = {}
     for result in verdicts.compute_results(simulate_windows(seed, change), [make_simulated_tier()]):
         if result.delta is not None and result.delta_ci is not None and result.core is not None:

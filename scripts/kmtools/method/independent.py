@@ -37,14 +37,15 @@ def build_nopcost(folder: Path) -> Path:
 
 
 def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, float]:
-    """Return the cost of a site in each arrangement, measured by nopcost, in core cycles."""
+    """Return the cost of a site in core cycles, as nopcost measures it: for sites side by side and
+    for spread sites."""
     done = subprocess.run([str(program), str(rounds)], capture_output=True, text=True, check=True)
     return {name: float(cost) for name, cost in map(str.split, done.stdout.splitlines())}
 
 
 def measure_kmbench_costs(number: int, plan: Plan) -> dict[str, float]:
-    """Return the cost of a site in each arrangement, measured by kmbench and estimated as in
-    reports, in core cycles."""
+    """Return the cost of a site in core cycles, measured by kmbench and estimated as in reports:
+    for sites side by side and for spread sites."""
     found = {(row.benchmark, row.variant): row for row in aa.measure_results(number, plan)}
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
     if any(row.core is None for row in rows.values()):

@@ -81,7 +81,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`."""
     found = [
         make_copies_suite(suite_request, name == "bursts")
         for name in ("aa", "bursts")

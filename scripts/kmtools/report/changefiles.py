@@ -18,7 +18,8 @@ SCHEMA = 1
 
 
 def row_to_dict(row: Row | None) -> dict[str, Any] | None:
-    """Return the JSON object of a row in one run; None if the run has no such row."""
+    """Return the JSON object of a row of one run; None if `row` is None, because the run lacks
+    it."""
     if row is None:
         return None
     return {
@@ -76,7 +77,8 @@ def render_comparison_json(comparison: Comparison) -> str:
 
 
 def add_fault_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
-    """Add a failed test case for each machine that could not be compared."""
+    """Add to the JUnit test suite `suite` a failed test case for each line of `faults`, which are
+    about machines that could not be compared."""
     count = str(len(faults))
     suite.attrib.update({"tests": count, "failures": count, "skipped": "0"})
     for fault in faults:

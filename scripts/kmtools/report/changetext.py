@@ -126,8 +126,8 @@ def describe_outcome(comparison: Comparison) -> str:
 
 
 def split_row(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
-    """Return a row as several lines: its name, then its numbers, and the verdict on the same line
-    if it fits."""
+    """Return a row as several lines: its name, then its numbers and its verdict, which has lines of
+    its own if it does not fit on that of the numbers."""
     line = "    " + "  ".join([*numbers, verdict])
     if len(line) <= WIDTH:
         return [name, line]

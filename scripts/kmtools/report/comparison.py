@@ -124,8 +124,8 @@ def compare_runs(
     faults: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare each run with the first. With `wholes`, also compare the times of baselines and of
-    switching sites. Raise RunError if no row of a run can be compared. But if `faults` are given,
-    lines about machines that are not compared, add a line to them instead."""
+    switching sites. `faults` are lines about machines that could not be compared. If no row of a
+    run can be compared, raise RunError if `faults` is None, else add a line to the faults."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)

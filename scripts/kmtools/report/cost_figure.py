@@ -41,10 +41,10 @@ LEAST = 0.25
 def find_cost(
     benchmark: str, variant: str, results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[float, Interval, str, str] | None:
-    """Return cost, interval, unit and verdict of a variant; None if the run has not measured it.
-    The cost of one more site, in `sites`, is preferred to the result in `results`."""
+    """Return cost, interval, unit and verdict of a variant; None if the run has not measured the
+    variant. They are those of one more site if `sites` has the variant, else those in `results`."""
     if cost := sites.get((benchmark, variant)):
-        one = marker_cost.make_site_answer(cost, "", "", "", "")
+        one = marker_cost.convert_site_cost(cost, "", "", "", "")
         assert one.value is not None and one.ci is not None
         return one.value, one.ci, one.unit, one.verdict
     result = results.get((benchmark, variant))
@@ -78,8 +78,9 @@ def make_place_rows(
     return rows, units[0] if units else ""
 
 
-def make_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
-    """Return the figure for the best tier of a run; None if no tier has cycles of a real CPU."""
+def make_dormant_cost_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
+    """Return the panel with the costs of dormant sites in the best tier of a run; None if no tier
+    has cycles of a real CPU."""
     tier = marker_cost.find_best_tier(results)
     if tier is None:
         return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the summary at the end of a run on the terminal: the costs of a dormant marker, the grades
-of the tiers, the benchmarks that were not measured, and the places of tables and page.
+of the tiers, the benchmarks that were not measured, and where to find the tables and the page.
 
 The summary has at most LINES lines on a terminal of 80 columns or more.
 """
@@ -21,7 +21,7 @@ from kmtools.analyse.verdicts import Result
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.report import marker_cost
-from kmtools.report.marker_cost import Answer
+from kmtools.report.marker_cost import MarkerCost
 
 LINES = 40
 WIDEST = 100
@@ -40,13 +40,13 @@ def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ")
     )
 
 
-def format_answers(found: Sequence[Answer], width: int) -> list[str]:
-    """Return a sentence with all answers, then each number with its interval, its verdict and the
-    published number."""
-    lines = wrap_paragraph(marker_cost.describe_answers(found), width, hanging="")
-    if found:
+def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[str]:
+    """Return the costs of a dormant marker as lines: a sentence with all of them, then each number
+    with its interval, its verdict and the published number."""
+    lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
+    if marker_costs:
         lines.append("")
-    for one in found:
+    for one in marker_costs:
         span = marker_cost.format_interval(one)
         head = f"{one.place}: {marker_cost.format_value(one)}"
         head += (
@@ -64,8 +64,8 @@ def join_unique(words: Iterable[str]) -> str:
 
 
 def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
-    """Return the grade of each tier with the two worst reasons, and the remedies. Kernels with the
-    same tier and grade are merged."""
+    """Return lines with the grade of each tier, the two worst reasons for this grade, and the
+    remedies. If a tier has the same grade in several kernels, these kernels share the lines."""
     groups: dict[tuple[str, str], list[tuple[Tier, Grade]]] = {}
     for tier, grade in graded:
         groups.setdefault((tier.tier, grade.level_name), []).append((tier, grade))
@@ -112,9 +112,9 @@ def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
     return lines
 
 
-def format_unmeasured(tiers: Sequence[Tier], width: int) -> list[str]:
-    """Return a line for each reason, with the benchmarks and variants that were not measured
-    because of it."""
+def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]:
+    """Return a paragraph for each reason for which benchmarks or variants were not measured, with
+    their names."""
     reasons: dict[str, tuple[list[str], list[str]]] = {}
     for tier in tiers:
         for key, why in sorted(tier.env.items()):
@@ -131,37 +131,38 @@ def format_unmeasured(tiers: Sequence[Tier], width: int) -> list[str]:
     ]
 
 
-def cut_lines(lines: list[str], most: int, where: str) -> list[str]:
-    """Return at most `most` lines. If there are more, the last returned line names the place of the
-    others."""
+def cut_lines(lines: list[str], most: int, source: str) -> list[str]:
+    """Return at most `most` lines. If `lines` has more, the last returned line names `source`, the
+    file or command that has them all."""
     if len(lines) <= most:
         return lines
-    return [*lines[: most - 1], f"  and more: {where}"]
+    return [*lines[: most - 1], f"  and more: {source}"]
 
 
 def render_run_summary(
     run: Path,
     env: Mapping[str, Any],
-    found: Sequence[Answer],
+    marker_costs: Sequence[MarkerCost],
     graded: Sequence[tuple[Tier, Grade]],
     judged: tuple[Sequence[Result], Sequence[Point]],
     width: int,
     tier: str | None = None,
     page: Path | None = None,
 ) -> str:
-    """Return the summary of a run, or of one tier of it. `found` are the costs of a dormant marker,
-    `graded` the tiers with their grades, `judged` the results and the measured site switches."""
+    """Return the summary of a run, or of one tier of it. `marker_costs` are the costs of a dormant
+    marker, `graded` the tiers with their grades, `judged` the results and the measured site
+    switches."""
     command = f"scripts/kmarkers table {shlex.quote(str(run))}"
     command += f" --tier {tier}" if tier else ""
-    where = str(page) if page else command
-    head = [*format_answers(found, width), ""]
+    source = str(page) if page else command
+    head = [*format_marker_costs(marker_costs, width), ""]
     tail = [*format_verdict_counts(judged[0], width), *format_broken_limits(judged[1], width)]
     for line in rundir.list_warnings(env, tier):
         tail += wrap_paragraph(line, width)
     tail += ["", f"tables: {command}", *([f"page:   {page}"] if page else [])]
     grades = format_grades(graded, width)
-    lacking = format_unmeasured([one for one, _ in graded], width)
+    lacking = format_unmeasured_benchmarks([one for one, _ in graded], width)
     room = LINES - len(head) - len(tail)
-    grades = cut_lines(grades, max(4, room - min(len(lacking), LACKING_LINES)), where)
-    lacking = cut_lines(lacking, max(2, room - len(grades)), where)
+    grades = cut_lines(grades, max(4, room - min(len(lacking), LACKING_LINES)), source)
+    lacking = cut_lines(lacking, max(2, room - len(grades)), source)
     return "\n".join([*head, *grades, *lacking, *tail])

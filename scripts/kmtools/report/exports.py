@@ -44,7 +44,7 @@ def render_openmetrics(rows: Sequence[Row]) -> str:
     return "\n".join([*lines, "# EOF", ""])
 
 
-def to_microseconds(ticks: int, tier: Tier) -> float:
+def convert_ticks_to_microseconds(ticks: int, tier: Tier) -> float:
     """Convert ticks to microseconds. Ticks of an unknown frequency (emulated ones) are returned
     unchanged, because the trace has no other unit."""
     khz = float(tier.env.get("tsc_khz") or 0)
@@ -54,8 +54,8 @@ def to_microseconds(ticks: int, tier: Tier) -> float:
 def group_samples_by_switch(
     samples: Iterable[Sample],
 ) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
-    """Return the samples of each switch, by measured quantity. If a method switches several times
-    in a block, the n-th sample of each quantity belongs to the n-th switch."""
+    """Return for each switch of sites its samples, by measured quantity. If a method switches
+    several times in a block, the n-th sample of each quantity belongs to the n-th switch."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
     turns: dict[tuple[Any, ...], int] = defaultdict(int)
     for s in samples:
@@ -73,10 +73,11 @@ def group_samples_by_switch(
     return found
 
 
-def make_event(
+def make_trace_event(
     name: str, track: tuple[int, int], start: float, length: float, **args: object
 ) -> Any:
-    """Return a complete event (ph X) of the trace; times are in microseconds."""
+    """Return a complete event (ph X) of a Chrome trace. `track` is its process and its thread;
+    `start` and `length` are in microseconds."""
     process, thread = track
     return {
         "ph": "X", "name": name, "pid": process, "tid": thread, "ts": start, "dur": length,
@@ -87,30 +88,31 @@ def make_event(
 def make_switch_events(
     process: int, start: float, parts: Mapping[str, Sample], tier: Tier
 ) -> list[Any]:
-    """Return the events of one switch: the switch, its parts, and the gap of the CPU that waited.
-    The start of the gap is not recorded; it is drawn at the start of the rounds. Older samples do
-    not name the waiting CPU: in its place they have the CPU that switched."""
+    """Return the trace events of one switch, which begins at `start`: the switch, its parts, and
+    the gap of the CPU that waited. `parts` has the samples of the switch, by measured quantity. The
+    start of the gap is not recorded; it is drawn at the start of the rounds. Older samples do not
+    name the waiting CPU: in its place they have the CPU that switched."""
     whole = parts.get(SWITCH) or parts[GAP]
-    length = to_microseconds(whole.value, tier)
+    length = convert_ticks_to_microseconds(whole.value, tier)
     rounds = parts[COUNT].value if COUNT in parts else None
     switched_by = parts[SWITCH].cpu if SWITCH in parts else None
     args = {"sites": whole.sites, "rounds": rounds, "switched_by": switched_by}
     args["block"] = whole.block
     events = []
     if SWITCH in parts:
-        events.append(make_event(whole.variant, (process, SWITCHING), start, length, **args))
+        events.append(make_trace_event(whole.variant, (process, SWITCHING), start, length, **args))
     at = gap_at = start
     for name in PARTS:
         if name in parts:
             gap_at = at
-            took = to_microseconds(parts[name].value, tier)
-            events.append(make_event(name, (process, SWITCHING), at, took, sites=whole.sites))
+            took = convert_ticks_to_microseconds(parts[name].value, tier)
+            events.append(make_trace_event(name, (process, SWITCHING), at, took, sites=whole.sites))
             at += took
     if GAP in parts:
-        took = to_microseconds(parts[GAP].value, tier)
+        took = convert_ticks_to_microseconds(parts[GAP].value, tier)
         cpu = parts[GAP].cpu
         waited = {"waited": cpu if cpu != switched_by else None}
-        events.append(make_event("gap", (process, WAITING), gap_at, took, **args, **waited))
+        events.append(make_trace_event("gap", (process, WAITING), gap_at, took, **args, **waited))
     return events
 
 

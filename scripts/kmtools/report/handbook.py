@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the handbook: a site of HTML pages from the documents of the tree, with Sphinx.
 
-The pages are copied to a folder of their own. There each link to a source file leads to a page that
-shows the file, and pages are added for what is written in the sources: the functions and macros of
-the headers, and the help of each command.
+The documents are copied to a folder, which Sphinx reads. In the copies, a link to a source file is
+changed to lead to a page that shows the file. Further pages are generated from the sources: the
+functions and macros of the headers, and the help of each command.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kmtools.base.processes import capture_output
 HOME = Path("Documentation/README.md")
 DOCUMENTS = (
     "Documentation/*.md",
+    "Documentation/tutorials/*.md",
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
     "results/reference/README.md",
 )
@@ -39,7 +40,7 @@ MODULES = ("patcher", "base", "immediate", "markers", "sdt", "entry", "events", 
 OUT = ROOT / "build" / "html"
 
 
-def list_tracked(*patterns: str) -> list[Path]:
+def list_tracked_files(*patterns: str) -> list[Path]:
     """Return the files of the tree that git tracks and that match a pattern, sorted."""
     done = capture_output(["git", "ls-files", *patterns], ROOT)
     if done.returncode:
@@ -47,124 +48,137 @@ def list_tracked(*patterns: str) -> list[Path]:
     return [Path(line) for line in done.stdout.splitlines()]
 
 
-def place_document(path: Path) -> Path:
-    """Return where a document of the tree stands in the folder that Sphinx reads."""
+def get_document_page(path: Path) -> Path:
+    """Return the path of the page for the document `path`, in the folder that Sphinx reads."""
     return Path("index.md") if path == HOME else path
 
 
-def place_file(path: Path) -> Path:
-    """Return where the page of a source file or of a folder stands."""
+def get_file_page(path: Path) -> Path:
+    """Return the path of the page that shows the source file or the folder `path`, in the folder
+    that Sphinx reads."""
     if (ROOT / path).is_dir():
         return Path("files") / path / "index.md"
     return Path("files") / path.with_name(path.name + ".md")
 
 
 class Handbook:
-    """The folder that Sphinx reads.
+    """The pages of the handbook, before Sphinx converts them to HTML.
 
-    `folder`: the folder; `documents`: the documents of the tree; `files`: the source files and
-    folders that need a page of their own, because a page links to them.
+    `folder` is the folder that Sphinx reads; `documents` are the documents of the tree; `files` are
+    the source files and folders that need a page of their own, because a page links to them.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.documents = {
-            path for pattern in DOCUMENTS for path in list_tracked(f":(glob){pattern}")
+            path for pattern in DOCUMENTS for path in list_tracked_files(f":(glob){pattern}")
         }
         self.files: set[Path] = set()
 
     def write_page(self, path: Path, text: str) -> None:
-        """Write a page."""
+        """Write a page with the text `text` to `path` in the folder."""
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / path).write_text(text, encoding="utf-8")
 
-    def copy_raw(self, path: Path) -> Path:
-        """Copy a file that pages include, show or offer; return its place."""
-        place = Path("raw") / path
-        (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / path, self.folder / place)
-        return place
+    def copy_raw_file(self, path: Path) -> Path:
+        """Copy the file `path`, which a page includes or links to, to the folder; return the path
+        of the copy."""
+        copy = Path("raw") / path
+        (self.folder / copy).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, self.folder / copy)
+        return copy
 
-    def find_target(self, path: Path) -> Path:
-        """Return the place of what a document links to by the path of a file or folder."""
+    def find_handbook_path(self, path: Path) -> Path:
+        """Return where the handbook shows the file or folder at `path`. If it needs a page of its
+        own, add it to `files`."""
         if path in self.documents:
-            return place_document(path)
+            return get_document_page(path)
         if not (ROOT / path).exists():
             raise FailedError(f"a document links to {path}, which does not exist")
         if path.suffix in IMAGES or (ROOT / path).stat().st_size > MAX_SHOWN_BYTES:
-            return self.copy_raw(path)
+            return self.copy_raw_file(path)
         self.files.add(path)
-        return place_file(path)
+        return get_file_page(path)
 
-    def change_links(self, page: Path, text: str) -> str:
-        """Return the text of a document with its links as they must be in the handbook."""
+    def adapt_links(self, document: Path, text: str) -> str:
+        """Return `text`, the text of the document `document`, with each link to a file or folder of
+        the tree changed to a link to the page that shows this file or folder."""
 
-        def change_link(found: re.Match[str]) -> str:
+        def adapt_link(found: re.Match[str]) -> str:
             target = found[2]
             if "://" in target or target.startswith("mailto:"):
                 return found[0]
-            path = Path(os.path.normpath(page.parent / target))
-            place = os.path.relpath(self.find_target(path), place_document(page).parent)
-            return f"{found[1]}{place}{found[3]}"
+            path = Path(os.path.normpath(document.parent / target))
+            shown = self.find_handbook_path(path)
+            relative = os.path.relpath(shown, get_document_page(document).parent)
+            return f"{found[1]}{relative}{found[3]}"
 
         parts = FENCE.split(text)
         return "".join(
-            part if part.startswith("```") else LINK.sub(change_link, part) for part in parts
+            part if part.startswith("```") else LINK.sub(adapt_link, part) for part in parts
         )
 
-    def write_documents(self, generated: Sequence[Path]) -> None:
-        """Write the documents. The first page gets the tables of contents of the site."""
+    def write_document_pages(self, generated: Sequence[Path]) -> None:
+        """Write the pages of the documents. The first page gets the tables of contents of the site,
+        which also list the pages at the paths `generated`."""
         for path in sorted(self.documents):
-            text = self.change_links(path, (ROOT / path).read_text(encoding="utf-8"))
+            text = self.adapt_links(path, (ROOT / path).read_text(encoding="utf-8"))
             if path == HOME:
-                text += "".join(make_contents(text, generated))
-            self.write_page(place_document(path), text)
+                text += "".join(make_tables_of_contents(text, generated))
+            self.write_page(get_document_page(path), text)
 
-    def write_files(self) -> None:
-        """Write the pages of source files and folders, until each that is linked to has one."""
+    def write_file_pages(self) -> None:
+        """Write the pages of source files and folders, until each to which a page links has one."""
         written: set[Path] = set()
         while todo := self.files - written:
             for path in sorted(todo):
-                show = self.list_folder if (ROOT / path).is_dir() else self.show_file
+                show = (
+                    self.make_folder_page_body
+                    if (ROOT / path).is_dir()
+                    else self.make_file_page_body
+                )
                 head = f"---\norphan: true\n---\n\n# {path}\n\n"
-                self.write_page(place_file(path), head + show(path))
+                self.write_page(get_file_page(path), head + show(path))
             written |= todo
 
-    def show_file(self, path: Path) -> str:
-        """Return the page of a source file, behind its title."""
+    def make_file_page_body(self, path: Path) -> str:
+        """Return the text of the page of the source file `path`, without its title."""
         language = LANGUAGES.get(path.suffix, "none")
-        raw = self.copy_raw(path)
+        raw = self.copy_raw_file(path)
         options = f":language: {language}\n:linenos:\n:tab-width: 8\n"
         return f"```{{literalinclude}} /{raw}\n{options}```\n"
 
-    def list_folder(self, path: Path) -> str:
-        """Return the page of a folder, behind its title: a link to each file below it."""
+    def make_folder_page_body(self, path: Path) -> str:
+        """Return the text of the page of the folder `path`, without its title: a link to each file
+        below the folder."""
         lines = []
-        for file in list_tracked(str(path)):
-            target = os.path.relpath(self.find_target(file), place_file(path).parent)
+        for file in list_tracked_files(str(path)):
+            target = os.path.relpath(self.find_handbook_path(file), get_file_page(path).parent)
             lines.append(f"- [{file.relative_to(path)}]({target})\n")
         return "".join(lines)
 
-    def write_headers(self, script: Path) -> list[Path]:
-        """Write a page for each header with kernel-doc comments, and for the exported functions of
-        each module; return their places."""
+    def write_header_pages(self, script: Path) -> list[Path]:
+        """Write a page for each header with kernel-doc comments, and a page for the exported
+        functions of each module; return the paths of these pages. `script` is the kernel's script
+        kernel-doc."""
         pages = []
-        for path in list_tracked("include/kmarkers/*.h", "include/linux/*.h"):
+        for path in list_tracked_files("include/kmarkers/*.h", "include/linux/*.h"):
             header = path.relative_to("include")
-            place = f"headers/{header.with_suffix('')}"
-            pages += self.write_kernel_doc(script, place, f"<{header}>", [path])
-        for name in MODULES:
-            paths = list_tracked(f":(glob){name}/*.c")
-            pages += self.write_kernel_doc(
-                script, f"functions/{name}", f"Functions that {name}/ exports", paths, "-export"
+            name = f"headers/{header.with_suffix('')}"
+            pages += self.write_kernel_doc_page(script, name, f"<{header}>", [path])
+        for module in MODULES:
+            paths = list_tracked_files(f":(glob){module}/*.c")
+            pages += self.write_kernel_doc_page(
+                script, f"functions/{module}", f"Functions that {module}/ exports", paths, "-export"
             )
         return pages
 
-    def write_kernel_doc(
+    def write_kernel_doc_page(
         self, script: Path, name: str, title: str, paths: Sequence[Path], *options: str
     ) -> list[Path]:
-        """Write a page of what kernel-doc finds in files; return its place, or nothing if there is
-        no comment."""
+        """Write the page `name` with the comments that kernel-doc, called with `options`, finds in
+        the files `paths`. Return the path of the page in a list; an empty list if there is no
+        comment."""
         done = capture_output(
             ["perl", script, "-rst", "-sphinx-version", "5.3.0", *options, *paths], ROOT
         )
@@ -172,31 +186,32 @@ class Handbook:
         if not text:
             return []
         if not options:
-            text = f"{quote_manual(ROOT / paths[0])}\n\n{text}"
-        place = Path("reference") / f"{name}.rst"
+            text = f"{quote_header_manual(ROOT / paths[0])}\n\n{text}"
+        page = Path("reference") / f"{name}.rst"
         line = "=" * len(title)
-        self.write_page(place, f"{line}\n{title}\n{line}\n\n{text}\n")
-        return [place]
+        self.write_page(page, f"{line}\n{title}\n{line}\n\n{text}\n")
+        return [page]
 
-    def write_commands(self) -> Path:
-        """Write the page with the help of each command; return its place."""
-        place = Path("reference/commands.md")
+    def write_command_page(self) -> Path:
+        """Write the page with the help of each command; return the path of the page."""
+        page = Path("reference/commands.md")
         text = "# Commands\n\nEach command of `kmarkers`, as its `--help` prints it.\n"
-        for name in COMMAND.findall(show_help()):
-            text += f"\n## {name}\n\n```none\n{show_help(*name.split())}\n```\n"
-        self.write_page(place, text)
-        return place
+        for name in COMMAND.findall(read_command_help()):
+            text += f"\n## {name}\n\n```none\n{read_command_help(*name.split())}\n```\n"
+        self.write_page(page, text)
+        return page
 
 
-def quote_manual(header: Path) -> str:
-    """Return the comment at the top of a header, its manual, as a block of reStructuredText."""
+def quote_header_manual(header: Path) -> str:
+    """Return the manual of a header, which is the comment at its top, as a literal block of
+    reStructuredText; "" if the header has none."""
     found = MANUAL.search(header.read_text(encoding="utf-8"))
     lines = [re.sub(r"^ \* ?", "", line) for line in found[1].splitlines()] if found else []
     return "::\n\n" + "".join(f"   {line}\n".rstrip(" ") for line in lines) if lines else ""
 
 
-def show_help(*words: str) -> str:
-    """Return the help of kmarkers or of a command."""
+def read_command_help(*words: str) -> str:
+    """Return what kmarkers, or the command of kmarkers that `words` name, prints for --help."""
     program = ROOT / "scripts" / "kmarkers"
     done = capture_output([sys.executable, program, *words, "--help"], ROOT, {"COLUMNS": "96"})
     if done.returncode:
@@ -204,9 +219,10 @@ def show_help(*words: str) -> str:
     return done.stdout.rstrip()
 
 
-def make_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
-    """Yield a hidden table of contents for each section of the first page; the last one has the
-    generated pages, too."""
+def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
+    """Yield a hidden table of contents for each section of the first page, whose text is `text`. A
+    table lists the pages to which its section links; that of the section Reference also lists the
+    generated pages."""
     sections = SECTION.split(text)[1:]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         pages = [page for _, page, _ in LINK.findall(body) if page.endswith(".md")]
@@ -217,8 +233,8 @@ def make_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
 
 
 def find_kernel_doc() -> Path:
-    """Return the script kernel-doc of a test kernel. Newer kernels have one in Python, which needs
-    more of the kernel's sources than its packages have."""
+    """Return the path of the script kernel-doc in an unpacked test kernel. Only a script in Perl is
+    used, because that of newer kernels, in Python, needs sources that the packages lack."""
     for script in sorted(
         get_cache_dir().glob("kernels/*/usr/lib/linux-kbuild-*/scripts/kernel-doc")
     ):
@@ -228,15 +244,16 @@ def find_kernel_doc() -> Path:
 
 
 def find_sphinx() -> str:
-    """Return the path of Sphinx's program. It is a Python program of the distribution, which has
-    the theme and the parser of Markdown, too."""
+    """Return the path of the distribution's program sphinx-build. The theme and the parser of
+    Markdown are packages of the distribution, too."""
     if program := shutil.which("sphinx-build", path="/usr/bin"):
         return program
     raise UnableError("Sphinx is missing: run scripts/setup --html")
 
 
 def describe_commit() -> str:
-    """Return the commit of the tree, with "-dirty" behind it if files were changed since."""
+    """Return the commit of the tree, with the suffix "-dirty" if files were changed since the
+    commit."""
     return capture_output(["git", "describe", "--always", "--dirty"], ROOT).stdout.strip()
 
 
@@ -246,9 +263,9 @@ def make_handbook() -> None:
     folder = ROOT / "build" / "handbook"
     shutil.rmtree(folder, ignore_errors=True)
     handbook = Handbook(folder)
-    pages = [*handbook.write_headers(find_kernel_doc()), handbook.write_commands()]
-    handbook.write_documents(pages)
-    handbook.write_files()
+    pages = [*handbook.write_header_pages(find_kernel_doc()), handbook.write_command_page()]
+    handbook.write_document_pages(pages)
+    handbook.write_file_pages()
     shutil.copyfile(ROOT / "Documentation" / "conf.py", folder / "conf.py")
     done = capture_output(
         [sphinx, "-q", "-W", "--keep-going", "-b", "html", folder, OUT],

@@ -19,7 +19,7 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import align_table, escape_unprintable, get_terminal_width, wrap_line
 from kmtools.measure.rundir import RunError, read_env
 from kmtools.report.changetext import format_percent
-from kmtools.report.machines import Found, find_runs
+from kmtools.report.machines import LoadedRows, find_runs
 
 # Maximum number of refused runs in the error message if no run can be used.
 MOST = 5
@@ -40,8 +40,9 @@ class History:
     poor: dict[str, str]
 
 
-def parse_date(env: dict[str, Any], path: Path) -> datetime:
-    """Return the time at which a run was measured; RunError if env.json has no valid date."""
+def parse_run_date(env: dict[str, Any], path: Path) -> datetime:
+    """Return the time at which a run was measured, from its env.json; RunError if the date is
+    invalid. `path` is the path of env.json, for the error message."""
     text = str(env.get("date") or "")
     try:
         when = datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -58,11 +59,11 @@ def load_history(folder: Path, margin: float) -> History:
         file = path / "env.json"
         try:
             env = read_env(file)
-            dated.append((parse_date(env, file), name, env["date"], path))
+            dated.append((parse_run_date(env, file), name, env["date"], path))
         except FailedError as error:
             refused[name] = str(error)
     dated.sort(key=lambda entry: entry[:2])
-    found = Found()
+    found = LoadedRows()
     for _, name, _, path in dated:
         found.add_run_rows(name, path)
     refused.update(found.refused)
@@ -96,8 +97,8 @@ def format_refusals(refused: dict[str, str]) -> str:
 
 
 def format_shift_table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of the table. If they are wider than the terminal, each row is split into
-    three lines: run, variant, numbers."""
+    """Return the table of shifts as lines. If they are wider than the terminal, each row is split
+    into three lines: run, variant, numbers."""
     lines, width = align_table(rows, {5, 6}), get_terminal_width()
     if max(map(len, lines)) <= width:
         return lines

@@ -43,18 +43,19 @@ class Share:
     percent: Value
 
 
-def compute_share(added: Value, call: Value) -> Value:
-    """Return `added` in percent of `call`, assuming independent errors."""
+def compute_percent_of_call(added: Value, call: Value) -> Value:
+    """Return `added`, the time that is added to a call, in percent of `call`, the time of the call.
+    The errors of both are assumed to be independent."""
     percent = 100.0 * added.value / call.value
     error = math.hypot(added.half / call.value, added.value * call.half / call.value**2)
     return Value(percent, 100.0 * error)
 
 
-def compute_markers_share(memory: Value, l1_hit: Value, call: Value) -> Value:
-    """Return the cost of all MARKERS in percent of the call, computed from the cost of one
-    branch."""
+def compute_share_from_branches(memory: Value, l1_hit: Value, call: Value) -> Value:
+    """Return the cost of all MARKERS in percent of the call, computed from the costs of one branch:
+    on a variable in memory, and on a variable in the first-level cache."""
     miss = memory - l1_hit
-    return compute_share(Value(MARKERS * miss.value, MARKERS * miss.half), call)
+    return compute_percent_of_call(Value(MARKERS * miss.value, MARKERS * miss.half), call)
 
 
 def compute_published_share() -> Value:
@@ -71,7 +72,7 @@ def compute_published_share() -> Value:
             clock = Value(float(words[words.index("read") + 1]), float(words[-1]))
     branch = "cold-branch-repeat"
     call = parts[f"{CALL}-repeat", "no-syscall-trace"] - clock
-    return compute_markers_share(parts[branch, "memory"], parts[branch, "l1-hit"], call)
+    return compute_share_from_branches(parts[branch, "memory"], parts[branch, "l1-hit"], call)
 
 
 def read_added_cost(entry: dict[str, Any]) -> Value:
@@ -84,10 +85,10 @@ def read_median(entry: dict[str, Any]) -> Value:
     return Value(entry["median"], (entry["ci_hi"] - entry["ci_lo"]) / 2)
 
 
-def compute_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
-    """Yield every share that the results in summary.json allow. As in 2008, the time of reading the
-    clock is subtracted from the call; it is unknown in runs made before the variant `clock`
-    existed."""
+def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
+    """Yield each share of a call that can be computed from `entries`, the results in summary.json.
+    As in 2008, the time of reading the clock is subtracted from the time of the call, except in old
+    runs, which lack the variant `clock`."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
@@ -104,18 +105,22 @@ def compute_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
                 yield Share(
                     tier,
                     f"computed from {benchmark}",
-                    compute_markers_share(read_added_cost(memory), read_added_cost(l1_hit), call),
+                    compute_share_from_branches(
+                        read_added_cost(memory), read_added_cost(l1_hit), call
+                    ),
                 )
         for variant in ("generic", "immediate", "jump"):
             if entry := rows.get((tier, CALL, variant)):
                 yield Share(
-                    tier, f"measured, {variant}", compute_share(read_added_cost(entry), call)
+                    tier,
+                    f"measured, {variant}",
+                    compute_percent_of_call(read_added_cost(entry), call),
                 )
 
 
 def render_impact_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the Markdown lines of the table; no lines if the run gives no share."""
-    found = list(compute_shares(entries))
+    found = list(compute_marker_shares(entries))
     if not found:
         return
     then = compute_published_share()

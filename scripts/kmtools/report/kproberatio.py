@@ -30,8 +30,8 @@ def compute_published_ratio() -> float:
 def compute_kprobe_ratios(
     entries: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any], float]]:
-    """Yield each result of the kprobe, and the cost of the kprobe as a multiple of the cost of the
-    marker. Results in ticks of an emulator are skipped."""
+    """Yield each result of the variant with a kprobe, together with the cost of the kprobe as a
+    multiple of the cost of the marker. Results in ticks of an emulator are skipped."""
     own = [e for e in entries if e["benchmark"] == BENCHMARK and e["unit"] != UNIT_EMULATED]
     added = {(e["tier"], e["kernel"], e["variant"]): e["delta"] for e in own}
     for entry in (e for e in own if e["variant"] == KPROBE):

@@ -39,13 +39,13 @@ class Machine:
     microcode: str
     kernel: str
 
-    def make_group_name(self, by: Sequence[str]) -> str:
-        """Return the name of the machine's group: the values of the properties `by`."""
-        return ", ".join(getattr(self, name) for name in by)
+    def make_group_name(self, properties: Sequence[str]) -> str:
+        """Return the name of the machine's group: the values of the properties `properties`."""
+        return ", ".join(getattr(self, name) for name in properties)
 
 
 @dataclass
-class Found:
+class LoadedRows:
     """The rows of the usable runs as (run, row) pairs, and the reasons why the other runs are
     refused."""
 
@@ -69,7 +69,7 @@ class Fleet:
     `groups` the names of the runs in each group, the largest first."""
 
     machines: Mapping[str, Machine]
-    found: Found
+    found: LoadedRows
     dead: Sequence[str]
     slow: Mapping[str, float]
     groups: Mapping[str, Sequence[str]]
@@ -94,21 +94,21 @@ def read_machine(name: str, env: Mapping[str, Any]) -> Machine:
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The run folders found below a folder: `paths` has the folder of each run, `said` the reason
-    why a machine has no run, `unreadable` the error of a folder that cannot be read; all by
+class RunFolders:
+    """The run folders found below a folder: `paths` has the folder of each run, `refusals` the
+    reason why a machine has no run, `unreadable` the error of a folder that cannot be read; all by
     name."""
 
     paths: Mapping[str, Path]
-    said: Mapping[str, str]
+    refusals: Mapping[str, str]
     unreadable: Mapping[str, str]
 
 
-def find_runs(folder: Path) -> Runs:
+def find_runs(folder: Path) -> RunFolders:
     """Find the folders of runs in a folder, at any depth. Symbolic links to folders are not
     followed."""
     require_run(folder)
-    paths, said, unreadable = {}, {}, {}
+    paths, refusals, unreadable = {}, {}, {}
 
     def record_error(error: OSError) -> None:
         unreadable[str(Path(error.filename).relative_to(folder))] = explain_error(error)
@@ -119,8 +119,8 @@ def find_runs(folder: Path) -> Runs:
         if "env.json" in files:
             paths[name] = Path(path)
         if "refused" in files:
-            said[name] = read_refusal_reason(Path(path) / "refused")
-    return Runs(dict(sorted(paths.items())), said, unreadable)
+            refusals[name] = read_refusal_reason(Path(path) / "refused")
+    return RunFolders(dict(sorted(paths.items())), refusals, unreadable)
 
 
 def read_refusal_reason(path: Path) -> str:
@@ -133,12 +133,12 @@ def read_refusal_reason(path: Path) -> str:
     return " ... ".join(dict.fromkeys([lines[0], lines[-1]]))
 
 
-def find_slow_machines(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """Return the slow machines, each with the median ratio of its baselines to the medians of its
     group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
-    for run, row in found.entries:
+    for run, row in loaded.entries:
         if row.kind == WHOLE:
             whole[group_of[run], *comparison_key.make_row_key((run, row))][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
@@ -152,17 +152,17 @@ def find_slow_machines(found: Found, groups: Mapping[str, Sequence[str]]) -> dic
 
 
 def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
-    """Read all runs in a folder. `expected` are the names of the machines that should have a
-    run."""
+    """Read all runs in a folder, and group their machines by the properties `by`. `expected` are
+    the names of the machines that should have a run."""
     runs = find_runs(folder)
-    found, machines, refused = Found(), {}, dict(runs.unreadable)
+    found, machines, refused = LoadedRows(), {}, dict(runs.unreadable)
     for name, path in runs.paths.items():
         try:
             machines[name] = read_machine(name, read_env(path / "env.json"))
             found.add_run_rows(name, path)
         except FailedError as error:
             refused[name] = str(error)
-    refused = {**runs.said, **refused}
+    refused = {**runs.refusals, **refused}
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found.refused.update(refused)

@@ -4,7 +4,7 @@ published in 2006 and 2008.
 
 The marker is placed in hot code, among other instructions and directly after a taken branch; in
 code that is not in the instruction cache; in code whose data is not in the cache; and in a system
-call. Each answer is a number of one tier with its interval and verdict, or the reason why the run
+call. Each cost is a number of one tier with its interval and verdict, or the reason why the run
 has none. Costs of enabled probes are not included.
 """
 
@@ -40,7 +40,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Answer:
+class MarkerCost:
     """The cost of a dormant marker at one place: `value` in `unit`, or None if there is none.
 
     `place` is the name of the place by itself, `short` the name inside a sentence; `how` names the
@@ -58,7 +58,7 @@ class Answer:
 
 
 def format_for_sentence(value: float) -> str:
-    """Return a number for a sentence: about two significant digits, never -0."""
+    """Return a number as it is written in a sentence: about two significant digits, never -0."""
     size = abs(value)
     text = f"{value:.{3 if size < 0.01 else 2 if size < 1 else 1 if size < 10 else 0}f}"
     return text.lstrip("-") if not float(text) else text.replace("-", "\N{MINUS SIGN}")
@@ -78,9 +78,9 @@ def convert_to_core_cycles(result: Result) -> tuple[float, Interval, str]:
     return result.delta * scale, ends, CORE if result.core else result.unit
 
 
-def make_empty_answer(place: str, words: str, why: str, then: str) -> Answer:
-    """Return an answer without a number; `why` is the reason."""
-    return Answer(place, words, None, None, "", "", why, then)
+def make_unmeasured_cost(place: str, short: str, reason: str, published: str) -> MarkerCost:
+    """Return the MarkerCost of a place without a number; `reason` is why the run has no number."""
+    return MarkerCost(place, short, None, None, "", "", reason, published)
 
 
 def has_added_cost(result: Result | None) -> bool:
@@ -89,14 +89,16 @@ def has_added_cost(result: Result | None) -> bool:
     return result is not None and result.delta is not None and result.delta_ci is not None
 
 
-def make_site_answer(cost: SiteCost, place: str, words: str, how: str, then: str) -> Answer:
-    """Return an answer whose number is the cost of one more site."""
+def convert_site_cost(
+    cost: SiteCost, place: str, short: str, how: str, published: str
+) -> MarkerCost:
+    """Return the MarkerCost of a place whose number is the cost of one more site."""
     scale, unit = (cost.core.per_tick, CORE) if cost.core else (1.0, cost.unit)
     ends = Interval(cost.ci.lo * scale, cost.ci.hi * scale)
-    return Answer(place, words, cost.cost * scale, ends, unit, cost.verdict, how, then)
+    return MarkerCost(place, short, cost.cost * scale, ends, unit, cost.verdict, how, published)
 
 
-def describe_machine(row: Published) -> str:
+def describe_published_machine(row: Published) -> str:
     """Return the year and the machine of a published number, as in "2006, Pentium 4"."""
     return f"{row.date[:4]}, {' '.join(row.machine.split()[:2])}"
 
@@ -120,7 +122,7 @@ def describe_published(
     if not known:
         return ""
     parts = [f"{format_for_sentence(row.delta or 0.0)} {words}" for words, row in known]
-    return f"{describe_machine(known[0][1])}: {', '.join(parts)} (cycles)"
+    return f"{describe_published_machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
 # Places of a marker in hot code that uses every issue slot of the core: the name, the name inside a
@@ -138,47 +140,48 @@ FIRST = (
 Place = tuple[str, str, str, Sequence[Key]]
 
 
-def make_saturated_code_answer(
-    results: Mapping[Key, Result], where: Place, then: str
-) -> Answer | None:
-    """Return the cost of one marker in hot code that uses every issue slot of the core, at the
-    place `where`; None if the run has not measured it. `then` is the published counterpart."""
-    place, words, how, keys = where
+def find_saturated_code_cost(
+    results: Mapping[Key, Result], place_in_loop: Place, published: str
+) -> MarkerCost | None:
+    """Return the cost of one marker in hot code that uses every issue slot of the core, at
+    `place_in_loop`, which is AMONG or FIRST; None if the run has not measured it. `published` is a
+    text about the published cost."""
+    place, words, how, keys = place_in_loop
     for key in keys:
         result = results.get(key)
         if result is not None and has_added_cost(result):
-            return Answer(
+            return MarkerCost(
                 place,
                 words,
                 *convert_to_core_cycles(result),
                 result.verdict,
                 f"{how} ({key[0]})",
-                then,
+                published,
             )
     return None
 
 
-def make_hot_code_answers(
-    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
-) -> list[Answer]:
+def find_hot_code_costs(
+    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], published: str
+) -> list[MarkerCost]:
     """Return the costs in hot code: of one marker among other instructions, and of one marker
-    directly after a taken branch. The two differ. If the run has neither, return the answer of
-    make_hot_loop_answer(). `then` is the published counterpart."""
+    directly after a taken branch. The two differ. If the run has neither, return the cost by
+    find_hot_loop_cost(). `published` is a text about the published cost."""
     found = [
-        make_saturated_code_answer(results, AMONG, then),
-        make_saturated_code_answer(results, FIRST, ""),
+        find_saturated_code_cost(results, AMONG, published),
+        find_saturated_code_cost(results, FIRST, ""),
     ]
     known = [one for one in found if one is not None]
     if len(known) == 1 and not known[0].then:
-        known = [replace(known[0], then=then)]
-    return known or [make_hot_loop_answer(results, sites, then)]
+        known = [replace(known[0], then=published)]
+    return known or [find_hot_loop_cost(results, sites, published)]
 
 
-def make_hot_loop_answer(
-    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str
-) -> Answer:
+def find_hot_loop_cost(
+    results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], published: str
+) -> MarkerCost:
     """Return the cost of a marker in a hot loop, for runs that have not measured a single marker in
-    code that uses every issue slot of the core. `then` is the published counterpart."""
+    code that uses every issue slot of the core. `published` is a text about the published cost."""
     place, words = "In hot code", "in hot code"
     for benchmark, loop in (
         ("density-full", "a loop that needs every slot of the core"),
@@ -186,17 +189,17 @@ def make_hot_loop_answer(
     ):
         if cost := sites.get((benchmark, MARKER)):
             how = f"one more site in {loop} ({benchmark})"
-            return make_site_answer(cost, place, words, how, then)
+            return convert_site_cost(cost, place, words, how, published)
     result = results.get(("empty-loop", MARKER))
     if result is None or not has_added_cost(result):
-        return make_empty_answer(
-            place, words, "this run has neither density-full nor empty-loop", then
+        return make_unmeasured_cost(
+            place, words, "this run has neither density-full nor empty-loop", published
         )
     how = "one marker in an empty loop, where it may hide in idle slots (empty-loop)"
-    return Answer(place, words, *convert_to_core_cycles(result), result.verdict, how, then)
+    return MarkerCost(place, words, *convert_to_core_cycles(result), result.verdict, how, published)
 
 
-def make_cold_code_answer(sites: Mapping[Key, SiteCost]) -> Answer:
+def find_cold_code_cost(sites: Mapping[Key, SiteCost]) -> MarkerCost:
     """Return the cost of a marker in code that is not in the instruction cache."""
     place, words = "Cold in the instruction cache", "cold in the instruction cache"
     then = "not measured in 2006"
@@ -204,27 +207,27 @@ def make_cold_code_answer(sites: Mapping[Key, SiteCost]) -> Answer:
         if cost := sites.get((benchmark, MARKER)):
             level = LEVELS[benchmark.rpartition("-")[2]]
             how = f"one more site in code that comes {level} ({benchmark})"
-            return make_site_answer(cost, place, words, how, then)
-    return make_empty_answer(place, words, "this run has no cold-icache-*", then)
+            return convert_site_cost(cost, place, words, how, then)
+    return make_unmeasured_cost(place, words, "this run has no cold-icache-*", then)
 
 
-def make_cold_data_answer(results: Mapping[Key, Result], then: str) -> Answer:
-    """Return the cost of a marker in code whose data is not in the cache. `then` is the published
-    counterpart."""
+def find_cold_data_cost(results: Mapping[Key, Result], published: str) -> MarkerCost:
+    """Return the cost of a marker in code whose data is not in the cache. `published` is a text
+    about the published cost."""
     place, words = "Beside cold data", "beside cold data"
     result, memory = (results.get(("cold-branch", variant)) for variant in ("jump", "memory"))
     if result is None or not has_added_cost(result):
-        return make_empty_answer(place, words, "this run has no cold-branch", then)
+        return make_unmeasured_cost(place, words, "this run has no cold-branch", published)
     how = "a branch that reads no data (cold-branch)"
     if memory is not None and has_added_cost(memory):
         value, _, unit = convert_to_core_cycles(memory)
         how += f"; on a variable in memory: {format_for_sentence(value)} {unit}"
-    return Answer(place, words, *convert_to_core_cycles(result), result.verdict, how, then)
+    return MarkerCost(place, words, *convert_to_core_cycles(result), result.verdict, how, published)
 
 
-def make_system_call_answer(results: Mapping[Key, Result], then: str) -> Answer:
+def find_system_call_cost(results: Mapping[Key, Result], published: str) -> MarkerCost:
     """Return the cost of one marker in getppid(): half the cost of the two markers in the
-    benchmark. `then` is the published counterpart."""
+    benchmark. `published` is a text about the published cost."""
     place, words = "In a system call", "of a system call"
     for benchmark in ("getppid-quiet", "getppid-copy-quiet"):
         base = results.get((benchmark, "compiled-out"))
@@ -240,21 +243,22 @@ def make_system_call_answer(results: Mapping[Key, Result], then: str) -> Answer:
             flavour = "" if variant == "jump" else f", of flavour {variant}"
             how = f"half of two markers in getppid(){flavour} ({benchmark})"
             where = f"{place}{other}"
-            return Answer(where, words, value, ends, PERCENT, result.verdict, how, then)
-    return make_empty_answer(place, words, "this run has no getppid-quiet", then)
+            return MarkerCost(where, words, value, ends, PERCENT, result.verdict, how, published)
+    return make_unmeasured_cost(place, words, "this run has no getppid-quiet", published)
 
 
 def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
-    """Return tier and kernel of the answers: the best tier with cycles of a real CPU; None if there
-    is none."""
+    """Return tier and kernel of the best tier whose results are in cycles of a real CPU; None if
+    there is none."""
     known = {
         (r.tier, r.kernel) for r in results if r.unit not in (UNIT_EMULATED, UNIT_INSTRUCTIONS)
     }
     return min(known, key=lambda key: (TIERS.index(key[0]), key[1])) if known else None
 
 
-def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[Answer]:
-    """Return the answers from the best tier of a run; none if it has no cycles of a real CPU."""
+def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[MarkerCost]:
+    """Return the costs of a dormant marker at each place, from the best tier of a run; no costs if
+    no tier has cycles of a real CPU."""
     if (tier := find_best_tier(results)) is None:
         return []
     own = index_results(r for r in results if (r.tier, r.kernel) == tier)
@@ -270,29 +274,27 @@ def find_answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[A
         f"2008, Pentium 4: {share.value:.2f} ± {share.half:.2f} % computed, under memory pressure"
     )
     return [
-        *make_hot_code_answers(own, sites, then),
-        make_cold_code_answer(sites),
-        make_cold_data_answer(own, data),
-        make_system_call_answer(own, call),
+        *find_hot_code_costs(own, sites, then),
+        find_cold_code_cost(sites),
+        find_cold_data_cost(own, data),
+        find_system_call_cost(own, call),
     ]
 
 
-def format_value(answer: Answer) -> str:
-    """Return the number of an answer with its unit."""
+def format_value(cost: MarkerCost) -> str:
+    """Return the number of a cost with its unit."""
     return (
-        "not measured"
-        if answer.value is None
-        else f"{format_for_sentence(answer.value)} {answer.unit}"
+        "not measured" if cost.value is None else f"{format_for_sentence(cost.value)} {cost.unit}"
     )
 
 
-def format_interval(answer: Answer) -> str:
-    """Return the interval of an answer as text; "" without a number."""
-    if answer.ci is None:
+def format_interval(cost: MarkerCost) -> str:
+    """Return the interval of a cost as text; "" if it has no number."""
+    if cost.ci is None:
         return ""
     return (
-        f"{format_for_sentence(answer.ci.lo)} to {format_for_sentence(answer.ci.hi)}"
-        if is_bounded(answer.ci)
+        f"{format_for_sentence(cost.ci.lo)} to {format_for_sentence(cost.ci.hi)}"
+        if is_bounded(cost.ci)
         else "unbounded"
     )
 
@@ -302,30 +304,26 @@ def is_bounded(ci: Interval) -> bool:
     return abs(ci.lo) != float("inf") and abs(ci.hi) != float("inf")
 
 
-def describe_answers(found: Sequence[Answer]) -> str:
-    """Return the answers as one sentence."""
-    known = [a for a in found if a.value is not None and a.place != "Beside cold data"]
-    if not found:
+def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
+    """Return the costs as one sentence."""
+    known = [a for a in marker_costs if a.value is not None and a.place != "Beside cold data"]
+    if not marker_costs:
         return "This run has no cost of a dormant marker: no tier has cycles of a real CPU."
     if not known:
         return "This run has no cost of a dormant marker: no benchmark that measures it was run."
     doubts = [a.verdict if a.verdict in (UNRESOLVED, WITHHELD) else "" for a in known]
     common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
     parts, unit = [], ""
-    for answer, doubt in zip(known, doubts, strict=True):
-        said = (
-            format_value(answer)
-            if answer.unit != unit
-            else format_for_sentence(answer.value or 0.0)
-        )
-        parts.append(f"{said} {answer.short}{f' ({doubt})' if doubt and not common else ''}")
-        unit = answer.unit
+    for cost, doubt in zip(known, doubts, strict=True):
+        said = format_value(cost) if cost.unit != unit else format_for_sentence(cost.value or 0.0)
+        parts.append(f"{said} {cost.short}{f' ({doubt})' if doubt and not common else ''}")
+        unit = cost.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     doubt = "numbers too poor for a verdict" if common == WITHHELD else f"all {common}"
     return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
 
 
-def describe_verdict(answer: Answer) -> str:
-    """Return the verdict of an answer as text."""
+def describe_verdict(cost: MarkerCost) -> str:
+    """Return the verdict of a cost as text."""
     words = {SLOWER: "costs", FASTER: "gains", EQUIVALENT: "equivalent to none", DIFFERS: "differs"}
-    return words.get(answer.verdict, answer.verdict)
+    return words.get(cost.verdict, cost.verdict)

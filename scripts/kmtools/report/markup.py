@@ -65,8 +65,9 @@ def render_grouped_table_html(
     caption: str, heads: Sequence[str], groups: Iterable[Group], kinds: str, look: str = ""
 ) -> str:
     """Return a table of rows in groups, each with a title; the cells are HTML already. `kinds` has
-    a letter for each column: n for a number, v for the verdict, t for text. The first column and
-    the verdict stay visible when the table scrolls sideways."""
+    a letter for each column: n for a number, v for the verdict, t for text. `look` is a further CSS
+    class, after a space. The first column and the verdict stay visible when the table scrolls
+    sideways."""
     head = "".join(
         f'<th scope="col"{CLASSES[k]}>{escape_html(h)}</th>'
         for h, k in zip(heads, kinds, strict=True)
@@ -92,29 +93,29 @@ def render_table_html(
     return render_grouped_table_html(caption, heads, [("", rows)], kinds, look)
 
 
-def shorten_label(words: str) -> str:
+def shorten_label(description: str) -> str:
     """Return a description, shortened to LONGEST_LABEL characters."""
-    if len(words) <= LONGEST_LABEL:
-        return words
-    return words[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
+    if len(description) <= LONGEST_LABEL:
+        return description
+    return description[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
 
 
-def render_figure_html(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
-    """Return a figure in two widths, for a desktop and a telephone; without `draw` only its
-    caption."""
+def render_figure_html(draw: Draw | None, part: object, description: str, caption: str = "") -> str:
+    """Return a figure in two widths, for a desktop and a telephone; if `draw` is None, only its
+    caption. `part` is the data of the figure, `description` its description for screen readers."""
     if draw is None:
         return f"<p class='soft'>{escape_html(use_minus_signs(caption))}</p>" if caption else ""
-    both = "".join(draw(part, width, shorten_label(words), look) for width, look in WIDTHS)
+    both = "".join(draw(part, width, shorten_label(description), look) for width, look in WIDTHS)
     said = f"<figcaption>{escape_html(use_minus_signs(caption))}</figcaption>" if caption else ""
     return f"<figure>{both}{said}</figure>"
 
 
-def render_folded_html(summary: str, body: str, more: bool = False) -> str:
-    """Return a collapsed section; "" without a body. `more` marks tables whose numbers are in
-    summary.json, which limit_page_size() may remove."""
+def render_folded_html(summary: str, body: str, removable: bool = False) -> str:
+    """Return a collapsed section; "" without a body. If `removable`, limit_page_size() may remove
+    the body, because its numbers are also in summary.json."""
     if not body:
         return ""
-    look = ' class="numbers"' if more else ""
+    look = ' class="numbers"' if removable else ""
     return f"<details{look}><summary>{escape_html(summary)}</summary>\n{body}\n</details>"
 
 

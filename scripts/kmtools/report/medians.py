@@ -35,8 +35,8 @@ def format_median(series: Sequence[Slope], signed: bool = False) -> str:
 
 
 def make_median_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
-    """Return the baseline of a benchmark ("nothing" if there is none), and a row for each
-    variant."""
+    """Return the name of the baseline ("nothing" if there is none) and a table row for each
+    variant, from the samples of one benchmark."""
     series = fit_slopes_of_samples(samples)
     baseline = find_baseline_variant(series)
     rows = [

@@ -74,24 +74,25 @@ straight line over their loop counts, or nothing was measured; the note says whi
 """
 
 
-def render_grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
+def render_grade_html(tier: Tier, tier_grade: Grade, most: int | None = None) -> str:
     """Return a paragraph with the grade of a tier and its reasons; with `most`, only about that
     many reasons and a link to the others."""
-    told = [reason.words for reason in found.reasons]
+    told = [reason.words for reason in tier_grade.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
-    look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[found.level_name]
+    look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[tier_grade.level_name]
     more = len(told) - len(kept)
     rest = f'; and <a href="#conditions">{more} more reasons</a>' if more else ""
     return (
         f'<p class="grade"><b class="{look}">{escape_html(tier.tier)}:'
-        f" {found.level_name} numbers.</b>"
+        f" {tier_grade.level_name} numbers.</b>"
         f" {escape_html(use_minus_signs(reasons[:1].upper() + reasons[1:]))}{rest}.</p>"
     )
 
 
-def render_answer_table_html(found: Sequence[marker_cost.Answer]) -> str:
-    """Return a table of the answers with interval, source and published counterpart."""
+def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]) -> str:
+    """Return a table of the costs of a dormant marker, each with its interval, its benchmark and
+    the published cost."""
     cells = [
         [
             escape_html(one.place),
@@ -101,7 +102,7 @@ def render_answer_table_html(found: Sequence[marker_cost.Answer]) -> str:
             escape_html(one.how),
             render_verdict_html(one.verdict) if one.verdict else "\N{EN DASH}",
         ]
-        for one in found
+        for one in marker_costs
     ]
     heads = ["one dormant marker", "costs", "95 %", "then", "measured as", "verdict"]
     return (
@@ -112,24 +113,26 @@ def render_answer_table_html(found: Sequence[marker_cost.Answer]) -> str:
 
 
 def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
-    """Return the first screen: the answers, the grade of the tier they are from, and one figure."""
-    found = marker_cost.find_answers(run.results, run.sites)
+    """Return the first screen: the costs of a dormant marker, the grade of the tier in which they
+    were measured, and one figure."""
+    found = marker_cost.find_marker_costs(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
-    sentence = marker_cost.describe_answers(found).replace(" %", NO_BREAK)
+    sentence = marker_cost.describe_marker_costs(found).replace(" %", NO_BREAK)
     parts = [f'<p class="answer">{escape_html(sentence)}</p>']
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape_html(old)}.</p>"] if old else []
     parts += [render_grade_html(tier, one, FIRST_REASONS) for tier, one in own]
     parts += [f"<p class='warning'>{escape_html(line)}</p>" for line in list_warnings(run.env)]
-    if panel := cost_figure.make_panel(run.results, run.sites):
+    if panel := cost_figure.make_dormant_cost_panel(run.results, run.sites):
         title = f"<h2 class='figure'>{escape_html(panel.title)}</h2>" if run.draw else ""
         parts.append(title + render_figure_html(run.draw, panel, cost_figure.describe_panel(panel)))
-    return "\n".join([*parts, render_answer_table_html(found)])
+    return "\n".join([*parts, render_marker_cost_table_html(found)])
 
 
-def render_numbers_without_successor_html() -> str:
-    """Return a table of the published numbers that no benchmark repeats, with the reasons."""
+def render_unrepeated_numbers_html() -> str:
+    """Return a collapsed table of the published numbers that no benchmark repeats, with the
+    reasons."""
     cells = [
         [
             escape_html(f"{row['published_benchmark']}: {row['published_variant']}"),
@@ -174,7 +177,7 @@ def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Resul
     return render_section_html(
         "excluded",
         "What was left out",
-        [f"<ul>{lines}</ul>", render_numbers_without_successor_html()],
+        [f"<ul>{lines}</ul>", render_unrepeated_numbers_html()],
     )
 
 

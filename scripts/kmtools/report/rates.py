@@ -143,12 +143,12 @@ def format_number(value: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
-def describe_cheapest(found: Sequence[Cost], state: str, rate: float) -> str:
-    """Return a sentence with the mechanism that costs least in a state, and those that may cost no
-    more."""
+def describe_cheapest_mechanism(costs: Sequence[Cost], state: str, rate: float) -> str:
+    """Return a sentence with the mechanism that costs least at the event rate `rate`, and those
+    that may cost no more. `state` is that of the sites: dormant or enabled."""
     own = [
         cost
-        for cost in found
+        for cost in costs
         if cost.state == state
         and cost.compute_cpu_percent(rate) <= 100
         and cost.name not in REFERENCES
@@ -162,10 +162,10 @@ def describe_cheapest(found: Sequence[Cost], state: str, rate: float) -> str:
     return words + (f"; these may cost no more: {', '.join(same)}" if same else "")
 
 
-def format_cost_table(found: Sequence[Cost], rate: float) -> list[str]:
+def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
     """Return the lines of the table of the mechanisms of one tier."""
     rows = [["state", "mechanism", "ns an event", "1 % of a CPU at", f"at {format_number(rate)}/s"]]
-    for cost in found:
+    for cost in costs:
         less, more = ("<", ">") if cost.is_limit else ("", "")
         share = cost.compute_cpu_percent(rate)
         rows.append(
@@ -187,32 +187,32 @@ def format_cost_table(found: Sequence[Cost], rate: float) -> list[str]:
     return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
-def render_rates_text(found: Sequence[Cost], rate: float) -> str:
+def render_rates_text(costs: Sequence[Cost], rate: float) -> str:
     """Return a table and the cheapest mechanisms at a rate, for each tier; FailedError if no tier
     was timed on a real CPU."""
     check_event_rate(rate)
-    if not found:
+    if not costs:
         raise FailedError("no tier of this run has times of a real CPU")
     lines = []
-    for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in found):
-        own = [cost for cost in found if (cost.tier, cost.kernel) == (tier, kernel)]
+    for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in costs):
+        own = [cost for cost in costs if (cost.tier, cost.kernel) == (tier, kernel)]
         lines += [
             f"{tier}, kernel {kernel}",
             *(f"  {line}" for line in format_cost_table(own, rate)),
             "",
         ]
         for state in (DORMANT, ENABLED):
-            lines += wrap_line(describe_cheapest(own, state, rate), get_terminal_width())
+            lines += wrap_line(describe_cheapest_mechanism(own, state, rate), get_terminal_width())
         lines.append("")
     return "\n".join(lines[:-1])
 
 
-def make_rate_charts(found: Sequence[Cost]) -> list[Chart]:
+def make_rate_charts(costs: Sequence[Cost]) -> list[Chart]:
     """Return a chart for each tier and state: the share of a CPU over the event rate, for the
     cheapest mechanisms."""
     made = []
-    for key in dict.fromkeys((cost.tier, cost.kernel, cost.state) for cost in found):
-        own = [cost for cost in found if (cost.tier, cost.kernel, cost.state) == key]
+    for key in dict.fromkeys((cost.tier, cost.kernel, cost.state) for cost in costs):
+        own = [cost for cost in costs if (cost.tier, cost.kernel, cost.state) == key]
         curves = [
             Curve(cost.name, index, make_curve_points(cost))
             for index, cost in enumerate(own[:MOST_CURVES])
@@ -224,7 +224,8 @@ def make_rate_charts(found: Sequence[Cost]) -> list[Chart]:
 
 
 def make_curve_points(cost: Cost) -> list[tuple[float, float, float, float]]:
-    """Return the points of a curve, a decade apart: rate, share, and its lower and upper end."""
+    """Return the points of a curve at event rates a decade apart: the rate, the share of a CPU in
+    percent, and the lower and the upper end of the share's interval."""
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]
     low = cost.shown_ns if cost.is_limit else cost.low
     return [

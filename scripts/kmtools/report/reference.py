@@ -147,8 +147,8 @@ def describe_conditions(env: dict[str, Any]) -> Iterator[str]:
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
 
 
-def render_readme(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[str]) -> str:
-    """Return the README.md of the reference run."""
+def render_readme(env: dict[str, Any], summary: dict[str, Any], figures: Sequence[str]) -> str:
+    """Return the README.md of the reference run, which shows the figures named in `figures`."""
     results, costs = summary_json.read_results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
     lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
@@ -156,8 +156,11 @@ def render_readme(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[s
     lines += ["Every row is in [summary.json](summary.json), and every window in samples.csv.gz."]
     lines += ["[benchmarking.md](../../Documentation/benchmarking.md) tells how they are measured."]
     lines += ["Numbers of different tiers are not to be compared.", ""]
-    lines += [*summary_json.render_answer_table(marker_cost.find_answers(results, costs)), ""]
-    for name in kept:
+    lines += [
+        *summary_json.render_marker_cost_table(marker_cost.find_marker_costs(results, costs)),
+        "",
+    ]
+    for name in figures:
         lines += [f"![{FIGURES[name]}]({name}.svg)", ""]
     lines += render_dormant_table(results, costs)
     lines += render_count_table(results)
@@ -180,16 +183,17 @@ def write_compressed_samples(run: Path, out: Path) -> None:
         )
 
 
-def list_figures(run: Path) -> list[str]:
-    """Return the names of the run's figures that are kept, in the order of FIGURES."""
+def list_reference_figures(run: Path) -> list[str]:
+    """Return the names of those figures in FIGURES that the run has, in the order of FIGURES."""
     return [name for name in FIGURES if (run / "figures" / f"{name}.svg").is_file()]
 
 
 def copy_figures(run: Path, out: Path) -> list[str]:
-    """Copy the figures to keep, and delete figures of an earlier run; return their names."""
+    """Delete all figures in `out`, and copy those figures in FIGURES that `run` has; return the
+    names of the copied figures."""
     for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
         stale.unlink()
-    kept = list_figures(run)
+    kept = list_reference_figures(run)
     for name in kept:
         shutil.copyfile(run / "figures" / f"{name}.svg", out / f"{name}.svg")
     return kept

@@ -64,10 +64,12 @@ def report_run(
     return False
 
 
-def render_tables(run: Path, tier: str | None, patterns: Sequence[str], every: bool) -> str:
+def render_tables(
+    run: Path, tier: str | None, patterns: Sequence[str], emulated_ticks: bool
+) -> str:
     """Return the tables of a run as text, for one tier or for all tiers; tables of ticks in an
-    emulator are included only with `every`. If there are patterns, only the benchmarks that match
-    one of them are included."""
+    emulator are included only with `emulated_ticks`. If there are patterns, only the benchmarks
+    that match one of them are included."""
     if not has_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
         chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
@@ -84,7 +86,7 @@ def render_tables(run: Path, tier: str | None, patterns: Sequence[str], every: b
     switches = summary_json.read_switches(summary)
 
     def is_wanted(entry: Any) -> bool:
-        emulated = entry.unit == rundir.UNIT_EMULATED and not every and not patterns
+        emulated = entry.unit == rundir.UNIT_EMULATED and not emulated_ticks and not patterns
         return (entry.tier == tier if tier else not emulated) and _matches_any_pattern(
             entry.benchmark, patterns
         )
@@ -106,7 +108,7 @@ def render_tables(run: Path, tier: str | None, patterns: Sequence[str], every: b
     parts += [switchtable.render_switch_tables(points)] if points else []
     parts += [sitetable.render_site_tables(costs)] if costs else []
     parts += [f"\n{line}" for line in rundir.list_warnings(env, tier)]
-    if len(rows) < len(results) and not (tier or every or patterns):
+    if len(rows) < len(results) and not (tier or emulated_ticks or patterns):
         parts.append("\nUse --all or --tier to show tiers with emulated ticks.")
     return "\n".join(parts)
 
@@ -115,10 +117,11 @@ def _matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def _make_no_benchmark_message(run: Path, tier: str | None, names: Iterable[str]) -> str:
+def _make_no_benchmark_message(run: Path, tier: str | None, known_benchmarks: Iterable[str]) -> str:
     """Return the error message for a run that has no matching benchmark."""
     where = f" in tier {tier}" if tier else ""
-    return f"{run}: no such benchmark{where}; the run has {', '.join(sorted(names)) or 'none'}"
+    known = ", ".join(sorted(known_benchmarks)) or "none"
+    return f"{run}: no such benchmark{where}; the run has {known}"
 
 
 def _read_run(
@@ -143,7 +146,8 @@ def _read_run(
 
 
 def make_live_rows(tier: str) -> Rows | None:
-    """Return the live view of a tier that is being measured; None if numpy is not installed."""
+    """Return the object that shows the verdicts of a tier while it is measured; None if numpy is
+    not installed."""
     if not has_package("numpy"):
         return None
     from kmtools.report.resolving import Resolving  # noqa: PLC0415
@@ -196,7 +200,7 @@ def _write_and_print_results(
             if why := library.find_drawing_fault():
                 print(f"report: the page has no figures: {why}", file=sys.stderr)
     graded = grade.grade_tiers(env, tiers, results)
-    found = marker_cost.find_answers(results, sites)
+    found = marker_cost.find_marker_costs(results, sites)
     judged = (results, switches)
     end = ending.render_run_summary(
         run, env, found, graded, judged, get_terminal_width(), tier, made

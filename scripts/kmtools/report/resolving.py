@@ -41,7 +41,8 @@ class Row:
 
 @dataclass
 class Resolving:
-    """The live rows of one tier, by benchmark and variant."""
+    """The rows of one tier that is being measured: the state of each variant so far, by benchmark
+    and variant."""
 
     tier: str
     rows: dict[tuple[str, str], Row] = field(default_factory=dict)
@@ -144,7 +145,8 @@ class Resolving:
         return [(head, "2"), *shown, ("", ""), (told + more, "")]
 
     def _format_row(self, width: int, added: str, half: str, name: str, verdict: str = "") -> str:
-        """Return a line: a name, numbers, a verdict."""
+        """Return a line of the table: the name, the numbers that fit into `width`, and the
+        verdict."""
         numbers = f"{added:>{NUMBER}} " if width >= NARROW else ""
         numbers += f"{half:>{NUMBER}} " if width >= NARROWEST else ""
         rest = f" {numbers} {verdict:{WORD}}"

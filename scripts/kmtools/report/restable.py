@@ -42,7 +42,8 @@ Column = tuple[str, str, Callable[[Result], str]]
 
 
 def format_flags(result: Result) -> str:
-    """Return the number of flagged windows and the number with each flag."""
+    """Return a table cell with the number of a result's flagged windows, and the number with each
+    flag."""
     words = ", ".join(f"{count} {word}" for word, count in result.flags.items())
     return f"{result.flagged} of {result.windows}" + (f" ({escape_html(words)})" if words else "")
 
@@ -166,8 +167,8 @@ def render_blocks_html(rows: Sequence[Result]) -> str:
 
 
 def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
-    """Return the table of hardware events in a pass of each variant; "" if no events were
-    counted."""
+    """Return the table of hardware events in a pass of each variant; "" if no events were counted.
+    `counted` has the number of events by benchmark, variant and event."""
     known = {(benchmark, variant) for benchmark, variant, _ in counted}
     rows = [row for row in rows if (row.benchmark, row.variant) in known]
     if not rows:

@@ -79,25 +79,25 @@ def render_panel_html(page: Page, panel: Panel) -> str:
 
 
 def render_tables_html(
-    own: Sequence[Result],
+    results: Sequence[Result],
     costs: Sequence[SiteCost],
     tier: Tier,
     counted: Mapping[Key, Counted],
 ) -> str:
     """Return the tables of a tier; they are collapsed, except those of exact counts, which have no
     figure."""
-    timed = "" if tier.emulated else restable.render_blocks_html(own)
+    timed = "" if tier.emulated else restable.render_blocks_html(results)
     # The cost of a single site cannot be measured in emulated ticks.
     ticks = tier.emulated and not tier.exact
-    shown = drop_site_benchmarks(own) if ticks else own
+    shown = drop_site_benchmarks(results) if ticks else results
     numbers = restable.render_sites_html(costs) + restable.render_results_html(shown)
     if tier.exact:
         return numbers
     return "".join(
         (
-            render_folded_html("All numbers", numbers, more=True),
-            render_folded_html("Blocks and code layouts", timed, more=True),
-            render_folded_html("Hardware counters", restable.render_events_html(own, counted)),
+            render_folded_html("All numbers", numbers, removable=True),
+            render_folded_html("Blocks and code layouts", timed, removable=True),
+            render_folded_html("Hardware counters", restable.render_events_html(results, counted)),
         )
     )
 
@@ -125,10 +125,10 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
     return "\n".join(parts)
 
 
-def describe_verdicts(own: Sequence[Result]) -> str:
-    """Return the number of variants with each verdict, as a sentence; benchmarks of many sites are
-    not counted."""
-    words = panels.describe_verdicts(drop_site_benchmarks(own))
+def describe_verdicts(results: Sequence[Result]) -> str:
+    """Return a sentence with the number of variants that have each verdict. Variants of benchmarks
+    of many sites are not counted."""
+    words = panels.describe_verdicts(drop_site_benchmarks(results))
     return f"Variants: {words}." if words else ""
 
 
@@ -164,7 +164,9 @@ def render_switching_html(page: Page, tier: Tier) -> str:
             f"<p class='soft'>{escape_html(points[0].unit)}.{emulated}</p>",
             *drawn,
             restable.render_limits_html(points),
-            render_folded_html("All numbers", restable.render_switches_html(points), more=True),
+            render_folded_html(
+                "All numbers", restable.render_switches_html(points), removable=True
+            ),
             "</div>",
         ]
     )

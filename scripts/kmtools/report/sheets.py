@@ -65,8 +65,8 @@ class Run:
         return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
 
     def select_kind_results(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
-        """Return the results of a kind (such as dormant sites) in a tier, and the costs of one more
-        site that belong to this kind."""
+        """Return two lists about a tier: its results of the kind `kind`, such as dormant sites, and
+        the costs of one more site in its benchmarks of this kind."""
         here = (tier.tier, tier.kernel)
         costs = [
             c for c in self.sites
@@ -76,7 +76,8 @@ class Run:
         return result_kinds.select_results_of_kind(self.select_tier_results(tier), kind), costs
 
     def make_panels(self, kind: str, tier: Tier) -> list[Panel]:
-        """Return the panels of a kind of results in a tier; none in emulated ticks."""
+        """Return the panels that show the results of a kind in a tier, or no panels if the tier
+        measures in emulated ticks."""
         own, costs = self.select_kind_results(kind, tier)
         plain = [r for r in own if r.benchmark not in {cost.benchmark for cost in costs}]
         if tier.exact:
@@ -100,7 +101,7 @@ class Run:
     def make_sheets(self) -> dict[str, Sheet]:
         """Return all figures of the run that have at least one part, by name."""
         found = {}
-        if panel := cost_figure.make_panel(self.results, self.sites):
+        if panel := cost_figure.make_dormant_cost_panel(self.results, self.sites):
             found[HEADLINE] = Sheet([panel], cost_figure.describe_panel(panel))
         for kind, title in TITLES.items():
             for tier in self.tiers:
@@ -141,7 +142,7 @@ def load_run(path: Path) -> Run:
     return Run(read_env(path / "env.json"), results, switches, sites)
 
 
-def drop_site_benchmarks(own: Sequence[Result]) -> list[Result]:
+def drop_site_benchmarks(results: Sequence[Result]) -> list[Result]:
     """Return the results except those of benchmarks that give the cost of one more site
     (density.py)."""
-    return [r for r in own if not density.has_variants_by_site_count(r.benchmark)]
+    return [r for r in results if not density.has_variants_by_site_count(r.benchmark)]

@@ -28,7 +28,8 @@ def read_interval(entry: Entry, name: str) -> Interval:
 
 
 def read_core_cycles(entry: Entry) -> CoreCycles:
-    """Return the core cycles of a result; runs of older versions have no spread."""
+    """Return the core cycles in a result's entry `core_cycles`. In runs of older versions, the
+    entry has no spread; it is then 0."""
     return CoreCycles(entry["source"], entry["per_tick"], entry.get("spread", 0.0))
 
 
@@ -82,7 +83,7 @@ def read_site_cost(entry: Entry) -> SiteCost:
 
 
 def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
-    """Return the results of a run and its costs of sites."""
+    """Return the results of a run, and its costs of one more site."""
     costs = [
         read_site_cost(entry) for entry in summary.get("sites", []) if entry["cost"] is not None
     ]
@@ -98,11 +99,11 @@ def read_switches(summary: Entry) -> list[Point]:
     ]
 
 
-def render_answer_table(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
-    """Yield the Markdown lines of the table of answers."""
+def render_marker_cost_table(marker_costs: Sequence[marker_cost.MarkerCost]) -> Iterator[str]:
+    """Yield the Markdown lines of the table with the costs of a dormant marker."""
     yield "| one dormant marker | costs | 95 % | verdict | then |"
     yield "|---|---:|---|---|---|"
-    for one in found:
+    for one in marker_costs:
         span = marker_cost.format_interval(one) or "\N{EN DASH}"
         verdict = one.verdict or "\N{EN DASH}"
         yield f"| {one.place} | {marker_cost.format_value(one)} | {span} | {verdict} | {one.then} |"
@@ -110,15 +111,15 @@ def render_answer_table(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
 
 def render_readme_lines(summary: Entry) -> list[str]:
     """Return the lines of README.md about the reference run: a sentence, a figure and a table."""
-    found = marker_cost.find_answers(*read_results(summary))
+    found = marker_cost.find_marker_costs(*read_results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
         START,
-        f"**{use_minus_signs(marker_cost.describe_answers(found))}**",
+        f"**{use_minus_signs(marker_cost.describe_marker_costs(found))}**",
         "",
         f"![{alt}](results/reference/headline.svg)",
         "",
-        *render_answer_table(found),
+        *render_marker_cost_table(found),
         END,
     ]
 

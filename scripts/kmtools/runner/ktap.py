@@ -53,8 +53,8 @@ class Tally:
 
 
 def parse_ktap(lines: Iterable[str]) -> Tally:
-    """Return the sum of the results in KTAP lines; a missing plan or a wrong number of results
-    counts as one more failure."""
+    """Return the sum of the results of all suites in KTAP lines. A missing plan, or a plan that
+    differs from the number of results, counts as one more failure."""
     whole = Tally()
     for tally in parse_ktap_by_suite(lines).values():
         whole.add_tally(tally)
@@ -62,7 +62,8 @@ def parse_ktap(lines: Iterable[str]) -> Tally:
 
 
 def parse_ktap_by_suite(lines: Iterable[str]) -> dict[str, Tally]:
-    """Return the results in KTAP lines by suite; a line `# suite: NAME` starts a suite."""
+    """Return the results in KTAP lines by suite; a line `# suite: NAME` starts a suite. A missing
+    plan, or a plan that differs from the number of results, is a failure of the suite "plan"."""
     suites: dict[str, Tally] = {}
     name = ""
     planned = None

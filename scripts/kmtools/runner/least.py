@@ -29,13 +29,14 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# Prefixes of tests whose number of results depends on the machine's tools or on options.
+# Prefixes of the names of tests whose number of results depends on the tools of the machine or on
+# options. tests/results.csv has no minimum for these tests.
 LEFT_OUT = ("build-", "lint", "mutants", "fuzz-")
 Key = tuple[str, str]
 
 
 @cache
-def read_minimum_counts() -> Mapping[Key, int]:
+def read_minimum_result_counts() -> Mapping[Key, int]:
     """Return the minimum number of results by test and kernel; the kernel is "" for a test that is
     not a suite inside a test kernel."""
     if not TABLE.is_file():
@@ -47,24 +48,27 @@ def read_minimum_counts() -> Mapping[Key, int]:
 def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
     """Add a failure if a test has fewer results than its minimum. A test that cannot run on this
     machine at all is not checked."""
-    least = read_minimum_counts().get((test, kernel), 0)
+    least = read_minimum_result_counts().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
         tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")
 
 
-def check_suite_counts(suites: dict[str, Tally], kernel: str, wanted: Collection[str]) -> None:
-    """Check the number of results of every suite of a boot; a requested suite without results is a
-    failure."""
-    for name in wanted:
+def check_result_counts_by_suite(
+    suites: dict[str, Tally], kernel: str, requested: Collection[str]
+) -> None:
+    """Add a failure to each suite of a boot that has fewer results than its minimum, and one for
+    each requested suite that has no results."""
+    for name in requested:
         if name not in suites:
             suites[name] = Tally(failed=[f"{name}: the suite has no result"])
     for name, tally in suites.items():
         check_result_count(tally, name, kernel)
 
 
-def count_last_results(logs: Path) -> dict[Key, int]:
-    """Return the number of results in the last passing runs, by test and kernel. Only runs of the
-    full set count, because they use no options."""
+def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
+    """Return the number of results of each test in its last passing run, by test and kernel. The
+    directory `logs` has the logs of the runs. Tests outside test kernels are counted only in runs
+    of the full set, because these use no options."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():
@@ -83,12 +87,12 @@ def count_last_results(logs: Path) -> dict[Key, int]:
     return found
 
 
-def publish_minimums() -> None:
+def publish_minimum_result_counts() -> None:
     """Write tests/results.csv: the numbers from build/check, and the previous numbers of tests that
     did not run."""
-    found = count_last_results(LOGS)
+    found = count_results_of_last_runs(LOGS)
     if not found:
         raise UnableError(f"{LOGS} has no results: run make check-full first")
-    known = {**read_minimum_counts(), **found}
+    known = {**read_minimum_result_counts(), **found}
     lines = [f"{test},{kernel},{count}\n" for (test, kernel), count in sorted(known.items())]
     write_atomically(TABLE, f"{HEAD}\n{''.join(lines)}")

@@ -60,13 +60,14 @@ class History:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
-        # The sum of the times of the suites that passed in this run, and the sum of their times as
-        # expected before this run. A process that is forked later adds to the same sums.
+        # The sum of the times of the suites that passed in this run, and the sum of the times that
+        # were expected for these suites before this run. The array is in shared memory, so that a
+        # process that is forked later adds to the same sums.
         self._sums = multiprocessing.get_context("fork").Array("d", 2)
         self._read_file()
 
     def _read_file(self) -> None:
-        """Read the file again, because another process may have added suites."""
+        """Add the suites in the file to the known ones; another process may have stored them."""
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
@@ -80,6 +81,8 @@ class History:
         return int(self._get_stored_number(name, 1))
 
     def _get_stored_number(self, name: str, index: int) -> float:
+        """Return the time (index 0) or the number of results (index 1) of a suite; 0 if it never
+        ran here."""
         entry = self._known.get(name)
         with contextlib.suppress(TypeError, IndexError, ValueError):
             return float(entry[index]) if entry else 0.0
@@ -120,14 +123,15 @@ class History:
 
 
 def remove_logs(log: Path) -> None:
-    """Remove the logs of an earlier run of a suite."""
+    """Remove the logs of an earlier run of a suite: the file `log`, and the directory with the same
+    name without a suffix."""
     log.unlink(missing_ok=True)
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
 
 
 def describe_progress(log: Path, total: int) -> str:
-    """Return the progress of a suite as text: the number of results so far and the name of the last
-    one, or the percentage that pytest prints."""
+    """Return the progress of a suite as text, read from its log: the number of results so far, of
+    about `total`, and the name of the last one; or the percentage that pytest prints."""
     text = ""
     for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):
@@ -141,7 +145,8 @@ def describe_progress(log: Path, total: int) -> str:
 
 
 def format_progress(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
-    """Return a line with the progress of a suite after `seconds`, and the expected time left."""
+    """Return a line with the progress of the suite `name` after `seconds`, and the time left of
+    `expected` seconds. `count` is the expected number of results."""
     rest = expected - seconds
     left = f", about {rest:.0f} s left" if rest > 0 else ""
     return f"  {name}: {describe_progress(log, count)}; {seconds:.0f} s{left}"

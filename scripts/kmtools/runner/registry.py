@@ -105,9 +105,9 @@ SECONDS = {
     "handler_path": 30.0, "cycles": 27.0, "lockdown": 22.0, "landing": 20.0, "many": 20.0,
     "hundred": 16.0, "entry": 16.0, "packets": 12.0,
 }  # fmt: skip
-# Suites that are not in the short set. For each of them, a suite in the short set tests the same
-# code with fewer functions, notes or names, without failing each allocation in turn, or without
-# tracing the path of the handler.
+# Suites that are too long for the short set. A suite in the short set tests the same code with
+# fewer functions, notes or names, without letting each allocation fail in turn, or without tracing
+# the functions that the breakpoint handler calls.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
@@ -124,10 +124,10 @@ def get_suite_seconds(name: str) -> float:
     return SECONDS.get(name, SUITE_SECONDS)
 
 
-def read_first_sentence(file: Path) -> str:
+def read_first_comment_sentence(script: Path) -> str:
     """Return the first sentence of the comment at the head of a script."""
     said = ""
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in script.read_text(encoding="utf-8").splitlines():
         if line.startswith("# ") and not line.startswith(("# SPDX", "# shellcheck")):
             said += f" {line[2:]}"
         elif said:
@@ -139,7 +139,7 @@ def list_guest_tests() -> Iterator[Test]:
     """Yield a test for each suite that check.sh runs."""
     make = "kmtools.suites.testkernel:make_requested_suites"
     for name in (name for names in read_guest_suites() for name in names):
-        what = read_first_sentence(GUEST_SUITES / f"{name}.sh")
+        what = read_first_comment_sentence(GUEST_SUITES / f"{name}.sh")
         sets = "full" if name in LONG else "short full"
         yield Test(name, what, GUEST, sets, make, get_suite_seconds(name), groups="kernel")
 
@@ -187,30 +187,30 @@ def check_test_options(options: Iterable[str], tests: Sequence[Test]) -> None:
 
 
 def make_suites(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suite]:
-    """Return the suites of tests: each function that makes suites is imported and called once, with
-    the names of its tests."""
+    """Return the suites of tests. Each function that makes suites is imported and called once, with
+    the names of all the tests that have this function."""
     names: dict[str, list[str]] = {}
     for test in tests:
         names.setdefault(test.make, []).append(test.name)
     found = []
     for make, some in names.items():
         module, _, function = make.partition(":")
-        if not find_suite_module(make).is_file():
+        if not get_suite_module_path(make).is_file():
             raise UnableError(f"{some[0]} is not installed; call scripts/kmarkers of a checkout")
         found += getattr(import_module(module), function)(suite_request, some)
     return found
 
 
-def find_suite_module(make: str) -> Path:
-    """Return the path of the module that makes the suites of a test. A few of these modules are not
-    installed."""
+def get_suite_module_path(make: str) -> Path:
+    """Return the path of the module in `make`, which is Test.make in the form MODULE:FUNCTION. A
+    few of these modules are not installed."""
     module = make.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 
 
 def find_test_obstacle(test: Test) -> str:
-    """Return the reason why a test cannot run on this machine, as far as a quick check finds one;
-    else ""."""
+    """Return the reason why a test cannot run on this machine: root or programs are missing; else
+    "". This check is quick, so it does not find all reasons."""
     if test.where in (GUEST, BARE) and os.geteuid() != 0:
         return "needs root"
     lacking = [

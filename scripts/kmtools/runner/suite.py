@@ -63,8 +63,9 @@ def make_one_result_tally(good: bool, what: str) -> Tally:
     return Tally(passed=1) if good else Tally(failed=[what])
 
 
-def log_output(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
-    """Return a function for Suite.run that writes the standard output of `work` to the log."""
+def make_logged_run(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
+    """Return a function for Suite.run that calls `work` and writes its standard output to the
+    log."""
 
     def run_logged(log: Path) -> Tally:
         with log.open("w") as file, contextlib.redirect_stdout(file):
@@ -116,13 +117,13 @@ def run_pytest(log: Path, *files: str, env: Mapping[str, str] | None = None) -> 
     return tally
 
 
-def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
-    """Run one suite; print its progress and result. `left` is the expected time of this and all
-    remaining suites, in seconds."""
+def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: float = 0.0) -> Tally:
+    """Run one suite; print its progress and result, in lines that begin with `prefix`.
+    `seconds_left` is the expected time of this and all remaining suites."""
     log = LOGS / f"{suite.name}.log"
     forecast = history.format_forecast(suite.name, suite.usual)
-    forecast += f"; {format_duration(left)} left in all" if left else ""
-    print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
+    forecast += f"; {format_duration(seconds_left)} left in all" if seconds_left else ""
+    print(f"{prefix}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
     clock = Clock()
     try:
         suite.ready()
@@ -146,7 +147,7 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
         # A failed suite does not stop the others.
         tally = Tally(failed=[explain_error(error)])
     least.check_result_count(tally, suite.name)
-    print(f"{place}{suite.name}: {tally.format_summary()} in {clock.format_times()}", flush=True)
+    print(f"{prefix}{suite.name}: {tally.format_summary()} in {clock.format_times()}", flush=True)
     if not tally.failed:
         history.add_suite_run(suite.name, clock.get_elapsed_seconds(), tally.count, suite.usual)
     for name in tally.failed:
@@ -159,8 +160,8 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
 
 
 def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
-    """Yield a line for each reason, with the name of the skipped test or the number of skipped
-    tests."""
+    """Yield a line for each reason in `skipped`, whose lines are "NAME: REASON"; it has the name of
+    the skipped test or the number of skipped tests."""
     names: dict[str, list[str]] = {}
     for line in skipped:
         name, _, reason = line.partition(": ")
@@ -169,10 +170,10 @@ def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
         yield f"{some[0]}: {reason}" if len(some) == 1 else f"{len(some)} tests: {reason}"
 
 
-def assign_processes(suites: Iterable[Suite]) -> list[Suite]:
-    """Set `aside` in the suites that go to the second process. Each suite goes to the process in
-    which it is expected to end first. The first process builds the modules; a suite that needs them
-    is expected to start after the build."""
+def assign_suites_to_processes(suites: Iterable[Suite]) -> list[Suite]:
+    """Return the suites, with `aside` set in those that go to the second process. Each suite goes
+    to the process in which it is expected to end first. The first process builds the modules; a
+    suite that needs them is expected to start after the build."""
     loads, built, result = [0.0, 0.0], 0.0, []
     for suite in suites:
         ends = [max(load, built if suite.modules else 0) + suite.usual for load in loads]
@@ -192,7 +193,7 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
     Times are stored separately for each `form`, because a suite may be short in one form and long
     in another.
     """
-    places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
+    prefixes = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
     calm = [suite for suite in suites if suite.calm]
     others = [suite for suite in suites if suite not in (*aside, *calm)]
@@ -200,11 +201,11 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
         with hold_lock(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
             if not aside or not others:
-                return run_suites_in_turn(suites, history, places)
-            with run_in_second_process(aside, history, places) as wait:
-                total = run_suites_in_turn(others, history, places, aside, calm)
+                return run_suites_in_turn(suites, history, prefixes)
+            with run_in_second_process(aside, history, prefixes) as wait:
+                total = run_suites_in_turn(others, history, prefixes, aside, calm)
                 total.add_tally(wait())
-            total.add_tally(run_suites_in_turn(calm, history, places))
+            total.add_tally(run_suites_in_turn(calm, history, prefixes))
             return total
     except (UnableError, OSError) as error:
         print(f"check: {explain_error(error)}", file=sys.stderr)
@@ -214,7 +215,7 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
 def run_suites_in_turn(
     suites: Sequence[Suite],
     history: History,
-    places: Mapping[str, str],
+    prefixes: Mapping[str, str],
     aside: Sequence[Suite] | None = (),
     calm: Sequence[Suite] = (),
 ) -> Tally:
@@ -233,13 +234,13 @@ def run_suites_in_turn(
                 sum_expected_seconds(suites[number:]),
                 sum_expected_seconds(aside) - clock.get_elapsed_seconds(),
             ) + sum_expected_seconds(calm)
-        total.add_tally(run_suite(suite, history, places[suite.name], left))
+        total.add_tally(run_suite(suite, history, prefixes[suite.name], left))
     return total
 
 
 @contextmanager
 def run_in_second_process(
-    suites: Sequence[Suite], history: History, places: Mapping[str, str]
+    suites: Sequence[Suite], history: History, prefixes: Mapping[str, str]
 ) -> Iterator[Callable[[], Tally]]:
     """Run suites in a child process until the block is left.
 
@@ -254,7 +255,7 @@ def run_in_second_process(
     def run_and_send_results() -> None:
         sys.stdout = os.fdopen(said, "w", buffering=1)
         with contextlib.suppress(KeyboardInterrupt):
-            sender.send(run_suites_in_turn(suites, history, places, None))
+            sender.send(run_suites_in_turn(suites, history, prefixes, None))
 
     def print_output(stop_event: threading.Event) -> None:
         with os.fdopen(output) as lines:

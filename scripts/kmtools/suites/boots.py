@@ -27,11 +27,11 @@ FEW_BATCHES = 100
 # The time limit for each batch. A batch may wait long for text_mutex, because kprobes, ftrace and
 # live patches hold it most of the time.
 SECONDS_PER_BATCH = 3.0
-# The Debian suite whose tracers are tested with every kernel, in addition to those of its own
-# suite.
+# The Debian suite whose tracers are tested with every kernel, in addition to the tracers of the
+# Debian suite that the kernel is from.
 NEWER_TRACERS = "trixie"
 TRACERS_SECONDS = 60
-# This page is copied to the guest, which runs the commands in it.
+# The page of the documentation that is copied to the guest. The guest runs the commands in it.
 TRACING = ROOT / "Documentation" / "tracing.md"
 
 
@@ -111,7 +111,8 @@ def boot_part(kernel: str, modules: Path, part: Part, batches: int, log: Path) -
 def make_boot_suites(
     kernel: str, modules: Path, batches: int, parts: Iterable[Part]
 ) -> list[Suite]:
-    """Return a suite for each part; `batches` is the number of batches of a stress test."""
+    """Return a suite for each part, which boots the kernel; `batches` is the number of patch
+    batches of a stress test."""
     return [
         Suite(
             f"{part.name}-{kernel}",
@@ -130,10 +131,10 @@ def build_usdt_program(program: Path) -> int:
     return processes.run_program([*words, "-o", program, ROOT / "tests" / "native" / "usdt.c"])
 
 
-def run_tracer_job(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
+def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and test that the tracers of a Debian suite show each hit of a marker with its
     arguments."""
-    files, missing = fetch_tracers(suite)
+    files, missing = fetch_tracers(debian_suite)
     if not files:
         return Tally(skipped=missing, absent=1)
     program = log.with_name(f"{log.stem}-usdt")

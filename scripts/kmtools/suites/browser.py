@@ -110,7 +110,8 @@ def check_page_on_screen(
 
 
 def check_page(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
-    """Yield the faults of a page on all screens, or with `brief` on the first one."""
+    """Yield the faults of a page on all screens, or with `brief` on the first one; `axe` is the
+    source of axe-core."""
     if path.stat().st_size > MOST_BYTES:
         yield f"size: more than {MOST_BYTES} bytes"
     for width, height in SCREENS:
@@ -126,7 +127,7 @@ def check_page(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]
 
 
 def main(words: Sequence[str]) -> int:
-    """Check the pages on the command line; return 1 if one has a fault."""
+    """Check the pages on the command line and print their faults; return 1 if there are any."""
     pages = [word for word in words if word != "--brief"]
     brief = len(pages) < len(words)
     program = next(path for name in BROWSERS if (path := shutil.which(name)))

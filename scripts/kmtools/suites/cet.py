@@ -86,7 +86,8 @@ PARTS = (
 def make_bochs_request(
     kernel: str, modules: Path, log: Path, job: str, processor: str = PROCESSOR
 ) -> Request:
-    """Return the request for a boot under Bochs on a processor with CET."""
+    """Return the request for a boot of a kernel under Bochs, which emulates `processor`. The boot
+    runs a job of tests/vm/jobs."""
     return Request(
         kernel=kernel,
         job=kernelsuite.JOBS / job,
@@ -109,7 +110,7 @@ def boot_cet_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
     return kernelsuite.run_job(replace(base, settings=settings, cpus=part.cpus), log)
 
 
-def judge_missed_endbr(result: Result) -> Tally:
+def judge_skipped_endbr(result: Result) -> Tally:
     """Judge a boot in which a call skips the ENDBR of a function: this call, and no earlier one,
     must crash the kernel."""
     said = ktap.parse_ktap(result.status.splitlines())
@@ -125,15 +126,15 @@ def judge_missed_endbr(result: Result) -> Tally:
     return tally
 
 
-def run_missed_endbr(kernel: str, modules: Path, log: Path) -> Tally:
+def boot_and_skip_endbr(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and call the instruction after the ENDBR of a function; the kernel must
     crash."""
     result = boot(make_bochs_request(kernel, modules, log, "noendbr.sh"))
     log.write_text(result.status)
-    return judge_missed_endbr(result)
+    return judge_skipped_endbr(result)
 
 
-def judge_its_warnings(result: Result) -> Tally:
+def judge_flawed_processor_warnings(result: Result) -> Tally:
     """Judge a boot on a processor with ITS: the kernel may warn about its thunks, and about nothing
     else."""
     said = ktap.parse_ktap(result.status.splitlines())
@@ -149,13 +150,13 @@ def judge_its_warnings(result: Result) -> Tally:
     return tally
 
 
-def run_its_processor(kernel: str, modules: Path, log: Path) -> Tally:
+def boot_on_flawed_processor(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel on a processor with the flaw ITS, load the modules and run FLAWED_SUITES."""
     base = make_bochs_request(kernel, modules, log, "cet.sh", FLAWED)
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
     result = boot(replace(base, settings=settings))
     log.write_text(result.status)
-    return judge_its_warnings(result)
+    return judge_flawed_processor_warnings(result)
 
 
 def run_shadow_stack_program(kernel: str, modules: Path, log: Path) -> Tally:
@@ -168,7 +169,7 @@ def run_shadow_stack_program(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 BOOTS: dict[str, tuple[str, Run, float]] = {
-    "cet-missed": ("a call that skips ENDBR crashes the kernel", run_missed_endbr, 40),
+    "cet-missed": ("a call that skips ENDBR crashes the kernel", boot_and_skip_endbr, 40),
     "cet-program": (
         "a program with user shadow stacks uses the kmarkers library",
         run_shadow_stack_program,
@@ -176,7 +177,7 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
     ),
     "cet-its": (
         "the only warnings on a processor with ITS are those about thunks",
-        run_its_processor,
+        boot_on_flawed_processor,
         60,
     ),
     **{part.name: (part.what, partial(boot_cet_part, part), part.usual) for part in PARTS},
@@ -184,8 +185,8 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
 
 
 def make_bochs_check(kernel: str) -> Callable[[], str]:
-    """Return a function that returns why the kernel cannot boot under Bochs on this machine; its
-    result is empty if the kernel can."""
+    """Return a function for Suite.obstacle. The function returns the reason why the kernel cannot
+    boot under Bochs on this machine, or "" if the kernel can."""
 
     def find_boot_obstacle() -> str:
         if found := kernelsuite.make_boot_check(kernel)():
@@ -202,7 +203,7 @@ def make_bochs_check(kernel: str) -> Callable[[], str]:
 
 
 def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suites of `make check-cet`."""
+    """Return the suites of `make check-cet` for a kernel."""
     cannot = make_bochs_check(kernel)
 
     return [

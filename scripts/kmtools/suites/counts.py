@@ -23,8 +23,9 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The number of instructions that a dormant marker adds to a loop: 3 are a load (or mov) of its
-# state, test and branch; 1 is a nop; 2 are cmp or xor, and branch.
+# The number of instructions that a dormant marker adds to a loop. The 3 instructions of a marker
+# are a load of its state (or a mov of its immediate value), a test and a branch; the 2 instructions
+# are a cmp or xor, and a branch; the 1 instruction is a nop.
 MARKER_INSTRUCTIONS = {
     "marker-generic": 3,
     "marker-immediate": 3,
@@ -46,7 +47,8 @@ NOPS = {
 NOPS_IN = ("empty-loop", "memcpy-4096", "nop-encodings")
 
 # The minimum and the maximum number of instructions that a variant adds to the baseline of its
-# benchmark. Compilers differ in the instructions that load arguments into registers.
+# benchmark, by benchmark and variant. Compilers differ in the instructions that load arguments into
+# registers.
 ADDED = {
     ("sdt-dormant", "sdt-jump"): (1, 1),
     ("sdt-dormant", "sdt-breakpoint"): (1, 3),
@@ -104,7 +106,7 @@ SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimise
 # Benchmarks that some kernels do not support. The env file of a run must name those that it lacks.
 MAY_LACK = ("peer-fprobe",)
 # The prefix of benchmarks that need a second CPU. If QEMU counts instructions (tier icount), the
-# guest has one CPU.
+# guest has one CPU, and these benchmarks are not measured.
 NEEDS_TWO = "arm-"
 
 # The maximum cost of an enabled marker, by variant: a factor, and the variant whose cost is
@@ -126,14 +128,16 @@ RECORDED = {("marker-enabled", "marker-event"), ("marker-enabled", "trace-event"
 Counts = dict[tuple[str, str], set[Fraction]]
 
 
-def read_lacking_names(raw: Path) -> set[str]:
-    """Return the benchmarks of MAY_LACK that the env file of a run names as missing."""
+def read_unsupported_benchmarks(raw: Path) -> set[str]:
+    """Return the benchmarks of MAY_LACK that the kernel of a run does not support. `raw` is the
+    directory of the run, whose env file names these benchmarks."""
     env = collect.load_raw_folder("icount", raw).tier.env
     return {name for name in MAY_LACK if f"{rundir.LACKS}{name}" in env}
 
 
 def count_instructions(raw: Path) -> Counts:
-    """Compute the instruction counts per operation from raw samples."""
+    """Return the instruction counts per operation of each variant, computed from the raw samples of
+    the run in the directory `raw`."""
     counts: Counts = {}
     rows = collect.load_raw_folder("icount", raw).rows
     by_benchmark: dict[str, list[Sample]] = {}
@@ -176,8 +180,9 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
     return set.intersection(*found) if found else set()
 
 
-def check_site_counts(counts: Counts, tally: Tally) -> None:
-    """Check the instruction counts of variants that execute several dormant markers per pass."""
+def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
+    """Check that each variant which executes several dormant markers per pass adds as many
+    instructions as these markers have."""
     for (benchmark, variant), own in sorted(counts.items()):
         match = COUNTED.fullmatch(variant)
         if not match or not has_variants_by_site_count(benchmark):
@@ -187,9 +192,11 @@ def check_site_counts(counts: Counts, tally: Tally) -> None:
         tally.add_result(adds, f"{benchmark}/{variant} does not add {added} instructions")
 
 
-def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> None:
+def check_added_instructions(
+    counts: Counts, tally: Tally, unsupported: Collection[str] = ()
+) -> None:
     """Check the numbers of instructions that nops, jumps, probes and prefixes add, against the
-    limits in NOPS and ADDED. `lacking` are benchmarks that the kernel does not support."""
+    limits in NOPS and ADDED. `unsupported` are benchmarks that the kernel does not support."""
     limits = {(name, nop): (n, n) for name in NOPS_IN for nop, n in NOPS.items()} | ADDED
     bases: dict[str, set[Fraction]] = {
         benchmark: own
@@ -197,7 +204,7 @@ def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[s
         if (benchmark, f"{variant}-clone") in counts
     }
     for (benchmark, variant), (low, high) in limits.items():
-        if benchmark in lacking:
+        if benchmark in unsupported:
             continue
         own, base = counts.get((benchmark, variant), set()), bases.get(benchmark, set())
         added = {one - other for one in own for other in base}
@@ -208,9 +215,9 @@ def check_added_instructions(counts: Counts, tally: Tally, lacking: Collection[s
         )
 
 
-def check_published_successors(counts: Counts, tally: Tally) -> None:
-    """Check that the run contains each benchmark that repeats a published measurement in a
-    kernel."""
+def check_published_measurements_repeated(counts: Counts, tally: Tally) -> None:
+    """Check that the run contains each benchmark that repeats a published measurement in a kernel.
+    Benchmarks that need two CPUs may be missing."""
     for name in published.find_missing_successors(counts, "kernel"):
         tally.add_result(
             name.startswith(NEEDS_TWO),
@@ -225,9 +232,11 @@ def check_benchmark_names(counts: Counts, tally: Tally) -> None:
     tally.add_result(not missing, f"{benchmark_names.TABLE.name} lacks {', '.join(missing)}")
 
 
-def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally:
-    """Compare the counts of two boots, and check the costs of dormant and enabled markers.
-    `lacking` are benchmarks that the kernel does not support."""
+def judge_instruction_counts(
+    first: Counts, second: Counts, unsupported: Collection[str] = ()
+) -> Tally:
+    """Compare the counts of the first and the second boot, and check the costs of dormant and
+    enabled markers. `unsupported` are benchmarks that the kernel does not support."""
     tally = Tally()
     for key in sorted(first.keys() | second.keys()):
         found = first.get(key, set()) | second.get(key, set())
@@ -242,9 +251,9 @@ def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
         tally.add_result(adds, f"empty-loop/{variant} does not add {added} instructions")
-    check_site_counts(first, tally)
-    check_added_instructions(first, tally, lacking)
-    check_published_successors(first, tally)
+    check_multi_marker_counts(first, tally)
+    check_added_instructions(first, tally, unsupported)
+    check_published_measurements_repeated(first, tally)
     check_benchmark_names(first, tally)
     # The cost of an enabled marker or a tracepoint is the number of instructions that it adds to
     # the empty loop.
@@ -260,7 +269,7 @@ def judge_counts(first: Counts, second: Counts, lacking: Collection[str] = ()) -
 
 def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
     """Count instructions in two boots with different orders of variants, and compare the counts."""
-    runs, lacking = [], set[str]()
+    runs, unsupported = [], set[str]()
     for seed in (1, 2):
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
@@ -278,10 +287,10 @@ def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
         except FailedError as error:
             return Tally(failed=[str(error)])
         runs.append(count_instructions(raw))
-        lacking |= read_lacking_names(raw)
+        unsupported |= read_unsupported_benchmarks(raw)
     lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
     log.write_text("\n".join(lines) + "\n")
-    return judge_counts(runs[0], runs[1], lacking)
+    return judge_instruction_counts(runs[0], runs[1], unsupported)
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:

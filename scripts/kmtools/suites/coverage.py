@@ -29,8 +29,8 @@ FLAGS = "-Og --coverage -fprofile-update=atomic"
 REQUIRED = 90.0
 BATCHES = 500
 INPUTS = 3000
-# Files that are not counted. The operations of benchmarks are code to measure, without logic to
-# test.
+# Prefixes of the files whose lines are not counted. The operations of benchmarks are code to
+# measure, without logic to test.
 NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "observer.c"))
 
 # The execution count of each line, by file and line number.
@@ -61,9 +61,9 @@ def run_all_tests() -> None:
         run_checked_command(targets / f"fuzz-{target}", INPUTS)
 
 
-def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
-    """Yield (line number, execution count) for each line of a source, once for each build that
-    compiled it."""
+def read_line_execution_counts(source: str) -> Iterator[tuple[int, int]]:
+    """Yield (line number, execution count) for each line of a source. A line that was compiled in
+    both builds (main and fuzz) comes twice."""
     for build in ("main", "fuzz"):
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
@@ -74,14 +74,15 @@ def read_line_counts(source: str) -> Iterator[tuple[int, int]]:
                 yield from ((line["line_number"], line["count"]) for line in file["lines"])
 
 
-def collect_line_counts() -> Lines:
-    """Return the execution count of each line of the shared sources, without NOT_PURE."""
+def collect_line_execution_counts() -> Lines:
+    """Return the execution count of each line of the sources that modules and programs share,
+    without the files of NOT_PURE."""
     lines: Lines = {}
     for source in run_checked_command("make", "-s", "-C", "native", "list-shared").split():
         if source.startswith(NOT_PURE):
             continue
         counts: dict[int, int] = defaultdict(int)
-        for number, count in read_line_counts(source):
+        for number, count in read_line_execution_counts(source):
             counts[number] += count
         if not counts:
             raise FailedError(f"{source}: no counters")
@@ -90,17 +91,18 @@ def collect_line_counts() -> Lines:
 
 
 def compute_coverage_percentage(counts: Mapping[int, int]) -> float:
-    """Return the percentage of lines that were executed."""
+    """Return the percentage of lines that were executed; `counts` has the execution count of each
+    line."""
     return 100.0 * sum(count > 0 for count in counts.values()) / len(counts)
 
 
-def print_coverage(lines: Lines, missing: bool) -> float:
-    """Print the coverage of each file, and with `missing` the lines not executed; return the
-    total."""
+def print_coverage(lines: Lines, list_unexecuted: bool) -> float:
+    """Print the coverage of each file, and with `list_unexecuted` the lines that were not executed;
+    return the coverage of all files in per cent."""
     for source, counts in sorted(lines.items()):
         print(f"{compute_coverage_percentage(counts):6.1f} %  {len(counts):4} lines  {source}")
         text = (ROOT / source).read_text(encoding="utf-8").splitlines()
-        for number in sorted(n for n, count in counts.items() if not count and missing):
+        for number in sorted(n for n, count in counts.items() if not count and list_unexecuted):
             print(f"          {number:4}: {text[number - 1]}")
     everything = {(name, n): c for name, counts in lines.items() for n, c in counts.items()}
     total = 100.0 * sum(count > 0 for count in everything.values()) / len(everything)
@@ -108,10 +110,11 @@ def print_coverage(lines: Lines, missing: bool) -> float:
     return total
 
 
-def measure_coverage(missing: bool) -> bool:
-    """Run all tests and print the coverage; return True if it is at least REQUIRED per cent."""
+def measure_coverage(list_unexecuted: bool) -> bool:
+    """Run all tests and print the coverage, and with `list_unexecuted` the lines that were not
+    executed; return True if the coverage is at least REQUIRED per cent."""
     run_all_tests()
-    return print_coverage(collect_line_counts(), missing) >= REQUIRED
+    return print_coverage(collect_line_execution_counts(), list_unexecuted) >= REQUIRED
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:

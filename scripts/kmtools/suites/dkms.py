@@ -3,9 +3,9 @@
 their Debian releases.
 
 In a bare root (a minimal Debian system), tests/dkms/build.sh builds each package unchanged and with
-markers. If both build, tests/vm/jobs/dkms.sh loads the modules in the kernel of the release, traces
-them and enables and disables their markers. A package that does not build or load unchanged is
-skipped with the reason.
+markers. If both builds succeed, tests/vm/jobs/dkms.sh loads the modules in the kernel of the
+release, traces them, and enables and disables their markers. A package is skipped, with the reason,
+if its unchanged modules cannot be built or loaded.
 """
 
 from __future__ import annotations
@@ -55,12 +55,14 @@ def find_compiler_package(kernel: catalogue.Kernel) -> str:
 
 
 def translate_cache_path(path: Path) -> str:
-    """Return the path in a bare root of a file in the cache directory."""
+    """Convert the path of a file in the cache directory: return the path that this file has in a
+    bare root."""
     return f"/srv/cache/{path.relative_to(get_cache_dir())}"
 
 
-def build_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
-    """Build all DKMS packages in a root, and copy their modules to `out`."""
+def build_dkms_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
+    """Build all DKMS packages for a kernel in the bare root of `visit`, and copy their modules to
+    `out`."""
     tools = f"{TOOLS} {find_compiler_package(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
         f"kmarkers/tests/dkms/build.sh {translate_cache_path(kernel.tree)}"
@@ -82,7 +84,7 @@ def build_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
     return tally
 
 
-def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
+def sort_modules_by_dependency(modules: Sequence[Path]) -> list[Path]:
     """Return modules in an order in which each module follows its dependencies."""
     files = {stock.get_module_name(path): path for path in modules}
     order: list[Path] = []
@@ -101,39 +103,40 @@ def sort_by_dependency(modules: Sequence[Path]) -> list[Path]:
 
 
 def copy_modules_for_job(
-    kernel: catalogue.Kernel, out: Path, place: Path
+    kernel: catalogue.Kernel, built: Path, job_directory: Path
 ) -> list[tuple[Path, str]]:
-    """Copy the modules that build_packages() wrote to `out` into `place`, in the layout that the
-    job dkms.sh reads; return additions for an initramfs."""
+    """Copy the modules that build_dkms_packages() wrote to `built` into `job_directory`, in the
+    layout that the job dkms.sh reads; return additions for an initramfs."""
     files: dict[str, Path] = {}
-    for marked in sorted((out / "marked").iterdir()):
-        package = place / marked.name
+    for marked in sorted((built / "marked").iterdir()):
+        package = job_directory / marked.name
         for kind in ("unmarked", "marked"):
             (package / kind).mkdir(parents=True)
-            for path in (out / kind / marked.name).iterdir():
+            for path in (built / kind / marked.name).iterdir():
                 if stock.get_module_name(path) in LEFT_OUT:
                     continue
                 target = package / kind / f"{path.name.partition('.ko')[0]}.ko"
                 target.write_bytes(stock.read_module_file(path))
-        modules = sort_by_dependency(sorted((package / "unmarked").iterdir()))
+        modules = sort_modules_by_dependency(sorted((package / "unmarked").iterdir()))
         (package / "order").write_text("".join(f"{path.name}\n" for path in modules))
-        needed = stock.copy_dependencies(kernel, modules, place.parent / "stock")
+        needed = stock.copy_dependencies(kernel, modules, job_directory.parent / "stock")
         (package / "stock").write_text("".join(f"{path.name}\n" for path in needed))
         files |= {f"/stock/{path.name}": path for path in needed}
-    return [(place, "/dkms"), *((path, name) for name, path in files.items())]
+    return [(job_directory, "/dkms"), *((path, name) for name, path in files.items())]
 
 
-def run_dkms_packages(name: str, log: Path) -> Tally:
-    """Build the DKMS packages for a kernel, boot it, and test their modules in it."""
-    kernel = catalogue.require_kernel(name)
+def build_and_load_dkms_packages(kernel_name: str, log: Path) -> Tally:
+    """Build the DKMS packages for a kernel, boot this kernel, and test the modules of the packages
+    in it."""
+    kernel = catalogue.require_kernel(kernel_name)
     out = log.with_suffix("")
-    tally = kernelsuite.build_for_kernel(
-        name, kernelsuite.MODULES / name, log.with_name(f"{out.name}-build.log")
+    tally = kernelsuite.build_modules_and_kmlive(
+        kernel_name, kernelsuite.MODULES / kernel_name, log.with_name(f"{out.name}-build.log")
     )
     if tally.failed:
         return tally
     with fresh.unpack_temporary_root(kernel.suite, False, True, {}) as visit:
-        tally = build_packages(kernel, visit, out)
+        tally = build_dkms_packages(kernel, visit, out)
     if not tally.passed:
         return tally
     for left, why in LEFT_OUT.items():
@@ -141,10 +144,10 @@ def run_dkms_packages(name: str, log: Path) -> Tally:
             tally.skipped.append(f"{left}: {why}")
     with tempfile.TemporaryDirectory(prefix="kmarkers-dkms-") as scratch:
         request = Request(
-            kernel=name,
+            kernel=kernel_name,
             job=kernelsuite.JOBS / "dkms.sh",
             out=out / "boot",
-            modules=kernelsuite.MODULES / name,
+            modules=kernelsuite.MODULES / kernel_name,
             additions=[
                 (kernelsuite.TESTS, "/tests"),
                 *copy_modules_for_job(kernel, out, Path(scratch, "dkms")),
@@ -163,12 +166,11 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     def find_dkms_obstacle(kernel: str) -> str:
         return fresh.find_root_obstacle() or kernelsuite.make_boot_check(kernel)()
 
-    what = "the DKMS packages of its Debian release, with markers"
     return [
         Suite(
             f"dkms-{kernel}",
-            partial(run_dkms_packages, kernel),
-            f"{what}, inside kernel {kernel}",
+            partial(build_and_load_dkms_packages, kernel),
+            f"the DKMS packages of Debian main, with markers, in kernel {kernel}",
             partial(find_dkms_obstacle, kernel),
             USUAL_SECONDS,
         )

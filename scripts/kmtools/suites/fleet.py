@@ -53,12 +53,13 @@ class Cost:
 
     def format_cost(self) -> str:
         """Return a text with the numbers, the compared time and the limits."""
-        by = "processors" if self.others > OTHERS else "the clock"
+        compared = "CPU time" if self.others > OTHERS else "elapsed time"
         return (
-            f"{self.seconds:.1f} s, {self.busy:.1f} s of processors; others used"
-            f" {100 * self.others:.0f} % of the machine\n"
-            f"judged by {by}: {self.compared_seconds:.1f} s (at most {SECONDS:g})\n"
-            f"{self.megabytes:.0f} MB at the peak (at most {MEGABYTES:g})"
+            f"{self.seconds:.1f} s, {self.busy:.1f} s of CPU time; other programs used"
+            f" {100 * self.others:.0f} % of the CPUs\n"
+            f"compared with the limit: {compared} {self.compared_seconds:.1f} s"
+            f" (at most {SECONDS:g})\n"
+            f"peak memory: {self.megabytes:.0f} MB (at most {MEGABYTES:g})"
         )
 
 
@@ -70,9 +71,9 @@ def read_cpu_seconds(stat: str) -> tuple[float, float]:
     return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
 
 
-def measure_fleet_comparison(count: int) -> tuple[Cost, str]:
-    """Run `kmarkers fleet` on the `count` runs in RUNS, in a child process; return its cost and its
-    output."""
+def measure_fleet_comparison(run_count: int) -> tuple[Cost, str]:
+    """Run `kmarkers fleet` on the `run_count` runs in RUNS, in a child process; return its cost and
+    its output."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text())
@@ -80,29 +81,29 @@ def measure_fleet_comparison(count: int) -> tuple[Cost, str]:
     seconds = time.monotonic() - start
     after, at_end = resource.getrusage(resource.RUSAGE_CHILDREN), read_cpu_seconds(STAT.read_text())
     if done.returncode:
-        raise FailedError(f"comparing {count} runs failed: {done.stderr or done.stdout}")
+        raise FailedError(f"comparing {run_count} runs failed: {done.stderr or done.stdout}")
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     worked, passed = (b - a for a, b in zip(at_start, at_end, strict=True))
     others = max(0.0, worked - busy) / passed if passed else 0.0
     return Cost(seconds, busy, others, after.ru_maxrss / 1000), done.stdout
 
 
-def judge_fleet_comparison(count: int) -> bool:
-    """Generate `count` runs, compare them, and print the cost of the comparison; return True if the
-    cost is within the limits. The limits do not depend on the number of runs."""
+def judge_fleet_comparison(run_count: int) -> bool:
+    """Generate `run_count` runs, compare them, and print the cost of the comparison; return True if
+    the cost is within the limits. The limits do not depend on the number of runs."""
     shutil.rmtree(RUNS, ignore_errors=True)
     path = os.pathsep.join([str(ROOT / "scripts"), os.environ.get("PYTHONPATH", "")])
     try:
         subprocess.run(
-            [sys.executable, MAKER, RUNS, str(count)],
+            [sys.executable, MAKER, RUNS, str(run_count)],
             env={**os.environ, "PYTHONPATH": path},
             check=True,
         )
-        cost, said = measure_fleet_comparison(count)
+        cost, said = measure_fleet_comparison(run_count)
     finally:
         shutil.rmtree(RUNS, ignore_errors=True)
     print(said)
-    print(f"{count} runs: {cost.format_cost()}")
+    print(f"{run_count} runs: {cost.format_cost()}")
     return cost.is_within_limits
 
 

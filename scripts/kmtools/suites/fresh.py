@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the README's commands in minimal Debian systems, which lack the packages that the commands
-need.
+"""Runs the README's commands in minimal Debian systems (roots), which lack the packages that the
+commands need.
 
-A root is a directory with Debian's essential packages and apt; each Debian release has two. In one,
-exactly the commands of the README are run as root. In the other they are run as a user: they must
-do all that is possible without root, and print the command that installs missing packages. This
-command is then run as root. The commands that root runs in Debian 12 download everything; in the
-other roots they may read the test kernels of this machine.
+A root is a directory with Debian's essential packages and apt; each Debian release has two. In the
+first, the commands of the README are run as the user root. In the second they are run as an
+ordinary user: they must do all that is possible without root, and print the command that installs
+missing packages. This command is then run as root. In the first root of Debian 12, the commands
+download everything. In the other roots, they may read the test kernels of this machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, log_output
+from kmtools.runner.suite import Suite, make_logged_run
 
 WORK = ROOT / "build" / "fresh"
 TIMES_PAGE = ROOT / "CONTRIBUTING.md"
@@ -59,9 +59,9 @@ ABLE = {
 }
 Times = dict[str, dict[str, float]]
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# Patterns of the first log line after the installation, and of the first one after the measurement
-# in user space.
-MARKS = {
+# The points in the output of a command whose times are stored: patterns of the first log line after
+# the installation, and of the first one after the measurement in user space.
+MILESTONES = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
 }
@@ -75,7 +75,8 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Step:
-    """A command in a root, its expected exit code, and a pattern of its output."""
+    """A command that is run in a root, its expected exit code, and a pattern of its output. With
+    `user`, an ordinary user runs the command."""
 
     name: str
     command: str
@@ -92,7 +93,8 @@ LISTS = Step("lists", "apt-get update")
 class Visit:
     """A root in use, and the results and times of the steps run in it.
 
-    `mend` is the last install command that a step printed.
+    `variables` are environment variables of the commands. `mend` is the last install command that a
+    step printed.
     """
 
     name: str
@@ -109,13 +111,13 @@ class Visit:
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
 
-def find_mark_seconds(log: Path) -> dict[str, float]:
-    """Return the seconds from the start of a command to the first log line of each pattern in
-    MARKS."""
+def find_milestone_seconds(log: Path) -> dict[str, float]:
+    """Return the seconds from the start of a command to each of its MILESTONES, by name. `log` is
+    the log of the command."""
     found: dict[str, float] = {}
     for line in log.read_text(errors="replace").splitlines():
         second, text = line[:8].strip(), line[8:]
-        for name, pattern in MARKS.items():
+        for name, pattern in MILESTONES.items():
             if name not in found and pattern.search(text):
                 found[name] = float(second)
     return found
@@ -164,16 +166,17 @@ def format_times_table(times: Times, suites: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def replace_times_table(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
-    """Replace the table of times in a Markdown page."""
-    text = readme.read_text(encoding="utf-8")
+def replace_times_table(page: Path, times_file: Path, suites: Mapping[str, str]) -> None:
+    """Replace the table of times in a Markdown page by the times in a JSON file. `suites` has the
+    title of each Debian release."""
+    text = page.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
-        raise UnableError(f"{readme} has no lines {BEGIN} and {END}")
+        raise UnableError(f"{page} has no lines {BEGIN} and {END}")
     head, rest = text.split(BEGIN, 1)
     _, tail = rest.split(END, 1)
     machine = f"Measured by `make check-fresh` on {os.cpu_count()} cores."
-    body = f"{BEGIN}\n{format_times_table(load_step_times(path), suites)}\n\n{machine}\n{END}"
-    readme.write_text(f"{head}{body}{tail}", encoding="utf-8")
+    body = f"{BEGIN}\n{format_times_table(load_step_times(times_file), suites)}\n\n{machine}\n{END}"
+    page.write_text(f"{head}{body}{tail}", encoding="utf-8")
 
 
 def read_readme_commands(text: str) -> list[str]:
@@ -186,22 +189,22 @@ def read_readme_commands(text: str) -> list[str]:
     return [line.replace(PLACEHOLDER, SOURCE) for line in lines]
 
 
-def make_root_steps(commands: list[str]) -> list[Step]:
-    """Return a step for each command. If a command ends with `cd`, the later commands run in that
-    directory."""
-    steps, place = [], ""
+def make_steps_as_root(commands: list[str]) -> list[Step]:
+    """Return a step for each command, which the user root runs. If a command ends with `cd`, the
+    later commands run in that directory."""
+    steps, cd = [], ""
     for command in commands:
         words = command.split()
-        steps.append(Step("clone" if words[0] == "git" else words[1], place + command))
+        steps.append(Step("clone" if words[0] == "git" else words[1], cd + command))
         if moved := re.search(r"&& cd (\S+)$", command):
-            place = f"cd {moved[1]} && "
+            cd = f"cd {moved[1]} && "
     return steps
 
 
-def make_user_steps(commands: list[str]) -> list[Step]:
-    """Return the steps of a user: first a command that fails because packages are missing, then,
-    after root has installed these packages, all commands."""
-    install, *others = make_root_steps(commands)
+def make_steps_as_user(commands: list[str]) -> list[Step]:
+    """Return the steps of an ordinary user: first a command that fails because packages are
+    missing; then a step in which root installs these packages; then all commands."""
+    install, *others = make_steps_as_root(commands)
     clone, *makes = others
     first = makes[0]
     bare = Step(f"bare-{first.name}", first.command, True, UNABLE, MENDS.pattern)
@@ -268,7 +271,9 @@ def run_step(visit: Visit, step: Step) -> bool:
     if not wrong:
         # Only the times of passed steps are stored.
         visit.times[step.name] = took
-        visit.times |= {f"{step.name} {what}": at for what, at in find_mark_seconds(log).items()}
+        visit.times |= {
+            f"{step.name} {what}": at for what, at in find_milestone_seconds(log).items()
+        }
         visit.tally.passed += 1
         print(f"{label}: ok in {took:.0f} s", flush=True)
         return True
@@ -290,9 +295,10 @@ def remove_leftover_roots() -> None:
 def unpack_temporary_root(
     suite: str, user: bool, cache: bool, variables: Mapping[str, str]
 ) -> Iterator[Visit]:
-    """Unpack a root with a bundle of this checkout, and remove the root at the end of the block.
-    With `user`, the root is that for the commands of an ordinary user. With `cache`, commands in
-    the root may read this machine's test kernels."""
+    """Unpack a root of a Debian release, with a git bundle of this checkout, and remove the root at
+    the end of the block. With `user`, the root is the one in which an ordinary user runs the
+    commands. With `cache`, commands in the root may read this machine's test kernels. `variables`
+    are environment variables of the commands."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()
@@ -306,13 +312,13 @@ def unpack_temporary_root(
             root.remove_trees()
 
 
-def run_root_steps(
+def run_readme_in_root(
     suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
 ) -> Tally:
-    """Run all steps in one root, or only the wanted steps and those that they need. `user` and
-    `cache` are arguments of unpack_temporary_root()."""
+    """Run the README's commands in one root: all, or only those of the wanted steps and of the
+    steps that these need. The other arguments are those of unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    steps = make_user_steps(commands) if user else make_root_steps(commands)
+    steps = make_steps_as_user(commands) if user else make_steps_as_root(commands)
     needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
     unknown = set(wanted) - {step.name for step in steps}
     if unknown:
@@ -329,10 +335,11 @@ def run_root_steps(
         return visit.tally
 
 
-def build_programs(suite: str) -> Tally:
-    """Run `make native` in a root of a Debian release: newer compilers print more warnings. To
-    save time, the loops of benchmarks are built at few code alignments (layouts)."""
-    install, clone, *_ = make_root_steps(
+def run_make_native_in_root(suite: str) -> Tally:
+    """Run `make native` in a root of a Debian release, to test its compiler: newer compilers print
+    more warnings. To save time, the loops of benchmarks are built at few code alignments
+    (layouts)."""
+    install, clone, *_ = make_steps_as_root(
         read_readme_commands((ROOT / "README.md").read_text("utf-8"))
     )
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
@@ -356,13 +363,13 @@ def find_root_obstacle() -> str:
 def make_ci_suites() -> list[Suite]:
     """Return the suites for continuous integration: `make bench QUICK=1` in Debian 12, and `make
     native` in Debian 13."""
-    bench = partial(run_root_steps, "bookworm", False, True, ["bench"], {"QUICK": "1"})
+    bench = partial(run_readme_in_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
     what = "make bench in a bare Debian 12"
     return [
-        Suite("fresh-bench", log_output(bench), what, find_root_obstacle, 140),
+        Suite("fresh-bench", make_logged_run(bench), what, find_root_obstacle, 140),
         Suite(
             "fresh-native",
-            log_output(partial(build_programs, "trixie")),
+            make_logged_run(partial(run_make_native_in_root, "trixie")),
             "make native in a bare Debian 13",
             find_root_obstacle,
             60,
@@ -370,21 +377,22 @@ def make_ci_suites() -> list[Suite]:
     ]
 
 
-def run_steps_in_roots(
-    roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
+def run_readme_in_roots(
+    suites: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
 ) -> Tally:
-    """Run the steps in the roots of several releases; `who` has "root", "user" or both."""
+    """Run the README's commands, or only the given steps, in roots of several Debian releases;
+    `who` has "root", "user" or both."""
     require_root("unpacking bare systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()
-    for suite, name in product(roots, who):
+    for suite, name in product(suites, who):
         cache = cached or suite != ALONE or name == "user"
-        total.add_tally(run_root_steps(suite, name == "user", cache, steps, variables))
+        total.add_tally(run_readme_in_root(suite, name == "user", cache, steps, variables))
     return total
 
 
-def publish_times() -> None:
-    """Write the stored times to the table in CONTRIBUTING.md."""
+def publish_readme_times() -> None:
+    """Write the stored times of the README's commands to the table in CONTRIBUTING.md."""
     replace_times_table(TIMES_PAGE, WORK / "times.json", SUITES)
 
 
@@ -400,11 +408,11 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         raise UnableError("-o readme needs the times without QUICK=1: omit -o quick")
 
     def run_and_publish(_: Path) -> Tally:
-        total = run_steps_in_roots(
+        total = run_readme_in_roots(
             roots, who, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
         )
         if readme and not total.failed:
-            publish_times()
+            publish_readme_times()
         return total
 
     what = "the README's commands in bare Debian systems"

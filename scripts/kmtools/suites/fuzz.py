@@ -37,7 +37,7 @@ def build_fuzz_targets(log: Path) -> bool:
 
 
 def run_fuzz_target(name: str, seconds: int) -> Tally:
-    """Run one fuzz target for some seconds; print and return its result."""
+    """Run the fuzz target `name` for some seconds; print and return its result."""
     corpus = FUZZ / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"fuzz-{name}.log"

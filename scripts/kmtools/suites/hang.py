@@ -26,7 +26,8 @@ from kmtools.suites import kernelsuite, testkernel
 
 # The CPUs are inspected after this number of seconds without output.
 SILENCE = 5.0
-# The pattern of the reported reason for each kind of hang; None if no hang may be reported.
+# For each kind of hang, the pattern of the reason that must be reported; None for a busy guest, for
+# which no hang may be reported.
 HOW: dict[str, str | None] = {
     "interrupts": r"CPU [01] takes no interrupt and stays at ffffffffc",
     "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ endlessly; memory holds cc",

@@ -34,7 +34,7 @@ KEPT = ROOT / "build" / "matrix"
 STORE = ROOT / "results" / "kernels.json"
 PAGE = ROOT / "Documentation" / "kernels.md"
 TITLE = "Modules by kernel"
-# A character that is red even in Markdown viewers that cannot colour text.
+# A character that is red also in viewers of Markdown, which cannot colour text.
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"
@@ -72,7 +72,7 @@ preemption models.
 
 
 @dataclass
-class Kept:
+class KernelResults:
     """The test results of one kernel, with the date and the commit of the tested tree. The commit
     ends with "-dirty" if there were uncommitted changes."""
 
@@ -91,18 +91,19 @@ def describe_commit() -> str:
     return (source["commit"] or "")[:8] + ("-dirty" if source["dirty"] else "")
 
 
-def store_results(one: Kept) -> None:
+def store_kernel_results(results: KernelResults) -> None:
     """Write the results of a kernel to build/matrix/, until they are published."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    write_atomically(KEPT / f"{one.kernel}.json", json.dumps(asdict(one), indent=1) + "\n")
+    path = KEPT / f"{results.kernel}.json"
+    write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
 
-def parse_results(fields: Mapping[str, object]) -> Kept:
-    """Convert the JSON object of a kernel's results."""
+def parse_results(fields: Mapping[str, object]) -> KernelResults:
+    """Convert the JSON object `fields`, which has a kernel's results."""
     values = dict(fields)
     suites = values.pop("suites")
     assert isinstance(suites, dict)
-    return Kept(**values, suites={name: Tally(**tally) for name, tally in suites.items()})  # type: ignore[arg-type]
+    return KernelResults(**values, suites={name: Tally(**tally) for name, tally in suites.items()})  # type: ignore[arg-type]
 
 
 # The types of the fields in the JSON object of a kernel's results.
@@ -111,21 +112,21 @@ SHAPE = {
 }  # fmt: skip
 
 
-def read_published() -> dict[str, Kept]:
-    """Read the published results, by kernel."""
+def read_published_results() -> dict[str, KernelResults]:
+    """Return the published results, by kernel."""
     if not STORE.is_file():
         return {}
     return {entry["kernel"]: parse_results(entry) for entry in read_json(STORE, [SHAPE])}
 
 
-def read_unpublished() -> list[Kept]:
-    """Read the results that are not yet published, in the order of kernels.txt."""
+def read_unpublished_results() -> list[KernelResults]:
+    """Return the results that are not yet published, in the order of kernels.txt."""
     paths = (KEPT / f"{entry.name}.json" for entry in list_catalogue_kernels())
     return [parse_results(read_json(path, SHAPE)) for path in paths if path.is_file()]
 
 
 def list_catalogue_kernels() -> list[Entry]:
-    """Return the kernels of kernels.txt, without added ones."""
+    """Return the kernels of kernels.txt, without those that the user added with `lab add`."""
     return [entry for entry in catalogue.load_kernels() if entry.role != catalogue.ADDED]
 
 
@@ -142,7 +143,8 @@ def list_page_columns() -> dict[str, list[str]]:
 
 
 def format_suite_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
-    """Return one word for the results of several suites: pass, fail, skip or not run."""
+    """Return one word for the results of the suites `names` of a column: pass, fail, skip or not
+    run. `suites` has the results of all suites of a kernel."""
     tallies = [suites[name] for name in names if name in suites]
     if any(tally.failed for tally in tallies):
         return FAIL
@@ -151,26 +153,25 @@ def format_suite_cell(names: Sequence[str], suites: Mapping[str, Tally]) -> str:
     return PASS if any(tally.passed for tally in tallies) else SKIP
 
 
-def format_kernel_row(entry: Entry, one: Kept | None) -> list[str]:
-    """Return the cells of a kernel's row. `one` has the results of the kernel; it is None if the
-    kernel has none."""
+def format_kernel_row(entry: Entry, results: KernelResults | None) -> list[str]:
+    """Return the cells of a kernel's row. `results` is None if the kernel has no results."""
     parts = list_page_columns()
-    if one is None:
+    if results is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
     # Results that have no column: the kernel could not be fetched or run, or its log has a fault.
-    strange = {name: tally for name, tally in one.suites.items() if name not in known}
-    cells = {name: format_suite_cell(names, one.suites) for name, names in parts.items()}
+    strange = {name: tally for name, tally in results.suites.items() if name not in known}
+    cells = {name: format_suite_cell(names, results.suites) for name, names in parts.items()}
     if any(tally.failed for tally in strange.values()):
         cells[TOGETHER] = FAIL
-    return [entry.name, one.version, one.date, one.commit, *cells.values()]
+    return [entry.name, results.version, results.date, results.commit, *cells.values()]
 
 
-def list_failures_and_skips(kept: Iterable[Kept]) -> list[str]:
+def list_failures_and_skips(results: Iterable[KernelResults]) -> list[str]:
     """Return a line for each failure, and for each reason why tests were skipped or not run."""
     failed, why = [], defaultdict(list)
     wanted = [name for names in list_page_columns().values() for name in names]
-    for one in kept:
+    for one in results:
         for name, tally in one.suites.items():
             failed += [f"- FAILED {one.kernel} {name}: {what}" for what in tally.failed]
             for reason in tally.skipped:
@@ -187,8 +188,8 @@ def list_failures_and_skips(kept: Iterable[Kept]) -> list[str]:
     return [*failed, *lines]
 
 
-def find_requirement(entry: Entry) -> str:
-    """Return what is needed to test a kernel that has no results, as a text for the page."""
+def describe_test_requirement(entry: Entry) -> str:
+    """Return a text for the page: what one needs to test a kernel that has no results yet."""
     if entry.suite.startswith("ubuntu-"):
         return "an archive of Ubuntu, which KMARKERS_UBUNTU names"
     if entry.debug or entry.role == catalogue.UPSTREAM:
@@ -196,29 +197,32 @@ def find_requirement(entry: Entry) -> str:
     return "a whole run"
 
 
-def list_missing_results(kept: Mapping[str, Kept]) -> list[str]:
-    """Return a line for each requirement of find_requirement(), with the names of the kernels that
-    have no results because it was not met."""
+def list_missing_results(published: Mapping[str, KernelResults]) -> list[str]:
+    """Return a line for each text of describe_test_requirement(), with the names of the kernels
+    that have no results and for whose tests one needs this."""
     why = defaultdict(list)
     for entry in list_catalogue_kernels():
-        if entry.name not in kept:
-            why[find_requirement(entry)].append(entry.name)
+        if entry.name not in published:
+            why[describe_test_requirement(entry)].append(entry.name)
     return [f"- no result, needs {reason}: {', '.join(names)}" for reason, names in why.items()]
 
 
-def format_kernel_table(kept: Mapping[str, Kept]) -> str:
-    """Return the table of results and the lines below it."""
+def format_kernel_table(published: Mapping[str, KernelResults]) -> str:
+    """Return the table of the published results, and below it the lines with failures, skipped
+    tests and missing results."""
     head = ["kernel", "version", "date", "commit", *list_page_columns()]
-    body = [format_kernel_row(entry, kept.get(entry.name)) for entry in list_catalogue_kernels()]
+    body = [
+        format_kernel_row(entry, published.get(entry.name)) for entry in list_catalogue_kernels()
+    ]
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, len(head) * ["---"], *body)]
-    some = [kept[entry.name] for entry in list_catalogue_kernels() if entry.name in kept]
-    if said := [*list_failures_and_skips(some), *list_missing_results(kept)]:
+    some = [published[entry.name] for entry in list_catalogue_kernels() if entry.name in published]
+    if said := [*list_failures_and_skips(some), *list_missing_results(published)]:
         lines += ["", *said]
     return "\n".join(lines) + "\n"
 
 
 def replace_page_section(page: Path, title: str, text: str) -> None:
-    """Replace one section of the page, or append it."""
+    """Replace the text of the section `title` of the page, or append this section."""
     content = page.read_text() if page.is_file() else PAGE_HEAD
     head, *sections = re.split(r"^(?=## )", content.rstrip("\n") + "\n\n", flags=re.M)
     titles = [part.split("\n", 1)[0] for part in sections]
@@ -229,37 +233,41 @@ def replace_page_section(page: Path, title: str, text: str) -> None:
 
 def publish_kernels() -> None:
     """Move the unpublished results to results/kernels.json, and write the page."""
-    news, kept = read_unpublished(), read_published()
-    if not news and not kept:
+    news, published = read_unpublished_results(), read_published_results()
+    if not news and not published:
         raise UnableError("there are no results to publish; run make check-matrix first")
     for one in news:
         if not one.commit or one.commit.endswith("-dirty"):
             why = f"the results of {one.kernel} are of no commit ({one.commit or 'no git'})"
             raise UnableError(f"{why}: run them in a clone without changes")
-    kept |= {one.kernel: one for one in news}
-    ordered = [asdict(kept[entry.name]) for entry in list_catalogue_kernels() if entry.name in kept]
+    published |= {one.kernel: one for one in news}
+    ordered = [
+        asdict(published[entry.name])
+        for entry in list_catalogue_kernels()
+        if entry.name in published
+    ]
     STORE.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(STORE, json.dumps(ordered, indent=1) + "\n")
-    replace_page_section(PAGE, TITLE, format_kernel_table(kept))
+    replace_page_section(PAGE, TITLE, format_kernel_table(published))
     for one in news:
         (KEPT / f"{one.kernel}.json").unlink()
         print(f"{one.kernel}: its row of {PAGE.name} is written")
 
 
-def find_last_suite_change(name: str) -> str:
+def find_last_suite_change(suite: str) -> str:
     """Return the date of the last commit that changed a suite; "" if git has no history here."""
-    script = registry.GUEST_SUITES / f"{name}.sh"
+    script = registry.GUEST_SUITES / f"{suite}.sh"
     done = capture_output(["git", "-C", str(ROOT), "log", "-1", "--format=%cs", "--", str(script)])
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def judge_published_results(kept: Mapping[str, Kept]) -> Tally:
+def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
     """Check the published results: kernels with the role "gates" must have results of all suites,
     and no row may be older than the last change of one of its suites."""
     tally = Tally()
     days = {name: find_last_suite_change(name) for name in list_guest_suites()}
     for entry in list_catalogue_kernels():
-        one = kept.get(entry.name)
+        one = published.get(entry.name)
         if one is None:
             tally.add_result(entry.role != "gates", f"{entry.name} was not run")
             continue
@@ -271,9 +279,9 @@ def judge_published_results(kept: Mapping[str, Kept]) -> Tally:
     return tally
 
 
-def check_published(log: Path) -> Tally:
+def check_published_results(log: Path) -> Tally:
     """Check the published results, and write the failures to `log`."""
-    tally = judge_published_results(read_published())
+    tally = judge_published_results(read_published_results())
     log.write_text("".join(f"{line}\n" for line in tally.failed))
     return tally
 
@@ -291,7 +299,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     return [
         Suite(
             names[0],
-            check_published,
+            check_published_results,
             "the published results of all kernels are newer than the suites",
             find_history_obstacle,
             1,

@@ -28,8 +28,8 @@ TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
 READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
-# The same flags as in `lab shell`: with other flags, each switch between the two would recompile
-# everything.
+# The flags of make, which are the same as in `lab shell`: otherwise make would recompile everything
+# whenever tests follow `lab shell` or the reverse.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 # The module of which stripped copies are made.
 STRIPPED = "example_client"
@@ -39,8 +39,8 @@ TIMEOUT_SECONDS = 1200.0
 # on 2 idle cores, for a stock kernel and a debug kernel. If the boot takes longer, the time limit
 # of the following boots is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
-# If all tests of a kernel take longer than this, the table marks the kernel as slow: the limit for
-# stock kernels, and that for debug kernels.
+# The table marks a kernel as slow if all its tests take longer than this: the limit for a stock
+# kernel, and that for a debug kernel.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 # The module that triggers a WARN, and the test that loads it.
 WARN_MODULE = "kmarkers_test_warn"
@@ -104,8 +104,8 @@ Settings = Mapping[str, object]
 class Outcome:
     """The results of all suites in one kernel.
 
-    `retries` has the reasons why boots were repeated, `short` is set if the stress tests were
-    short.
+    `retries` has the reasons why boots were repeated. If `seconds` is above `may_take`, the table
+    marks the kernel as slow. `short` is set if the stress tests were short.
     """
 
     kernel: str
@@ -127,7 +127,8 @@ class Outcome:
         return total
 
     def add_failure(self, suite: str, why: str) -> None:
-        """Add the failure of a step that is not a test, under the name `suite`."""
+        """Add the failure of a step that is not a test, such as a build, to the results of
+        `suite`."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
 
@@ -137,8 +138,8 @@ def find_warnings(log: str) -> list[str]:
 
 
 def make_boot_check(kernel: str) -> Callable[[], str]:
-    """Return a function that returns why a kernel cannot boot on this machine (no privileges, no
-    kernel); its result is empty if it can."""
+    """Return a function for Suite.obstacle. The function returns the reason why a kernel cannot
+    boot on this machine (no privileges, no kernel), or "" if the kernel can."""
 
     def find_boot_obstacle() -> str:
         if found := chroot.find_chroot_obstacle():
@@ -157,29 +158,30 @@ def get_kmlive_path(modules: Path) -> Path:
     return modules.with_name(f"{modules.name}-programs") / "kmlive"
 
 
-def build_for_kernel(name: str, modules: Path, log: Path) -> Tally:
-    """Build modules, tests, examples and kmlive for a kernel. A warning counts as a failure."""
+def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
+    """Build the modules with tests and examples for a kernel, into the directory `modules`, and the
+    program kmlive. A warning counts as a failure."""
     log.unlink(missing_ok=True)
     program = get_kmlive_path(modules)
     words = userspace.build_make_command(program, out=program.parent)
     if not userspace.find_compiler_obstacle() and processes.run_program(words, log):
         return Tally(failed=[f"kmlive does not build: see {log}"])
-    code = build_modules(name, ROOT, modules, MAKE_ARGS, log)
+    code = build_modules(kernel, ROOT, modules, MAKE_ARGS, log)
     found = find_warnings(log.read_text(errors="replace"))
     if code and not found:
         found = ["make failed"]
     if found:
         # Remove the objects: otherwise the next make would not compile these files, and not repeat
         # the warning.
-        shutil.rmtree(get_object_dir(name, ROOT), ignore_errors=True)
+        shutil.rmtree(get_object_dir(kernel, ROOT), ignore_errors=True)
     else:
         make_stripped_copies(modules, STRIPPED)
     return Tally(passed=0 if found else 1, failed=found)
 
 
 def boot_with_retries(request: Request, retries: list[str]) -> Result:
-    """Boot a kernel, and repeat the boot if the emulator caused a crash. The reasons are appended
-    to `retries`, and the logs of each boot are kept."""
+    """Boot a kernel, and repeat the boot if the emulator caused a crash. The descriptions of
+    the crashes are appended to `retries`, and the logs of each boot are kept."""
     built = request.modules.glob("*.ko") if request.modules else ()
     names = [module.stem.replace("-", "_") for module in built]
     while True:
@@ -220,17 +222,17 @@ def list_boot_parameters(entry: Entry) -> list[str]:
     return [RANDOMNESS, *words] if entry.debug else []
 
 
-def boot_for_job(
+def boot_and_run_job(
     entry: Entry,
     modules: Path,
     out: Path,
     outcome: Outcome,
     job: str,
     settings: Settings | None = None,
-    pace: float = 1.0,
+    time_factor: float = 1.0,
 ) -> Result:
     """Boot a kernel and run a job of tests/vm/jobs with the test files. The time limit is
-    multiplied by `pace`."""
+    multiplied by `time_factor`. The reasons for repeated boots are added to `outcome`."""
     program = get_kmlive_path(modules)
     request = Request(
         kernel=entry.name,
@@ -243,16 +245,16 @@ def boot_for_job(
         ],
         settings=settings or {},
         append=" ".join(list_boot_parameters(entry)),
-        timeout=TIMEOUT_SECONDS * pace,
+        timeout=TIMEOUT_SECONDS * time_factor,
         memory=2048 if entry.debug else 1024,
     )
     return boot_with_retries(request, outcome.retries)
 
 
 def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Boot a kernel and trigger a warning on purpose. Check that the test during which the kernel
-    warns fails, and the whole run, too."""
-    result = boot_for_job(entry, modules, out, outcome, "alarm.sh")
+    """Boot a kernel and trigger a warning on purpose. Check that the test fails during which the
+    kernel warns, and that the whole run fails."""
+    result = boot_and_run_job(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse_ktap(result.status.splitlines())
     missed = []
     if result.ok or not any(WARN_MODULE in line for line in result.dirt):
@@ -269,7 +271,7 @@ def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tal
 def check_unwatched_marker(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     """Boot a kernel with PROVE_RCU, hit a marker where RCU is not watching, and check that RCU
     reports only this marker."""
-    result = boot_for_job(entry, modules, out, outcome, "unwatched.sh")
+    result = boot_and_run_job(entry, modules, out, outcome, "unwatched.sh")
     failed = ktap.parse_ktap(result.status.splitlines()).failed
     if failed == [UNWATCHED_TEST] and UNWATCHED_REPORT in result.console:
         return Tally(passed=1)
@@ -281,10 +283,11 @@ def build_boot_and_test(
     out: Path,
     modules: Path | None = None,
     settings: Settings | None = None,
-    lists: Sequence[list[str]] = (),
+    suite_lists: Sequence[list[str]] = (),
 ) -> None:
-    """Build for one kernel, boot it and run the suites; the logs are written to `out`. Each list of
-    suites in `lists` has a boot of its own; without lists, all suites run in one boot."""
+    """Build the modules for a kernel, boot it and run the suites. The results are added to
+    `outcome`, which names the kernel; the logs are written to the directory `out`. Each list of
+    suites in `suite_lists` has a boot of its own; without lists, all suites run in one boot."""
     entry = catalogue.find_entry(outcome.kernel)
     kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
@@ -294,40 +297,43 @@ def build_boot_and_test(
     try:
         out.mkdir(parents=True, exist_ok=True)
         chosen = DEBUG_SETTINGS if entry.debug else settings or {}
-        build_and_test(entry, modules or MODULES / entry.name, out, outcome, chosen, lists)
+        build_and_run_suites(
+            entry, modules or MODULES / entry.name, out, outcome, chosen, suite_lists
+        )
     finally:
         outcome.seconds = time.monotonic() - started
 
 
-def build_and_test(
+def build_and_run_suites(
     entry: Entry,
     modules: Path,
     out: Path,
     outcome: Outcome,
     settings: Settings,
-    lists: Sequence[list[str]] = (),
+    suite_lists: Sequence[list[str]] = (),
 ) -> None:
-    """Build for a kernel, check that a kernel warning is detected, and run the suites."""
-    outcome.suites["build"] = build_for_kernel(entry.name, modules, out / "build.log")
+    """Build the modules for a kernel, check that a kernel warning is detected, and run the suites.
+    The arguments are those of build_boot_and_test()."""
+    outcome.suites["build"] = build_modules_and_kmlive(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         started = time.monotonic()
         outcome.suites["alarm"] = check_alarm(entry, modules, out / "alarm", outcome)
         usual = ALARM_DEBUG_SECONDS if entry.debug else ALARM_SECONDS
-        pace = max(1.0, (time.monotonic() - started) / usual)
+        time_factor = max(1.0, (time.monotonic() - started) / usual)
         if (modules / f"{UNWATCHED_MODULE}.ko").exists():
             outcome.suites["unwatched"] = check_unwatched_marker(
                 entry, modules, out / "unwatched", outcome
             )
-        for share in split_guest_suites() if entry.debug else lists or [[]]:
+        for share in split_suites_for_debug_kernel() if entry.debug else suite_lists or [[]]:
             chosen = {**settings, "KMARKERS_SUITES": " ".join(share)} if share else settings
             log = out / f"boot-{share[0]}" if share else out / "boot"
-            result = boot_for_job(entry, modules, log, outcome, "check.sh", chosen, pace)
+            result = boot_and_run_job(entry, modules, log, outcome, "check.sh", chosen, time_factor)
             add_boot_results(result, outcome, chosen)
 
 
-def split_guest_suites() -> list[list[str]]:
-    """Return the suites for each of the four boots of a debug kernel; it is too slow for one
-    boot."""
+def split_suites_for_debug_kernel() -> list[list[str]]:
+    """Return a list of suites for each of the four boots of a debug kernel, which is too slow to
+    run all suites in one boot."""
     cut = [(names, len(names) // 2) for names in registry.read_guest_suites()]
     return [part for names, half in cut for part in (names[:half], names[half:])]
 
@@ -339,7 +345,7 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
     # If the guest did not finish, report only why, and no missing results.
     if result.exit_code is not None:
-        least.check_suite_counts(suites, outcome.kernel, wanted)
+        least.check_result_counts_by_suite(suites, outcome.kernel, wanted)
     for name, tally in suites.items():
         outcome.suites.setdefault(name, Tally()).add_tally(tally)
     if not result.ok:
@@ -350,16 +356,17 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
 
 
 def run_kernel_suites(
-    name: str,
+    kernel: str,
     out: Path,
     modules: Path | None = None,
     settings: Settings | None = None,
-    lists: Sequence[list[str]] = (),
+    suite_lists: Sequence[list[str]] = (),
 ) -> Outcome:
-    """Call build_boot_and_test(); record an exception of OBSTACLES as a failure."""
-    outcome = Outcome(name)
+    """Build the modules for a kernel, boot it, run the suites and return the results. The arguments
+    are those of build_boot_and_test(). An exception of OBSTACLES counts as a failure."""
+    outcome = Outcome(kernel)
     try:
-        build_boot_and_test(outcome, out, modules, settings, lists)
+        build_boot_and_test(outcome, out, modules, settings, suite_lists)
     except OBSTACLES as error:
         outcome.add_failure("fetch" if outcome.qemu == "-" else "run", explain_error(error))
     return outcome

@@ -114,7 +114,8 @@ def write_module_sources(src: Path, files: int, sites: int) -> None:
 
 
 def build_module(kernel: str, files: int, sites: int) -> Path:
-    """Build the generated module and the modules it needs, and make the copy without tables."""
+    """Build the generated module and the modules that it needs, and make the copy of it without
+    tables of sites; return the directory of the modules."""
     tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
     shutil.rmtree(tree, ignore_errors=True)
     for shared in ("include", "base"):
@@ -145,8 +146,9 @@ def build_module(kernel: str, files: int, sites: int) -> Path:
     return modules
 
 
-def compute_medians(lines: Iterable[str]) -> dict[str, float]:
-    """Return the median in milliseconds of each kind of measurement in the guest's output."""
+def compute_median_times(lines: Iterable[str]) -> dict[str, float]:
+    """Return the median time in milliseconds of each kind of measurement (such as "load with") in
+    the lines of the guest's output."""
     found: dict[str, list[float]] = {}
     for line in lines:
         if match := MEASURED.fullmatch(line.strip()):
@@ -155,7 +157,8 @@ def compute_medians(lines: Iterable[str]) -> dict[str, float]:
 
 
 def judge_load_times(times: dict[str, float]) -> bool:
-    """Print the ratios of times; return True if that of load plus unload is within LIMIT."""
+    """Print the ratios of the median times with sites to those without; return True if the ratio
+    for load plus unload is within LIMIT."""
     for way in ("with", "without"):
         times[f"together {way}"] = times[f"load {way}"] + times[f"unload {way}"]
     for what in ("load", "unload", "together"):
@@ -169,7 +172,8 @@ def judge_load_times(times: dict[str, float]) -> bool:
 
 
 def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
-    """Build the modules, boot a kernel that loads them, and judge the times."""
+    """Build the modules, boot a kernel that loads and unloads each of them `turns` times, and judge
+    the times."""
     kernels.ensure_kernel(catalogue.find_entry(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
     request = Request(
@@ -186,7 +190,7 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
         print_failure(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
     print(f"in kernel {kernel} under QEMU: a module of {files} files with {sites} sites")
-    return judge_load_times(compute_medians(result.status.splitlines()))
+    return judge_load_times(compute_median_times(result.status.splitlines()))
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the suites in the kernels of kernels.txt, and stores the results in build/matrix/.
 
-`kmarkers publish kernels` writes them to Documentation/kernels.md; see kernelpage.py.
+`kmarkers publish kernels` writes the results to Documentation/kernels.md; see kernelpage.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelpage, kernelsuite, testkernel
-from kmtools.suites.kernelpage import Kept
+from kmtools.suites.kernelpage import KernelResults
 from kmtools.suites.kernelsuite import Outcome
 
 USUAL_SECONDS = 240.0
@@ -29,8 +29,8 @@ GATE_SUITES = [
     for test in registry.list_guest_tests()
     if "short" in test.sets and test.name != "orders"
 ]
-# Settings for short stress tests and small samples. The suite `matrix`, and the tests in the
-# default kernel, run long ones.
+# Settings for short stress tests and small samples. The suites `matrix` and `debug`, and the tests
+# in the default kernel, do not use these settings.
 GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SUITES)}
 
 
@@ -47,7 +47,8 @@ def format_tally_cell(tally: Tally | None) -> str:
 
 
 def format_outcome_rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
-    """Return the table with its heading: one row for each kernel, one column for each suite."""
+    """Return the table of results with its heading: one row for each kernel, and one column for
+    each suite."""
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.suites))
     table = [
         ["kernel", "version", "QEMU", *names, "passed", "failed", "skipped", "seconds", "retries"]
@@ -97,7 +98,8 @@ def format_total_time(outcomes: Sequence[Outcome]) -> str:
 
 
 def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
-    """Return the table and the notes below it as plain text."""
+    """Return the table of results, the total time, and the notes of list_outcome_notes() as plain
+    text."""
     return (
         "\n".join(
             [
@@ -111,28 +113,28 @@ def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
 
 
 def store_outcome(outcome: Outcome) -> None:
-    """Store the results of a kernel for Documentation/kernels.md."""
+    """Store the results of a kernel until they are published in Documentation/kernels.md."""
     suites = outcome.suites
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    kernelpage.store_results(
-        Kept(
+    kernelpage.store_kernel_results(
+        KernelResults(
             outcome.kernel, outcome.version, shorten_qemu_version(outcome.qemu), today,
             kernelpage.describe_commit(), suites,
         )
     )  # fmt: skip
 
 
-def run_in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
-    """Build for a kernel and run suites in it. With `keeps`, run all suites in two boots, and store
-    their results; else run GATE_SUITES in one boot."""
-    settings = None if keeps else GATE_SETTINGS
+def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
+    """Build the modules for a kernel and run suites in it. With `full`, run all suites in two
+    boots, and store their results; else run GATE_SUITES in one boot."""
+    settings = None if full else GATE_SETTINGS
     # Use two boots: if other programs run in parallel, one boot with all suites would exceed its
     # time limit.
-    lists = registry.read_guest_suites() if keeps else ()
+    suite_lists = registry.read_guest_suites() if full else ()
     outcome = kernelsuite.run_kernel_suites(
-        kernel, log.with_suffix(""), settings=settings, lists=lists
+        kernel, log.with_suffix(""), settings=settings, suite_lists=suite_lists
     )
-    if keeps:
+    if full:
         store_outcome(outcome)
     log.write_text(format_outcome_table([outcome]))
     kernelsuite.print_retries(outcome.retries)
@@ -155,10 +157,10 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     return [
         Suite(
             f"kernel-{kernel}",
-            partial(run_in_kernel, kernel, keeps),
+            partial(run_suites_in_kernel, kernel, full),
             f"the suites in kernel {kernel}",
             kernelsuite.make_boot_check(kernel),
             USUAL_SECONDS,
         )
-        for kernel, keeps in chosen.items()
+        for kernel, full in chosen.items()
     ]

@@ -46,7 +46,7 @@ def run_monkey_job(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
 
 
 def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
-    """Return a suite that runs the job in a kernel."""
+    """Return a suite that runs the job monkey.sh in a kernel."""
     return Suite(
         f"{name}-{kernel}",
         partial(run_monkey_job, kernel, seconds, seed),

@@ -178,7 +178,8 @@ def run_with_time_limit(words: Sequence[object], log: Path, seconds: float) -> i
 
 
 def build_test_program(place: Place, log: Path) -> Path:
-    """Build the test program from the changed sources; return its path."""
+    """Build the user-space test program from the changed sources, with AddressSanitizer if `place`
+    is SANITIZED; return its path."""
     out = SCRATCH / place.name.lower()
     flags = SANITIZE if place is Place.SANITIZED else ""
     if (
@@ -192,7 +193,8 @@ def build_test_program(place: Place, log: Path) -> Path:
 
 
 def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
-    """Return the kind of failure of a test, such as a signal name; empty if it passed."""
+    """Return the kind of failure of a test, such as a signal name; empty if the test passed. `code`
+    is its exit code, or None after the time limit; `failed` are its failed results."""
     if code is None:
         return "hangs"
     if code < 0:
@@ -345,7 +347,8 @@ def run_model_checker(mutant: Mutant) -> str:
 
 
 def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
-    """Run mutants, and print a row for each one as soon as it is finished."""
+    """Run mutants; print a row for each mutant as soon as its tests have ended. With `with_model`,
+    also run the model checker on the variants with the same faults."""
     copy_sources()
     check_unchanged_code(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
@@ -363,7 +366,8 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
 
 
 def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
-    """Return the mutants with these names, or all; raise MutantError for an unknown name."""
+    """Return the mutants with these names, or all; with `no_kernel`, without those whose tests run
+    in a test kernel. Raise MutantError for an unknown name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")

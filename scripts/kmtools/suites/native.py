@@ -67,16 +67,17 @@ def run_and_check_exit_code(words: list[object], what: str, log: Path) -> Tally:
     return Tally(passed=1)
 
 
-def has_storm_ended_early(said: str, seconds: int) -> bool:
+def has_storm_ended_early(output: str, seconds: int) -> bool:
     """Return True if the output of the tests shows that STORM ran less than `seconds`."""
-    if f" {STORM} # SKIP" in said:
+    if f" {STORM} # SKIP" in output:
         return False
-    took = re.search(rf"^# {STORM}: ([0-9.]+) s$", said, re.MULTILINE)
+    took = re.search(rf"^# {STORM}: ([0-9.]+) s$", output, re.MULTILINE)
     return not took or float(took[1]) < seconds
 
 
 def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
-    """Return a function that builds and runs the tests of a variant."""
+    """Return a function for Suite.run that builds and runs the tests of a variant. It compares the
+    instruction emulator with the CPU for `comparisons` instructions."""
 
     def run_variant(log: Path) -> Tally:
         flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
@@ -122,7 +123,8 @@ def run_fuzz_targets(log: Path) -> Tally:
 
 
 def make_native_suites(full: bool = True) -> list[Suite]:
-    """Return a suite for each variant, in the long form or in the short form."""
+    """Return a suite for each variant, and one for the fuzz targets; `full` selects the long form
+    of the tests."""
     short = [replace(one, batches=one.short, seconds=0) for one in VARIANTS]
     found = [
         Suite(

@@ -24,10 +24,11 @@ ADDED = {"plain-clone": 0, "marked": 1}
 
 
 def count_module_instructions(kernel: str, modules: Path, source: Path, out: Path) -> counts.Counts:
-    """Build a module outside this tree, load it after the kmarkers modules in a test kernel, and
-    return the instruction counts of its benchmark."""
+    """Build the module in the directory `source`, load it after the kmarkers modules in a test
+    kernel, and return the instruction counts of its benchmark. Files and logs are written to
+    `out`."""
     own, log = out / "modules", out / "build.log"
-    if build_modules(kernel, source, own, [], log, uses=ROOT):
+    if build_modules(kernel, source, own, [], log, kmarkers_source=ROOT):
         raise FailedError(f"{source.name} does not build, see {log}")
     guest.measure_in_test_kernel(
         "icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, own=own
@@ -37,7 +38,7 @@ def count_module_instructions(kernel: str, modules: Path, source: Path, out: Pat
 
 def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
     """Check the instruction counts of the benchmark in examples/benchmark, and the error message
-    about a module without a benchmark."""
+    for a module without a benchmark."""
     tally = Tally()
     out = log.with_suffix("")
     out.mkdir(parents=True, exist_ok=True)

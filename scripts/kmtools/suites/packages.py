@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests the Debian packages: installs them in minimal Debian systems, and loads the modules built
-there in test kernels.
+"""Tests the Debian packages: installs them in minimal Debian systems, and loads the modules that
+DKMS builds there into test kernels.
 
-In a root (a minimal system) tests/packages/root.sh installs, upgrades and removes the packages; the
-packages of the later version are built from the same sources. The modules that DKMS built there are
-loaded in three boots of the kernel of the same Debian release: without Secure Boot, with firmware
-that has DKMS's key, and with a kernel that requires signatures and lacks this key. Another boot
-loads the modules that DKMS built for a kernel which was installed after the packages.
+In a root (a minimal system) tests/packages/root.sh installs, upgrades and removes the packages. The
+packages for the upgrade have a later version, and are built from the same sources. The modules that
+DKMS built there are loaded in three boots of the kernel of the same Debian release: without Secure
+Boot, with firmware that has DKMS's key, and with a kernel that requires signatures and lacks this
+key. Another boot loads the modules that DKMS built for a kernel which was installed after the
+packages.
 """
 
 from __future__ import annotations
@@ -45,20 +46,22 @@ PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 ENFORCE = "module.sig_enforce=1"
 
 
-def increase_version(text: str) -> str:
-    """Return a higher version than `text`, for the test of upgrades."""
-    return f"{text}.1"
+def increase_version(version: str) -> str:
+    """Return a version that is higher than `version`, for the test of upgrades."""
+    return f"{version}.1"
 
 
-def replace_package_version(tree: Path, new: str) -> None:
-    """Replace the version in the two files of a source tree that contain it."""
+def replace_package_version(tree: Path, new_version: str) -> None:
+    """Replace the version of kmarkers in the two files of a source tree that contain it."""
     for name in ("include/kmarkers/version.h", "debian/changelog"):
         path = tree / name
         text = path.read_text(encoding="utf-8")
         old = f'"{read_version()}"' if path.suffix == ".h" else f"({read_version()})"
         if text.count(old) != 1 and path.suffix == ".h":
             raise UnableError(f"{name} does not have the version {read_version()}")
-        path.write_text(text.replace(old, old.replace(read_version(), new), 1), encoding="utf-8")
+        path.write_text(
+            text.replace(old, old.replace(read_version(), new_version), 1), encoding="utf-8"
+        )
 
 
 def build_packages(tree: Path, log: Path) -> list[Path]:
@@ -83,7 +86,7 @@ def build_later_packages(log: Path) -> list[Path]:
 
 @contextmanager
 def unpack_temporary_root(suite: str) -> Iterator[Root]:
-    """Unpack a root, and remove it at the end of the block."""
+    """Unpack a root of a Debian release, and remove it at the end of the block."""
     WORK.mkdir(parents=True, exist_ok=True)
     with hold_lock(
         WORK / f"{suite}.lock", f"another run works in the root {suite} of this checkout"
@@ -105,8 +108,8 @@ def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
 
 
 def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
-    """Build the packages, and copy them, the examples and the script into a root; return the
-    packages in it."""
+    """Build the packages; copy the packages, the examples and tests/packages/root.sh into a root;
+    return the paths of the packages to install in the root."""
     # The suites of two Debian releases may run in parallel, and build in the same directory.
     with cache.hold_cache_lock(f"build-packages-{cache.flatten_path(ROOT)}"):
         places = {"packages": build_packages(ROOT, log), "next": build_later_packages(log)}
@@ -120,7 +123,7 @@ def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
 
 
 def run_root_script(root: Root, suite: str, log: Path) -> Tally:
-    """Run tests/packages/root.sh in a root."""
+    """Run tests/packages/root.sh in a root of a Debian release; return its results."""
     command = f"sh /srv/root.sh {read_version()} {increase_version(read_version())}"
     with bareroot.start_command(root, command, {}) as process:
         try:
@@ -134,13 +137,13 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
     return tally
 
 
-def find_kernel(suite: str, part: str = PLAIN) -> Entry:
+def find_release_kernel(suite: str, part: str = PLAIN) -> Entry:
     """Return the kernel of a Debian release; for the boot LATER, the rt kernel of this release."""
     entry = next(e for e in catalogue.load_kernels() if e.suite == suite and e.role == "gates")
     return catalogue.find_entry(f"{entry.name}-rt") if part == LATER else entry
 
 
-def list_host_files(root: Root) -> list[tuple[Path, str]]:
+def list_host_script_files(root: Root) -> list[tuple[Path, str]]:
     """Return scripts/host and the files that it reads, as additions to an initramfs."""
     kbuilds = [ROOT / "Kbuild", *ROOT.glob("*/Kbuild")]
     files = [ROOT / "scripts" / "host", *kbuilds]
@@ -149,10 +152,10 @@ def list_host_files(root: Root) -> list[tuple[Path, str]]:
 
 
 def boot_with_packages(root: Root, suite: str, part: str, log: Path) -> Tally:
-    """Boot a kernel and load the modules that DKMS built for it in a root; `part` is the kind of
-    boot."""
+    """Boot a kernel of a Debian release and load the modules that DKMS built for this kernel in a
+    root; `part` is the kind of boot, such as PLAIN."""
     modules = root.path / "srv" / ("modules-later" if part == LATER else "modules")
-    entry, record = find_kernel(suite, part), modules / "release"
+    entry, record = find_release_kernel(suite, part), modules / "release"
     if not record.is_file():
         return Tally(failed=[f"{part}: no modules were built for it"])
     kernel, release = ensure_kernel(entry), record.read_text().strip()
@@ -169,7 +172,7 @@ def boot_with_packages(root: Root, suite: str, part: str, log: Path) -> Tally:
             (modules, f"/lib/modules/{release}"),
             (modules / "kmarkers-dkms.prerm", "/prerm"),
             *unpack.list_with_libraries(root.path, MODPROBE),
-            *(list_host_files(root) if part == PLAIN else []),
+            *(list_host_script_files(root) if part == PLAIN else []),
         ],
         settings={"KMARKERS_PART": part},
         append=ENFORCE if part in (ENROLLED, REFUSED) else "",
@@ -193,16 +196,17 @@ def run_package_tests(suite: str, log: Path) -> Tally:
 
 
 def find_packages_obstacle(suite: str) -> str:
-    """Return the reason why the packages cannot be tested on this machine, with the remedy."""
+    """Return the reason why the packages cannot be tested on this machine, with the remedy; empty
+    if they can."""
     if why := fresh.find_root_obstacle():
         return why
     if shutil.which("dh_dkms") is None:
         return "packages cannot be built: run scripts/setup --packages"
-    return secureboot.make_firmware_check(find_kernel(suite).name)()
+    return secureboot.make_firmware_check(find_release_kernel(suite).name)()
 
 
-def make_package_suites(wanted: Iterable[str]) -> list[Suite]:
-    """Return a suite for each Debian release."""
+def make_package_suites(debian_suites: Iterable[str]) -> list[Suite]:
+    """Return a test suite for each of the Debian releases."""
     return [
         Suite(
             f"packages-{name}",
@@ -211,7 +215,7 @@ def make_package_suites(wanted: Iterable[str]) -> list[Suite]:
             partial(find_packages_obstacle, name),
             USUAL_SECONDS,
         )
-        for name in wanted
+        for name in debian_suites
     ]
 
 

@@ -63,7 +63,7 @@ class Row:
 
     @property
     def pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
-        """All pairs of values of the row; a value is a pair: number of its column, value."""
+        """All pairs of values of the row. Each value is given with the number of its column."""
         return set(combinations(enumerate(astuple(self)), 2))
 
     @property

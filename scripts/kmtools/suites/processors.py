@@ -50,7 +50,8 @@ KEPT = ROOT / "build" / "processors.md"
 # Rows of the table for processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-# The suites of a row. "modules" is after "cases" because it unloads a module that "cases" needs.
+# The suites of a row. The suite "modules" is after "cases", because "modules" unloads a module that
+# "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
 # Up to this number of CPUs, QEMU emulates each CPU with a thread of its own. With more CPUs, one
 # thread emulates all of them, and fewer tests run, because otherwise CPUs starve.
@@ -109,7 +110,8 @@ def make_row_request(row: Row, modules: Path, out: Path) -> Request:
 
 
 def format_mitigations(status: str) -> str:
-    """Return the kernel's report of its mitigation for each flaw that the processor has."""
+    """Return the kernel's report of its mitigation for each flaw that the processor has; `status`
+    is the guest's output."""
     said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
     return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
@@ -146,7 +148,8 @@ def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
 
 
 def format_processors_section(rows: Sequence[Row], results: Results) -> str:
-    """Return the text of the page's section: introduction, table and number of rows that ran."""
+    """Return the text of the section of the page: introduction, table and number of rows that ran.
+    Rows that are not in `results` are marked as not run."""
     lines = [
         INTRODUCTION,
         "| " + " | ".join((*HEAD, *RESULTS)) + " |",
@@ -158,15 +161,15 @@ def format_processors_section(rows: Sequence[Row], results: Results) -> str:
         missing += found is None and cells not in NOWHERE
         shown = found or [NOT_RUN, *["-"] * (len(RESULTS) - 1)]
         lines.append("| " + " | ".join((*cells, *shown)) + " |")
-    told = f"{len(rows) - missing} of {len(rows)} rows were run."
-    return "\n".join([*lines, "", told]) + "\n"
+    summary = f"{len(rows) - missing} of {len(rows)} rows were run."
+    return "\n".join([*lines, "", summary]) + "\n"
 
 
 def build_kernel_modules(kernel: str) -> Tally:
     """Build the modules and tests for a kernel."""
     ensure_kernel(catalogue.find_entry(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
-    return kernelsuite.build_for_kernel(
+    return kernelsuite.build_modules_and_kmlive(
         kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log"
     )
 
@@ -175,7 +178,7 @@ def select_rows(kernels: Iterable[str], numbers: Iterable[int], only_missing: bo
     """Return the rows to run: those of the given kernels and with the given numbers, or all if none
     are given. With `only_missing`, rows that have results are left out."""
     rows = pairs.choose_table_rows()
-    known = read_results() if only_missing else {}
+    known = read_row_results() if only_missing else {}
     some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}
     return [
         row
@@ -218,8 +221,9 @@ def run_rows(rows: Sequence[Row]) -> Tally:
     return total
 
 
-def read_results() -> Results:
-    """Return the results of all rows that have run: the published ones, replaced by newer ones."""
+def read_row_results() -> Results:
+    """Return the results of all rows that have run: the published results and, for rows that have
+    run since, the unpublished results instead."""
     return {**read_page_results(kernelpage.PAGE), **read_page_results(KEPT)}
 
 
@@ -233,7 +237,9 @@ def store_row_results(new: Results) -> None:
 def publish_processors() -> None:
     """Write the unpublished results to Documentation/kernels.md, and remove their file."""
     kernelpage.replace_page_section(
-        kernelpage.PAGE, TITLE, format_processors_section(pairs.choose_table_rows(), read_results())
+        kernelpage.PAGE,
+        TITLE,
+        format_processors_section(pairs.choose_table_rows(), read_row_results()),
     )
     KEPT.unlink(missing_ok=True)
     print(f"{TITLE} of {kernelpage.PAGE.name} are written")

@@ -39,8 +39,8 @@ def find_browser_obstacle() -> str:
     return f"missing: {' and '.join(lacking)}; run scripts/setup --page" if lacking else ""
 
 
-def find_reader_obstacle() -> str:
-    """If pytest or pyelftools, which reads ELF files, is missing, return an error text with the
+def find_elf_reader_obstacle() -> str:
+    """If pytest or pyelftools (the reader of ELF files) is missing, return an error text with the
     remedy; else ""."""
     return find_missing_module("pytest", "python3-pytest") or find_missing_module(
         "elftools", "python3-pyelftools"
@@ -95,7 +95,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
             "headers",
             build_module_for_each_header,
             "a module for each installed header",
-            find_reader_obstacle,
+            find_elf_reader_obstacle,
             70,
         ),
         Suite("page", check_html_report, what, find_browser_obstacle, PAGE_SECONDS),

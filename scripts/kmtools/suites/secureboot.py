@@ -20,7 +20,7 @@ from kmtools.suites import boots, kernelsuite, testkernel
 
 # Modules that are copied to the guest without a signature; it must refuse to load them.
 UNSIGNED = ("kmarkers_patcher.ko", "kmarkers_test_fields_again.ko")
-# Short stress tests and few load cycles, because other suites run long ones.
+# Settings for short stress tests and few load cycles, because other suites run the long tests.
 SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 5}
 # The first message of a booting kernel.
 STARTED = "Linux version"
@@ -66,7 +66,8 @@ def judge_firmware_refusal(result: Result) -> Tally:
 
 
 def boot_untrusted_kernel(kernel: str, log: Path) -> Tally:
-    """Try to boot the kernel of the package, whose signature the firmware does not trust."""
+    """Try to boot the kernel as its Debian package has it, with a signature that the firmware does
+    not trust; check that the firmware refuses the kernel."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "secureboot.sh",
@@ -80,7 +81,7 @@ def boot_untrusted_kernel(kernel: str, log: Path) -> Tally:
     return judge_firmware_refusal(boot(request))
 
 
-def boot_signed_and_untrusted(kernel: str, modules: Path, log: Path) -> Tally:
+def boot_signed_and_untrusted_kernel(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a signed kernel and run its tests, then boot a kernel that the firmware must refuse."""
     tally = boot_signed_kernel(kernel, modules, log)
     tally.add_tally(boot_untrusted_kernel(kernel, log))
@@ -88,8 +89,8 @@ def boot_signed_and_untrusted(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_firmware_check(kernel: str) -> Callable[[], str]:
-    """Return a function that returns why the kernel cannot boot under Secure Boot on this machine;
-    its result is empty if the kernel can."""
+    """Return a function for Suite.obstacle. The function returns the reason why the kernel cannot
+    boot under Secure Boot on this machine, or "" if the kernel can."""
 
     def find_boot_obstacle() -> str:
         if found := kernelsuite.make_boot_check(kernel)():
@@ -106,7 +107,7 @@ def make_firmware_check(kernel: str) -> Callable[[], str]:
 def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a list with the one suite of this module."""
     what = "signed modules under Secure Boot; unsigned ones are refused"
-    run_it = partial(boot_signed_and_untrusted, kernel, modules)
+    run_it = partial(boot_signed_and_untrusted_kernel, kernel, modules)
     return [Suite(f"secureboot-{kernel}", run_it, what, make_firmware_check(kernel), USUAL_SECONDS)]
 
 

@@ -67,7 +67,8 @@ HIT = "echo 7 >/sys/module/second/parameters/length; cat /sys/kernel/tracing/tra
 
 
 def write_module_source(folder: Path, name: str, source: str) -> str:
-    """Write the source and the Kbuild file of a module that uses kmarkers; return its directory."""
+    """Write the source and the Kbuild file of the module `name`, which uses kmarkers, to a
+    directory below `folder`; return this directory."""
     where = folder / name
     where.mkdir()
     (where / f"{name}.c").write_text(source)
@@ -103,8 +104,8 @@ class Typist:
             print(f"# waited for {text!r} and read {self.said[-500:]!r}", flush=True)
         return bool(found)
 
-    def has_answer(self, line: str, answer: str) -> bool:
-        """Type a command; return True if its output has the text `answer`, and the prompt
+    def type_command_and_expect(self, line: str, answer: str) -> bool:
+        """Type the command `line`; return True if its output has the text `answer`, and the prompt
         follows."""
         self.type_text(f"{line}\n")
         return self.wait_for_text(answer, ANSWER_SECONDS) and self.wait_for_text(
@@ -136,7 +137,8 @@ def start_lab_shell(
 
 
 def run_shell_sessions(kernel: str, log: Path) -> Tally:
-    """Start `lab shell` twice: to test ordinary commands, and to test a warning of the kernel."""
+    """Start `lab shell` twice: first to test ordinary commands, then to test that a warning of the
+    kernel changes the exit code."""
     tally = Tally()
     with (
         tempfile.TemporaryDirectory(prefix="kmarkers-modules-") as folder,
@@ -152,22 +154,25 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
         tally.add_result(ready, "the shell has no prompt")
         size = f"{LINES} {COLUMNS}"
         tally.add_result(
-            typist.has_answer("stty size", size), "stty in the shell prints another terminal size"
+            typist.type_command_and_expect("stty size", size),
+            "stty in the shell prints another terminal size",
         )
         event = f"echo 1 >{EVENT}; {HIT}"
         tally.add_result(
-            typist.has_answer(event, "mine_length: length 7"),
+            typist.type_command_and_expect(event, "mine_length: length 7"),
             "no trace event of the module given with --module",
         )
         client = "insmod /modules/example_client.ko; grep -c example_tick markers/list"
         tally.add_result(
-            typist.has_answer(client, "\n1\r"), "markers/list lacks the marker of example_client"
+            typist.type_command_and_expect(client, "\n1\r"),
+            "markers/list lacks the marker of example_client",
         )
         typist.type_text("sleep 1000\n")
         time.sleep(1)
         typist.type_text(CONTROL_C)
         tally.add_result(
-            typist.has_answer("echo $((6 * 7))", "\n42\r"), "Ctrl-C does not end a command"
+            typist.type_command_and_expect("echo $((6 * 7))", "\n42\r"),
+            "Ctrl-C does not end a command",
         )
         typist.type_text("exit\n")
         tally.add_result(process.wait(ANSWER_SECONDS) == 0, "the exit code of the shell is not 0")

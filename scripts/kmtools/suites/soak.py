@@ -51,7 +51,8 @@ FAULTS_SECONDS = 1200
 def make_soak_request(
     kernel: str, modules: Path, out: Path, seconds: int, **settings: object
 ) -> Request:
-    """Return the request for the boot of a soak."""
+    """Return the request for a boot of a kernel in which the soak test runs for `seconds`
+    seconds."""
     return Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "soak.sh",
@@ -87,7 +88,7 @@ def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
 
 
 def list_fault_checks() -> list[str]:
-    """Return the names of the checks that must fail in the boot with faults."""
+    """Return the names of the checks that must fail in the boot with injected faults."""
     return [f"round {number}: {check}" for number, check in FAULTS.values()]
 
 

@@ -121,7 +121,7 @@ def find_ssh_obstacle(kernel: str) -> str:
 
 
 def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
-    """Return the suites of one kernel."""
+    """Return the suites that use a kernel as a machine of a fleet."""
     return [
         Suite(
             f"target-{kernel}",

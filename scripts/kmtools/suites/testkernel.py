@@ -40,17 +40,18 @@ def choose_kernel(suite_request: SuiteRequest) -> str:
     )
 
 
-def build_for_suites(kernel: str, built: Event, log: Path) -> Tally:
+def build_modules_for_suites(kernel: str, built: Event, log: Path) -> Tally:
     """Build the modules, tests and programs for a kernel. Then set the event `built`: the suites
     that need the modules wait for this event."""
     try:
-        return kernelsuite.build_for_kernel(kernel, kernelsuite.MODULES / kernel, log)
+        return kernelsuite.build_modules_and_kmlive(kernel, kernelsuite.MODULES / kernel, log)
     finally:
         built.set()
 
 
 def wait_for_build(built: Event) -> None:
-    """Wait until a build has succeeded or failed; raise UnableError if the main process dies."""
+    """Wait for the event `built`, which is set when a build has succeeded or failed; raise
+    UnableError if the main process dies."""
     parent = multiprocessing.parent_process()
     while not built.wait(WAIT_SECONDS):
         if parent and not parent.is_alive():
@@ -79,7 +80,7 @@ def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
             ready[kernel] = partial(wait_for_build, built)
             obstacle = partial(find_build_obstacle, kernel, built)
             what = f"modules, tests and programs for kernel {kernel}"
-            run = partial(build_for_suites, kernel, built)
+            run = partial(build_modules_for_suites, kernel, built)
             usual = BUILD_SECONDS
             builds[kernel] = Suite(f"build-{kernel}", run, what, obstacle, usual, builds=True)
         found.append(replace(suite, run=partial(run_after_build, suite), ready=ready[kernel]))
@@ -87,8 +88,8 @@ def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
 
 
 def find_build_obstacle(kernel: str, built: Event) -> str:
-    """Return the reason why a kernel cannot boot on this machine; empty if it can. If it cannot,
-    set the event `built`, because no build will set it."""
+    """Return the reason why a kernel cannot boot on this machine; empty if the kernel can. If it
+    cannot, set the event `built` for the waiting suites, because no build will set the event."""
     if why := kernelsuite.make_boot_check(kernel)():
         built.set()
     return why
@@ -102,13 +103,13 @@ def choose_stress_settings(suite_request: SuiteRequest) -> kernelsuite.Settings:
     return kernelsuite.FEW_SETTINGS if suite_request.form == "short" else kernelsuite.SHORT_SETTINGS
 
 
-def boot_guest_suites(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally:
+def boot_and_run_suites(kernel: str, settings: kernelsuite.Settings, log: Path) -> Tally:
     """Boot a kernel, run the suites that the settings name, and return their results."""
     outcome = Outcome(kernel)
     out = log.with_suffix("")
     modules = kernelsuite.MODULES / kernel
     entry = catalogue.find_entry(kernel)
-    result = kernelsuite.boot_for_job(entry, modules, out, outcome, "check.sh", settings)
+    result = kernelsuite.boot_and_run_job(entry, modules, out, outcome, "check.sh", settings)
     kernelsuite.add_boot_results(result, outcome, settings)
     log.write_text(result.status)
     kernelsuite.print_retries(outcome.retries)
@@ -124,7 +125,8 @@ def run_alarm_test(kernel: str, log: Path) -> Tally:
 
 
 def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
-    """Divide suites between two guests; return one list if one of the two would be empty."""
+    """Divide the suites `names` between two guests: return two lists, or one if one of the two
+    would be empty. Suites of TOGETHER are added where only one of a pair is named."""
     wanted = {*names, *(TOGETHER[name] for name in names if name in TOGETHER)}
     lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
     enough = all(map(sum_suite_seconds, lists))
@@ -148,7 +150,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         settings = {**choose_stress_settings(suite_request), "KMARKERS_SUITES": " ".join(some)}
         name = f"kernel-{kernel}" + (f"-{number}" if len(lists) > 1 else "")
         what = f"in kernel {kernel}: {', '.join(some[:3])}{' ...' if some[3:] else ''}"
-        run = partial(boot_guest_suites, kernel, settings)
+        run = partial(boot_and_run_suites, kernel, settings)
         usual = BOOT_SECONDS + sum_suite_seconds(some)
         found.append(Suite(name, run, what, why, usual, modules=kernel))
     if "alarm" in names:
@@ -161,11 +163,11 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
 def select_suites(
     suite_request: SuiteRequest,
     names: Sequence[str],
-    suites: Callable[[str, Path], Sequence[Suite]],
+    make_kernel_suites: Callable[[str, Path], Sequence[Suite]],
 ) -> list[Suite]:
-    """Call `suites` for the requested kernel, and return those of its suites that are in `names`,
-    without the suffix -KERNEL of their names."""
+    """Call `make_kernel_suites` for the requested kernel and the directory of its modules; return
+    the suites whose names, without the suffix -KERNEL, are in `names`."""
     kernel = choose_kernel(suite_request)
-    found = suites(kernel, kernelsuite.MODULES / kernel)
+    found = make_kernel_suites(kernel, kernelsuite.MODULES / kernel)
     chosen = [suite for suite in found if suite.name.removesuffix(f"-{kernel}") in names]
     return [replace(suite, modules=kernel) for suite in chosen]

@@ -13,7 +13,7 @@ from functools import partial
 
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, log_output
+from kmtools.runner.suite import Suite, make_logged_run
 from kmtools.suites import fresh
 from kmtools.suites.fresh import SOURCE, Step
 
@@ -32,7 +32,7 @@ TOOLS = "apt-get install git build-essential dpkg-dev systemtap-sdt-dev gdb pyth
 
 
 def make_usdt_steps(programs: Sequence[str]) -> list[Step]:
-    """Return the steps that build and compare programs in a root."""
+    """Return the steps that build programs in a bare root with both headers and compare them."""
     found = [
         Step("lists", LISTS),
         Step("tools", f"{TOOLS} && git clone {SOURCE} kmarkers"),
@@ -50,7 +50,8 @@ def make_usdt_steps(programs: Sequence[str]) -> list[Step]:
 
 
 def compare_programs(programs: Sequence[str]) -> Tally:
-    """Run all steps in a root; stop only if packages cannot be installed."""
+    """Build and compare programs in a bare root of Debian 12. After a failed step, go on with the
+    next one, unless packages cannot be installed."""
     with fresh.unpack_temporary_root("bookworm", False, True, {}) as visit:
         for step in make_usdt_steps(programs):
             if not fresh.run_step(visit, step) and step.name in {"lists", "tools"}:
@@ -65,7 +66,7 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     return [
         Suite(
             "usdt",
-            log_output(partial(compare_programs, programs)),
+            make_logged_run(partial(compare_programs, programs)),
             what,
             fresh.find_root_obstacle,
             1500,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs the suite that KMARKERS_PART names: owners and storms test kmarkers while other code changes
-# kernel text, nmis during NMIs, and isolated with an isolated CPU.
+# Runs the suite that KMARKERS_PART names. The suites owners and storms run while other code changes
+# kernel text, the suite nmis while NMIs arrive, and the suite isolated in a kernel with an isolated
+# CPU.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

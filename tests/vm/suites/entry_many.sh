@@ -101,7 +101,7 @@ test_many_not_run() {
 }
 
 # Measures functions that have run. For each store to a page with such functions, an emulator
-# searches all its translations; the plain stores that the time is compared with have the same cost.
+# searches all its translations. The plain stores, with which the time is compared, cost the same.
 test_many_run() {
 	turns_of run 1
 	try "functions that have run are switched faster than by the kernel's ftrace" [ "$ours" -lt "$ftrace" ]

@@ -13,7 +13,7 @@ events_now() {
 }
 
 # events_then: read the list, which waits until all pending events are added or removed, and then
-# print the same number
+# print the same number as events_now
 events_then() {
 	cat "$list" >/dev/null && events_now
 }

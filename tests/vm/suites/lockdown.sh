@@ -24,8 +24,10 @@ test_control_outside() {
 	grep -q "^fd_request on " "$debugfs"/markers/list
 	result $? "the debugfs list of markers can be read"
 	same "the debugfs file stats of a marker can be read" "$(sed -n 's/^hits //p' "$debugfs"/markers/fd_request/stats)" $((10 * cpus))
+	try "the parameter control of markers accepts a pattern of names that come later" put "fd_none count" "$control_outside"
 	try "the parameter control of markers accepts none" put "fd_* none" "$control_outside"
-	for word in "" "fd_request" "fd_request nothing" "fd_request  count" "fd_none count"; do
+	put "fd_none none" "$control_outside"
+	for word in "" "fd_request" "fd_request nothing" "fd_request  count"; do
 		refused "the parameter control of markers refuses '$word'" "Invalid argument\|No such file" put "$word" "$control_outside"
 	done
 	try "a marker is attached to a function" put "attach vfs_write fd_function" "$control_outside"

@@ -30,8 +30,8 @@ row_values() {
 	awk -F '\t' '$3 { print $1 "\t" $3 }' /tmp/rows
 }
 
-# check_texts NAME REPORT: a test that passes if a tracer's text of each row is that of the kernel,
-# or the different one that tracing.md documents
+# check_texts NAME REPORT: a test that passes if the tracer whose output is in REPORT prints for
+# each row the same text as the kernel, or the different text that tracing.md documents
 check_texts() {
 	texts_of "$2" >/tmp/texts
 	awk -F '\t' '
@@ -71,8 +71,8 @@ check_texts() {
 	result $? "$1"
 }
 
-# check_page: a test that passes if each conversion in the table of tracing.md is that of a row of
-# readers.h
+# check_page: a test that passes if readers.h has a row for each conversion in the table of
+# tracing.md
 check_page() {
 	awk -F '\t' '
 		FILENAME == "/tmp/rows" { known[$2] = 1; next }

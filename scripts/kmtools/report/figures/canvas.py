@@ -232,33 +232,33 @@ def convert_to_svg(figure: Figure, paper: bool) -> Drawing:
     return svgfile.read_drawing(file.getvalue())
 
 
-def render_inline_svg(part: Part, pixels: int, words: str, classes: str = "") -> str:
+def render_inline_svg(part: Part, pixels: int, description: str, classes: str = "") -> str:
     """Return a part as an SVG element for the page, `pixels` wide."""
     with apply_style():
         return convert_to_svg(
             make_figure([part], pixels, titled=False), paper=False
-        ).render_inline_svg(words, classes)
+        ).render_inline_svg(description, classes)
 
 
 def render_figure_file(
     parts: Sequence[Part],
-    words: str,
+    description: str,
     kind: str = "svg",
     pixels: float = 744.0,
     user: dict[str, Any] | None = None,
 ) -> bytes:
-    """Return the bytes of a figure as a file, `pixels` CSS pixels wide; `words` is its
+    """Return the bytes of a figure as a file, `pixels` CSS pixels wide; `description` is its
     description."""
     with apply_style(user):
         around = 2 * AROUND * look.get_unit_points() / 0.75
         figure = add_file_margin(make_figure(parts, pixels - around))
         if kind == "svg":
-            return convert_to_svg(figure, paper=True).render_svg_file(words).encode()
+            return convert_to_svg(figure, paper=True).render_svg_file(description).encode()
         dots = look.PARAMETERS["savefig.dpi"]
         dots = figure.dpi if dots == "figure" else float(dots)
         if kind == "png" and dots**2 * figure.get_figwidth() * figure.get_figheight() > MOST_PIXELS:
             raise UnableError(f"savefig.dpi is {dots:g}: a picture would be too large")
         out = io.BytesIO()
-        metadata = METADATA[kind] | {"Title": replace_forbidden_chars(use_minus_signs(words))}
+        metadata = METADATA[kind] | {"Title": replace_forbidden_chars(use_minus_signs(description))}
         figure.savefig(out, format=kind, metadata=metadata)
         return out.getvalue()

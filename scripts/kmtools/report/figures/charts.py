@@ -35,9 +35,9 @@ class Chart:
     curves: Sequence[Curve]
 
 
-def make_switching_curve(points: Sequence[Point], way: str) -> Curve | None:
+def make_switching_curve(points: Sequence[Point], method: str) -> Curve | None:
     """Return the curve of a method: medians with their intervals over the number of sites."""
-    own = sorted((p for p in points if p.method == way), key=lambda p: p.sites)
+    own = sorted((p for p in points if p.method == method), key=lambda p: p.sites)
     if not own:
         return None
     places = []
@@ -46,7 +46,7 @@ def make_switching_curve(points: Sequence[Point], way: str) -> Curve | None:
         known = math.isfinite(point.ci.lo) and math.isfinite(point.ci.hi)
         ends = (max(point.ci.lo, 1.0), max(point.ci.hi, 1.0)) if known else (middle, middle)
         places.append((float(point.sites), middle, *ends))
-    return Curve(WORDS[way], DRAWN.index(way), places)
+    return Curve(WORDS[method], DRAWN.index(method), places)
 
 
 def make_switching_charts(points: Sequence[Point]) -> list[Chart]:

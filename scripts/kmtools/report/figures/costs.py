@@ -33,7 +33,7 @@ MARK = 4.5
 
 
 @dataclass(frozen=True)
-class Place:
+class RowPositions:
     """The vertical positions of a row, measured downwards from the top of its axes: the baselines
     of its name, its number and the first line of its caveat; the top of its axis, the line of its
     point, and the bottom of its axis. `lines` are the lines of the caveat."""
@@ -47,7 +47,7 @@ class Place:
     lines: tuple[str, ...]
 
 
-def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> list[Place]:
+def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> list[RowPositions]:
     """Return the positions of all rows. If `above`, labels are above the axis and `room` is the
     full width; otherwise `room` is the width of the names. `named` is false if no names are drawn;
     the text `blank` of a row then reserves the space of a caveat."""
@@ -66,12 +66,12 @@ def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> li
             top = words + more
             bottom = top + (TALL if row.density else 22.0)
             base = (top + bottom) / 2 + rise
-            found.append(Place(y + 13, words - 5, words + 11, top, base, bottom, lines))
+            found.append(RowPositions(y + 13, words - 5, words + 11, top, base, bottom, lines))
         else:
             bare = TALL if row.density else ROW
             base, bottom = y + bare / 2 + rise, y + bare + more
             line = base + 4.5
-            found.append(Place(line, line, line + look.LINE, y, base, bottom, lines))
+            found.append(RowPositions(line, line, line + look.LINE, y, base, bottom, lines))
         y = found[-1].bottom
     return found
 
@@ -158,7 +158,7 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
         look.write_text(axes, look.make_offset_transform(axes, 0, down), bottom, line, look="soft")
 
 
-def merge_row_spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
+def merge_row_spans(rows: Sequence[RowPositions]) -> list[tuple[float, float]]:
     """Return the vertical ranges of the rows' axes; ranges without text in between are merged."""
     found: list[tuple[float, float]] = []
     for one in rows:
@@ -169,7 +169,7 @@ def merge_row_spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
     return found
 
 
-def draw_row_background(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
+def draw_row_background(axes: Axes, panel: Panel, rows: Sequence[RowPositions]) -> None:
     """Draw the background of the rows: the shaded noise, the zero line, and the dotted margin."""
     axis = panel.axis
     for top, bottom in merge_row_spans(rows):
@@ -185,10 +185,10 @@ def draw_row_background(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None
                 look.draw_line(axes, [x, x], [top, bottom], "ink", layer=1.4, dots=True)
 
 
-def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
+def draw_row(axes: Axes, panel: Panel, row: Row, positions: RowPositions) -> None:
     """Draw the point of a row, its interval, its inner interval (thicker), and its distribution. An
     infinite end is drawn at the end of the axis."""
-    axis, base, own = panel.axis, place.base, look.get_colour(row.look)
+    axis, base, own = panel.axis, positions.base, look.get_colour(row.look)
     if row.density:
         outline = [(axis.clamp_value(x), base - PEAK * share) for x, share in row.density]
         outline = [(outline[0][0], base), *outline, (outline[-1][0], base)]
@@ -210,23 +210,27 @@ def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
         look.draw_mark(axes, axis.clamp_value(row.odd), base, "x", "ink", 4.0, 5.0)
 
 
-def draw_labels(axes: Axes, row: Row, place: Place, above: bool, room: float, named: bool) -> None:
+def draw_labels(
+    axes: Axes, row: Row, positions: RowPositions, above: bool, room: float, named: bool
+) -> None:
     """Draw the name, the number and the caveat of a row."""
     if above:
         edge = look.make_offset_transform(axes, -measure_label_inset(axes), 0)
         other = look.make_offset_transform(axes, measure_label_inset(axes), 0)
         name = look.shorten_to_width(row.name, room, look.SIZE)
-        look.write_text(axes, edge, place.name, name, size=look.SIZE)
-        look.write_text(axes, other, place.words, row.words, x=1, look=row.look, end="right")
+        look.write_text(axes, edge, positions.name, name, size=look.SIZE)
+        look.write_text(axes, other, positions.words, row.words, x=1, look=row.look, end="right")
         at, end = edge, "left"
     else:
         at, end = look.make_offset_transform(axes, -BESIDE, 0), "right"
         if row.name and named:
-            look.write_text(axes, at, place.name, look.shorten_to_width(row.name, room), end=end)
+            look.write_text(
+                axes, at, positions.name, look.shorten_to_width(row.name, room), end=end
+            )
         words = look.make_offset_transform(axes, BESIDE, 0)
-        look.write_text(axes, words, place.words, row.words, x=1, look=row.look)
-    for number, line in enumerate(place.lines if row.caveat and named else ()):
-        look.write_text(axes, at, place.caveat + look.LINE * number, line, look="soft", end=end)
+        look.write_text(axes, words, positions.words, row.words, x=1, look=row.look)
+    for number, line in enumerate(positions.lines if row.caveat and named else ()):
+        look.write_text(axes, at, positions.caveat + look.LINE * number, line, look="soft", end=end)
 
 
 def measure_label_inset(axes: Axes) -> float:

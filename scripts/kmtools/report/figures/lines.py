@@ -21,8 +21,8 @@ LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
 def spread_labels(places: Sequence[float], low: float, high: float) -> list[float]:
-    """Return positions for labels close to the given ones, inside the limits and without
-    overlap."""
+    """Return a position for each label: close to its wanted position in `places`, from `low` to
+    `high`, and at least APART from the next label."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     found, last = [0.0] * len(places), low - APART
     for index in order:

@@ -151,7 +151,7 @@ def format_interval(lo: float, hi: float) -> str:
 
 
 def make_site_row(cost: SiteCost, scale: float) -> Row:
-    """Return the cost of a site as a row."""
+    """Return the cost of one more site, multiplied by `scale`, as a row."""
     lo, hi = cost.ci.lo * scale, cost.ci.hi * scale
     words = f"{format_amount(cost.cost * scale, True)}"
     if cost.verdict == WITHHELD:

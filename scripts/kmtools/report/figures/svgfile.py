@@ -66,19 +66,19 @@ class Drawing:
         width, height = format_coordinate(self.width), format_coordinate(self.height)
         return f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
 
-    def render_inline_svg(self, words: str, look: str = "") -> str:
+    def render_inline_svg(self, description: str, look: str = "") -> str:
         """Return the <svg> element for a page, with a short description."""
         classes = f' class="{look}"' if look else ""
-        text = html.escape(replace_forbidden_chars(use_minus_signs(words)))
+        text = html.escape(replace_forbidden_chars(use_minus_signs(description)))
         label = f'role="img" aria-label="{text}"'
         body = "".join(element.render_svg() for element in self.elements)
         return f"<svg {self.render_size_attributes()}{classes} {label}>{body}</svg>"
 
-    def render_svg_file(self, words: str) -> str:
+    def render_svg_file(self, description: str) -> str:
         """Return the text of an SVG file, with the colours of both schemes."""
         style = COLOURS.read_text(encoding="utf-8")
         body = "\n".join(element.render_svg() for element in self.elements)
-        label = html.escape(replace_forbidden_chars(use_minus_signs(words)))
+        label = html.escape(replace_forbidden_chars(use_minus_signs(description)))
         return (
             '<?xml version="1.0" encoding="utf-8"?>\n'
             f'<svg xmlns="http://www.w3.org/2000/svg" {self.render_size_attributes()} role="img"'
@@ -171,24 +171,24 @@ def convert_text_element(element: ElementTree.Element) -> Element:
 
 
 def list_drawn_shapes(
-    parent: ElementTree.Element, kept: dict[str, ElementTree.Element], inside: bool = False
+    parent: ElementTree.Element, definitions: dict[str, ElementTree.Element], inside: bool = False
 ) -> Iterator[Element]:
-    """Yield the shapes and texts of an element in document order; `kept` collects the
-    definitions."""
+    """Yield the shapes and texts in the element `parent` in document order. Definitions are added
+    to `definitions` by their ids; `inside` is true below an element <defs>."""
     for element in parent:
         tag = str(element.tag).removeprefix(NAMESPACE)
         if tag == "defs" or (inside and tag in ("g", "path")):
             if name := element.get("id"):
-                kept[name] = element
-            yield from list_drawn_shapes(element, kept, inside=True)
+                definitions[name] = element
+            yield from list_drawn_shapes(element, definitions, inside=True)
         elif tag == "g":
-            yield from list_drawn_shapes(element, kept)
+            yield from list_drawn_shapes(element, definitions)
         elif tag == "text":
             yield convert_text_element(element)
         elif tag in ("path", "use"):
             source, x, y = element, 0.0, 0.0
             if tag == "use":
-                source = kept[element.get(LINK, element.get("href", ""))[1:]]
+                source = definitions[element.get(LINK, element.get("href", ""))[1:]]
                 x, y = float(element.get("x", "0")), float(element.get("y", "0"))
             attributes = make_shape_attributes(parse_style(source) | parse_style(element))
             if attributes is not None:

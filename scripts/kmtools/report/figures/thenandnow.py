@@ -68,13 +68,17 @@ class Row:
         return self.label.removeprefix("marker-")
 
 
-def find_counterpart(result: Result, over: str) -> Ours | None:
-    """Return the cost of a result over the variant `over` of the same benchmark; None if it is
-    unknown."""
+def find_counterpart(result: Result, reference: str) -> Ours | None:
+    """Return the cost that the result's variant adds to the variant `reference` of the same
+    benchmark; None if this cost is unknown."""
     own = (result.tier, result.unit, result.margin or 0.0)
-    if result.baseline == over and result.delta is not None and result.delta_ci is not None:
-        return Ours(*own, result.delta, result.delta_ci, over)
-    return Ours(*own, *result.also_over[over], over) if over in result.also_over else None
+    if result.baseline == reference and result.delta is not None and result.delta_ci is not None:
+        return Ours(*own, result.delta, result.delta_ci, reference)
+    return (
+        Ours(*own, *result.also_over[reference], reference)
+        if reference in result.also_over
+        else None
+    )
 
 
 def pair_published_costs(
@@ -109,11 +113,11 @@ def compute_visibility_limit(values: Sequence[float]) -> float:
     return max(sizes[len(sizes) // 4], sizes[-1] / 300) if sizes else 1.0
 
 
-def find_caveat(then: Published) -> str:
+def find_caveat(published: Published) -> str:
     """Return the short caveat of a published cost; the table has the full notes."""
-    if then.is_stated_delta_wrong and then.delta_stated is not None:
-        return f"stated: {float(then.delta_stated):+g}, against its totals"
-    return CAVEATS.get(f"{then.source} {then.benchmark}: {then.variant}", "")
+    if published.is_stated_delta_wrong and published.delta_stated is not None:
+        return f"stated: {float(published.delta_stated):+g}, against its totals"
+    return CAVEATS.get(f"{published.source} {published.benchmark}: {published.variant}", "")
 
 
 def make_published_row(row: Row) -> drawing_rows.Row:
@@ -170,5 +174,5 @@ def make_pair(machine: Machine, rows: Sequence[Row]) -> Pair:
 
 
 def sort_machines(rows: Mapping[Machine, Sequence[Row]]) -> list[Machine]:
-    """Return the machines, the one of 2006 first."""
+    """Return the published machines in `rows`, the one of 2006 first."""
     return sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the commands of the tutorials in Documentation/tutorials, and compares their output with the
+output that the tutorials print.
+
+A tutorial's commands are in blocks of the kind ``console``. A line that begins with a prompt is
+typed: ``$ `` is the prompt of the host, ``> `` continues a command, and ``DIRECTORY # `` is the
+prompt of the guest in `lab shell`. All other lines are output. The output must be the same, except
+that a number with three or more digits or with a fraction stands for any number, and that ``...``
+stands for any text, or for any number of lines if it is alone on its line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from kmtools.base.paths import ROOT
+from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite
+from kmtools.suites import kernelsuite
+
+PAGES = ROOT / "Documentation" / "tutorials"
+LINES, COLUMNS = 50, 200
+SECONDS = 1800.0  # time limit of one command; the first ones download and build
+QUIET_SECONDS = 0.5  # a prompt that nothing follows for this long ends a command's output
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+INPUT = re.compile(r"(\$|>|/\S* #)(?: (.*))?")
+PROMPT = re.compile(r"(?:^|\n)(\$|>|/\S* #) \Z")
+# A program waits for Enter, also after it was stopped by Ctrl-Z and continued by fg.
+ENTER = re.compile(r"(?:press Enter|\Afg\n.*\n)\Z")
+STOP = "press Enter^Z"  # printed where Ctrl-Z is typed
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+ANY_NUMBER = re.compile(r"\d*\\\.\d+|\d{3,}")
+
+
+@dataclass
+class Step:
+    """The prompt, the lines of a command, and the output that the tutorial prints."""
+
+    prompt: str
+    typed: list[str]
+    printed: list[str] = field(default_factory=list)
+
+
+def read_steps(text: str) -> Iterator[Step]:
+    """Yield the commands of a tutorial in their order."""
+    for block in BLOCK.findall(text):
+        step: Step | None = None
+        for line in block.splitlines():
+            found = INPUT.fullmatch(line)
+            if found and line.startswith(">") and step and not step.printed:
+                step.typed.append(found[2] or "")
+            elif found and not line.startswith(">"):
+                if step:
+                    yield step
+                step = Step(found[1], [found[2] or ""])
+            elif step:
+                step.printed.append(line)
+        if step:
+            yield step
+
+
+def make_pattern(printed: Sequence[str]) -> re.Pattern[str]:
+    """Return the pattern that the output of a command must match, line ends included."""
+    pattern = ""
+    for line in printed:
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+            continue
+        parts = (ANY_NUMBER.sub(r"[0-9.]+", re.escape(part)) for part in line.rstrip().split("..."))
+        pattern += re.sub(r"(?:\\ )+", r"[ \\t]+", ".*".join(parts)) + r"[ \t]*\n"
+    return re.compile(pattern)
+
+
+class Terminal:
+    """A shell of the host on a pseudoterminal, in the root of the tree. `prompt`: the last prompt,
+    of the host or of the guest."""
+
+    def __init__(self) -> None:
+        self.prompt = ""
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        self._shell = subprocess.Popen(
+            ["bash", "--norc", "--noediting", "-i"],
+            cwd=ROOT,
+            env={**os.environ, "PS1": "$ ", "PS2": "> ", "TERM": "dumb"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.read_output(iter(()))
+
+    def close(self) -> None:
+        """End the shell, and what runs in it."""
+        os.close(self._ours)  # a hangup of the terminal
+        try:
+            self._shell.wait(30)
+        except subprocess.TimeoutExpired:
+            self._shell.kill()
+            self._shell.wait()
+
+    def read_output(self, keys: Iterator[bytes]) -> str:
+        """Return the output up to the next prompt, without it. Type the next of `keys` each time a
+        program waits for Enter. Raise TimeoutError if no prompt comes."""
+        text = ""
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            if select.select([self._ours], [], [], QUIET_SECONDS)[0]:
+                read = os.read(self._ours, 65536).decode(errors="replace")
+                text = ESCAPE.sub("", text + read).replace("\r", "")
+            elif found := PROMPT.search(text):
+                self.prompt = found[1]
+                return text[: text.rfind("\n") + 1]
+            elif ENTER.search(text):
+                os.write(self._ours, next(keys, b"\n"))
+        raise TimeoutError(
+            f"no prompt within {SECONDS:.0f} s; the end of the output is {text[-500:]!r}"
+        )
+
+    def run_step(self, step: Step) -> str:
+        """Type the lines of a command, and the keys that its output asks for; return its output.
+        Raise RuntimeError, and type nothing, if the prompt is another one, because commands for the
+        guest must not run on the host."""
+        if self.prompt != step.prompt:
+            raise RuntimeError(f"the prompt is '{self.prompt}', not '{step.prompt}'")
+        keys = [
+            b"\x1a" if line.endswith(STOP) else b"\n"
+            for line in step.printed
+            if ENTER.search(line.removesuffix("^Z"))
+        ]
+        output = ""
+        for line in step.typed:
+            os.write(self._ours, f"{line}\n".encode())
+            output = self.read_output(iter(keys)).partition("\n")[2]
+        return output
+
+
+def run_tutorial(page: Path, log: Path) -> Tally:
+    """Run the commands of a tutorial; each is a result. Stop at the first whose output differs."""
+    tally = Tally()
+    with closing(Terminal()) as terminal, log.open("w", encoding="utf-8") as out:
+        for step in read_steps(page.read_text(encoding="utf-8")):
+            out.write(f"{step.prompt} {step.typed[0]}\n")
+            try:
+                output = terminal.run_step(step)
+                same = make_pattern(step.printed).fullmatch(output) is not None
+            except (OSError, RuntimeError) as error:
+                output, same = f"{error}\n", False
+            out.write(output)
+            out.flush()
+            tally.add_result(same, f"{page.stem}: '{step.typed[0]}' prints something else")
+            if not same:
+                out.writelines(
+                    f"{line}\n"
+                    for line in difflib.unified_diff(
+                        step.printed, output.splitlines(), "tutorial", "output", lineterm=""
+                    )
+                )
+                break
+        out.write(f"{tally.format_summary()}\n")
+    return tally
+
+
+def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+    """Return a suite for each tutorial."""
+    return [
+        Suite(
+            f"tutorial-{page.stem}",
+            partial(run_tutorial, page),
+            f"the commands of the tutorial {page.stem}, as printed",
+            kernelsuite.make_boot_check("6.1"),
+            180,
+        )
+        for page in sorted(PAGES.glob("*.md"))
+    ]
