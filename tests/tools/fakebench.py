@@ -83,9 +83,9 @@ class Machine:
         self.record_step(tier, raw)
 
     def build(self, *_: object, kmarkers_source: Path | None = None) -> int:
-        """Replace the build of the kmarkers modules or, if `uses` names their directory, the build
+        """Replace the build of the kmarkers modules or, if `kmarkers_source` names their directory, the build
         of a module outside the tree."""
-        self.record_step("own module" if uses else "modules")
+        self.record_step("own module" if kmarkers_source else "modules")
         return 0
 
     def collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
