@@ -83,8 +83,8 @@ class Machine:
         self.record_step(tier, raw)
 
     def build(self, *_: object, kmarkers_source: Path | None = None) -> int:
-        """Replace the build of the kmarkers modules or, if `kmarkers_source` names their directory, the build
-        of a module outside the tree."""
+        """Replace the build of the kmarkers modules or, if `kmarkers_source` names their directory,
+        the build of a module outside the tree."""
         self.record_step("own module" if kmarkers_source else "modules")
         return 0
 
