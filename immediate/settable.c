@@ -215,7 +215,7 @@ void imv_settable_drop_module(struct module *module)
 }
 
 /**
- * imv_settable_init() - create the directory values/ and open the parameter control
+ * imv_settable_init() - create the directory values/ and accept writes to the module parameter "control"
  * @dir: the directory immediate/
  */
 void imv_settable_init(struct dentry *dir)

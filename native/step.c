@@ -171,7 +171,10 @@ static void show_torn_instruction(const char *title, u8 *code)
 	wait_for_user();
 }
 
-/* Replace the same instruction byte by byte in memory that is filled with int3. */
+/*
+ * Overwrite a nop with a jump byte by byte, without first storing int3, and execute it after each byte.
+ * The memory around the instruction is filled with int3, so that a jump to a wrong place traps there.
+ */
 static int step_without_int3(void)
 {
 	static const u8 pass[] = { 0x31, 0xc0, 0xc3 }, land[] = { 0xb8, 1, 0, 0, 0, 0xc3 };

@@ -4,9 +4,10 @@
 # Debian root. Each package is built twice: unmarked (unchanged), and marked (with the markers that
 # mark.py inserts).
 #
-# usage: tests/dkms/build.sh KERNEL KMARKERS OUT
+# usage: tests/dkms/build.sh KERNEL KMARKERS OUT [PACKAGE...]
 # KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules are
-# written to OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. Prints one line per package. Exit codes:
+# written to OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. PACKAGE is the name of a package; without
+# one, all DKMS packages that apt knows are built. Prints one line per package. Exit codes:
 # 0 if every package that builds unmarked also builds marked, without a new warning; otherwise 1.
 
 case ${1-} in
@@ -67,6 +68,7 @@ mapfile -t packages < <(apt-cache search --names-only -- '-dkms$' | cut -d' ' -f
 	echo "build.sh: apt knows only ${#packages[@]} packages; run apt-get update" >&2
 	exit 1
 }
+(($# < 4)) || packages=("${@:4}")
 cd /tmp
 for package in "${packages[@]}"; do
 	apt-get -qq download "$package" 2>/dev/null || {

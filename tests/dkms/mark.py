@@ -13,6 +13,7 @@ not changed.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -37,7 +38,11 @@ static int km_{stem}_set(const char *value, const struct kernel_param *param)
 static const struct kernel_param_ops km_{stem}_ops = {{ .set = km_{stem}_set }};
 module_param_cb(km_{stem}, &km_{stem}_ops, NULL, 0200);
 """
-INCLUDES = "\ninclude $(KMARKERS)/kmarkers.mk\ninclude $(KMARKERS)/entry.mk\n"
+# KMARKERS is set in the makefile, because some packages run make with an empty environment.
+INCLUDES = (
+    f"\nKMARKERS := {os.environ['KMARKERS']}\n"
+    "include $(KMARKERS)/kmarkers.mk\ninclude $(KMARKERS)/entry.mk\n"
+)
 # Matches a function: its name, and its body up to the closing brace in the first column.
 FUNCTION = re.compile(r"^(?!#)\w[^;{}#]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*\n\{\n(.*?)^\}", re.M | re.S)
 # Matches the position before a return statement that is not behind a condition.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose SDT sites are notes in the form that notes have in modules: records of the
- * address of the site and the locations of the arguments.  Tests in tests/tools compile the
+ * A program with SDT sites, each described by a note in the format that modules use: a record of the
+ * address of the site and of the locations of its arguments.  Tests in tests/tools compile the
  * program.  It stores a breakpoint at each site; for each hit it prints the name of the probe and
  * the arguments, which it fetches as kmarkers_sdt does.
  */

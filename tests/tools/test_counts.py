@@ -112,8 +112,8 @@ def test_two_boots_leave_one_common_slope() -> None:
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
     """Judge two boots, with a marker event of `cost` instructions and a tracepoint event of 595
-    instructions. `marker` and `event` have the letters of make_blocks() for the two events, one
-    text for each boot. Return the failures."""
+    instructions. `marker` and `event` are each a pair of arguments of make_blocks(): that of the
+    first boot and that of the second. Return the failures."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}

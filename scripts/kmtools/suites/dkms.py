@@ -60,13 +60,15 @@ def translate_cache_path(path: Path) -> str:
     return f"/srv/cache/{path.relative_to(get_cache_dir())}"
 
 
-def build_dkms_packages(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
-    """Build all DKMS packages for a kernel in the bare root of `visit`, and copy their modules to
-    `out`."""
+def build_dkms_packages(
+    kernel: catalogue.Kernel, visit: Visit, out: Path, packages: Sequence[str]
+) -> Tally:
+    """Build DKMS packages for a kernel in the bare root of `visit`, and copy their modules to `out`.
+    If `packages` is empty, build all that apt knows."""
     tools = f"{TOOLS} {find_compiler_package(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
         f"kmarkers/tests/dkms/build.sh {translate_cache_path(kernel.tree)}"
-        f" {translate_cache_path(get_object_dir(kernel.name, ROOT))} out"
+        f" {translate_cache_path(get_object_dir(kernel.name, ROOT))} out {' '.join(packages)}"
     )
     for step in (LISTS, Step("tools", tools), Step("packages", build_all)):
         if not fresh.run_step(visit, step) and step.name != "packages":
@@ -125,9 +127,9 @@ def copy_modules_for_job(
     return [(job_directory, "/dkms"), *((path, name) for name, path in files.items())]
 
 
-def build_and_load_dkms_packages(kernel_name: str, log: Path) -> Tally:
-    """Build the DKMS packages for a kernel, boot this kernel, and test the modules of the packages
-    in it."""
+def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log: Path) -> Tally:
+    """Build DKMS packages (all, if `packages` is empty) for a kernel, boot this kernel, and test
+    their modules in it."""
     kernel = catalogue.require_kernel(kernel_name)
     out = log.with_suffix("")
     tally = kernelsuite.build_modules_and_kmlive(
@@ -136,7 +138,7 @@ def build_and_load_dkms_packages(kernel_name: str, log: Path) -> Tally:
     if tally.failed:
         return tally
     with fresh.unpack_temporary_root(kernel.suite, False, True, {}) as visit:
-        tally = build_dkms_packages(kernel, visit, out)
+        tally = build_dkms_packages(kernel, visit, out, packages)
     if not tally.passed:
         return tally
     for left, why in LEFT_OUT.items():
@@ -163,13 +165,15 @@ def build_and_load_dkms_packages(kernel_name: str, log: Path) -> Tally:
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a suite for each kernel of KERNELS, or for the kernel that was named."""
 
+    packages = suite_request.get_words("packages")
+
     def find_dkms_obstacle(kernel: str) -> str:
         return fresh.find_root_obstacle() or kernelsuite.make_boot_check(kernel)()
 
     return [
         Suite(
             f"dkms-{kernel}",
-            partial(build_and_load_dkms_packages, kernel),
+            partial(build_and_load_dkms_packages, kernel, packages),
             f"the DKMS packages of Debian main, with markers, in kernel {kernel}",
             partial(find_dkms_obstacle, kernel),
             USUAL_SECONDS,

@@ -158,7 +158,7 @@ test_sdt_hot() {
 	put "trapped -count" "$sdt/control"
 }
 
-# thot_is NAME STATE: succeeds if the site of the probe, free or probed, is in that state
+# thot_is NAME STATE: succeeds if the site of probe NAME ("free" or "probed") is in state STATE
 thot_is() {
 	lists "thot:kmarkers_test_sdt_hot:thot_$1:$1 $2 breakpoint "
 }
