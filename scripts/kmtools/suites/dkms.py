@@ -63,8 +63,8 @@ def translate_cache_path(path: Path) -> str:
 def build_dkms_packages(
     kernel: catalogue.Kernel, visit: Visit, out: Path, packages: Sequence[str]
 ) -> Tally:
-    """Build DKMS packages for a kernel in the bare root of `visit`, and copy their modules to `out`.
-    If `packages` is empty, build all that apt knows."""
+    """Build DKMS packages for a kernel in the bare root of `visit`, and copy their modules to
+    `out`. If `packages` is empty, build all that apt knows."""
     tools = f"{TOOLS} {find_compiler_package(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
         f"kmarkers/tests/dkms/build.sh {translate_cache_path(kernel.tree)}"
