@@ -39,7 +39,7 @@ static struct patcher_poke *pokes;
 static u8 *buffer;
 
 /* Contains the sites.  This function is never called; the patcher treats it as any other code. */
-static noinline __used notrace void hold_patch_sites(void)
+static noinline __used notrace void contain_patch_sites(void)
 {
 	asm volatile("bench_first_site:\n\t"
 		     ".fill " __stringify(SITES_MOST) ", 5, 0x00441f0f");

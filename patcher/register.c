@@ -75,9 +75,9 @@ int patcher_register(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
- * Register a table of core text.  This function is not exported.  The caller must hold
- * patcher_lock(), and must have checked the site with patcher_check_core_insn() since it took the
- * lock.
+ * Register a table whose single site is in core text.  This function is not exported.  The caller
+ * must hold patcher_lock(), and must have checked this site with patcher_check_core_insn() since it
+ * took the lock.
  */
 int patcher_register_core_table(struct patcher_table *table)
 {

@@ -91,16 +91,16 @@ def sort_modules_by_dependency(modules: Sequence[Path]) -> list[Path]:
     files = {stock.get_module_name(path): path for path in modules}
     order: list[Path] = []
 
-    def add_after_dependencies(name: str) -> None:
+    def add_module_and_dependencies(name: str) -> None:
         if files[name] in order:
             return
         for needed in stock.list_module_dependencies(files[name].read_bytes()):
             if needed in files:
-                add_after_dependencies(needed)
+                add_module_and_dependencies(needed)
         order.append(files[name])
 
     for name in sorted(files):
-        add_after_dependencies(name)
+        add_module_and_dependencies(name)
     return order
 
 

@@ -289,7 +289,7 @@ def check_published_results(log: Path) -> Tally:
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suite that checks the published results."""
 
-    def find_history_obstacle() -> str:
+    def explain_missing_git_history() -> str:
         return (
             ""
             if find_last_suite_change("core")
@@ -301,7 +301,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
             names[0],
             check_published_results,
             "the published results of all kernels are newer than the suites",
-            find_history_obstacle,
+            explain_missing_git_history,
             1,
         )
     ]
