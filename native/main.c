@@ -34,17 +34,19 @@ static const char usage[] =
 	"usage: kmbench list\n"
 	"       kmbench env [OPTION...]\n"
 	"       kmbench run [OPTION...] [BENCHMARK...]\n"
-	"       kmbench step [--without-int3]\n"
 	"       kmbench --help\n"
 	"  -b, --blocks N   blocks (rounds of all variants) per benchmark (default: 200)\n"
 	"  -s, --seed N     seed of the random order of variants (default: 1)\n"
 	"  -c, --cpu N      number of the CPU to run on (default: the last allowed CPU)\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
-	"step shows the bytes of an instruction while it is replaced, and stops after each\n"
-	"round if stdin is a terminal; --without-int3 shows why int3 is needed.\n"
 	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
 	"codes: 0 done, 1 failed, 2 wrong arguments, 4 nothing can be measured here, 130\n"
 	"interrupted.\n";
+
+static const char step_usage[] =
+	"kmbench step [--without-int3] shows the bytes of an instruction while it is replaced,\n"
+	"and stops after each round if stdin is a terminal; --without-int3 shows why int3 is\n"
+	"needed.\n";
 
 static volatile sig_atomic_t interrupted;
 
@@ -57,6 +59,13 @@ static bool should_stop_run(void)
 {
 	native_progress_show();
 	return interrupted;
+}
+
+static void print_usage(FILE *file)
+{
+	fputs(usage, file);
+	if (native_step)
+		fputs(step_usage, file);
 }
 
 static void show_env(FILE *file, const struct bench_config *config)
@@ -372,9 +381,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(command, "list") && argc == 2) {
 		list_groups();
 	} else if (!strcmp(command, "--help") && argc == 2) {
-		fputs(usage, stdout);
+		print_usage(stdout);
 	} else {
-		fputs(usage, stderr);
+		print_usage(stderr);
 		err = -EINVAL;
 	}
 	return get_exit_code(err ?: native_flush_output(stdout, "standard output"));

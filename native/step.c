@@ -22,7 +22,6 @@
 #include <kmarkers/user.h>
 
 #include "step.h"
-#include "sync.h"
 
 #define INSN		5
 #define WAIT_NS		20000000	/* time that the thread runs at each stop */
@@ -34,6 +33,7 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const char owner[] = "step";
 static atomic_ulong passes[2];
 static atomic_bool stop;
+static bool replacing;
 static unsigned int round_nr;
 
 /* Execute the instruction at step_site.  Return true if it jumped to step_target. */
@@ -96,14 +96,21 @@ static void show_site_and_passes(const char *title)
 	wait_for_user();
 }
 
-/* Called after each round of a batch, while the thread continues to execute the site. */
-static void show_site_after_round(void)
+void __real_patcher_text_sync(void);
+void __wrap_patcher_text_sync(void);
+
+/*
+ * Synchronise.  The linker replaces all calls of patcher_text_sync() by calls of this function.
+ * While the site is replaced, show it after each round; the thread continues to execute it.
+ */
+void __wrap_patcher_text_sync(void)
 {
 	static const char *const titles[] = {
 		"round 1: first byte is int3", "round 2: the rest is new", "round 3: first byte is new",
 	};
 
-	if (round_nr < ARRAY_SIZE(titles))
+	__real_patcher_text_sync();
+	if (replacing && round_nr < ARRAY_SIZE(titles))
 		show_site_and_passes(titles[round_nr++]);
 }
 
@@ -120,9 +127,9 @@ static int replace_instruction(void)
 		return err;
 	memcpy(poke.old, nop, INSN);
 	make_jump(poke.new, step_target - (step_site + INSN));
-	native_after_round = show_site_after_round;
+	replacing = true;
 	err = patcher_apply(owner, &poke, 1);
-	native_after_round = NULL;
+	replacing = false;
 	return err;
 }
 
@@ -137,7 +144,7 @@ static int step_with_int3(void)
 	err = -pthread_create(&thread, NULL, execute_step_site_repeatedly, NULL);
 	if (err)
 		return err;
-	printf("%-32s%-16s what the thread did in %d ms\n", "", "bytes", WAIT_NS / 1000000);
+	printf("%-32s%-16s what the thread did meanwhile\n", "", "bytes");
 	show_site_and_passes("before");
 	err = replace_instruction();
 	atomic_store(&stop, true);
@@ -172,8 +179,8 @@ static void show_torn_instruction(const char *title, u8 *code)
 }
 
 /*
- * Overwrite a nop with a jump byte by byte, without first storing int3, and execute it after each byte.
- * The memory around the instruction is filled with int3, so that a jump to a wrong place traps there.
+ * Overwrite a nop with a jump byte by byte, without first storing int3, and execute it after each
+ * byte.  The memory around it is filled with int3, so that a jump to a wrong place traps there.
  */
 static int step_without_int3(void)
 {

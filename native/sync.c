@@ -46,8 +46,6 @@ static void serialise_core(void)
 		     : "=&r" (scratch) : : "cc", "memory");
 }
 
-void (*native_after_round)(void);
-
 void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
@@ -59,6 +57,4 @@ void patcher_text_sync(void)
 		abort();
 	}
 	serialise_core();
-	if (native_after_round)
-		native_after_round();
 }

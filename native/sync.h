@@ -5,10 +5,4 @@
 /* Make every other thread execute a serialising instruction.  Return 0, or -1 if not allowed. */
 int native_sync_threads(void);
 
-/*
- * Function that patcher_text_sync() calls at the end of each round of synchronisation; NULL for
- * none.  kmbench step sets it.
- */
-extern void (*native_after_round)(void);
-
 #endif /* NATIVE_SYNC_H */

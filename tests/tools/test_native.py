@@ -43,8 +43,8 @@ BUDGETS = {
     # A stub for SDT notes of modules.
     "native/notes.c": 15,
     # Programs.
-    "native/main.c": 385,
-    "native/step.c": 220,
+    "native/main.c": 390,
+    "native/step.c": 225,
     "native/own_groups.c": 10,
     "native/registered.c": 125,
     "native/output.c": 80,
