@@ -14,7 +14,6 @@ extensions = ["myst_parser"]
 # Folders with copies of files that pages include, not with pages.
 exclude_patterns = ["raw"]
 myst_heading_anchors = 4
-myst_enable_extensions: list[str] = []
 c_id_attributes = ["__user", "__init", "__percpu", "__always_inline"]
 
 html_theme = "furo"

@@ -100,7 +100,7 @@ for package in "${packages[@]}"; do
 		echo "SKIP $package: does not build unmarked: $(failed_line unmarked)"
 		continue
 	fi
-	"$here/mark.py" "$sources"
+	"$here/mark.py" "$sources" "$KMARKERS"
 	more=
 	if build marked && [[ $(new_warnings) == *objtool:* ]]; then
 		# objtool cannot follow the code that gcc emits for some computed gotos if exits are

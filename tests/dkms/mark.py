@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Insert markers into the sources of a DKMS package, as an author of modules would, for tests.
 
-usage: mark.py SOURCES
+usage: mark.py SOURCES KMARKERS
 
 Each file with a MODULE_LICENSE() gets an inline function with a marker, and two calls of that
 function; a module parameter whose setter hits a marker and reads an immediate value; and a marker
@@ -13,7 +13,6 @@ not changed.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -38,11 +37,12 @@ static int km_{stem}_set(const char *value, const struct kernel_param *param)
 static const struct kernel_param_ops km_{stem}_ops = {{ .set = km_{stem}_set }};
 module_param_cb(km_{stem}, &km_{stem}_ops, NULL, 0200);
 """
-# KMARKERS is set in the makefile, because some packages run make with an empty environment.
-INCLUDES = (
-    f"\nKMARKERS := {os.environ['KMARKERS']}\n"
-    "include $(KMARKERS)/kmarkers.mk\ninclude $(KMARKERS)/entry.mk\n"
-)
+# A makefile sets KMARKERS itself, because some packages run make with an empty environment.
+INCLUDES = """
+KMARKERS := {kmarkers}
+include $(KMARKERS)/kmarkers.mk
+include $(KMARKERS)/entry.mk
+"""
 # Matches a function: its name, and its body up to the closing brace in the first column.
 FUNCTION = re.compile(r"^(?!#)\w[^;{}#]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*\n\{\n(.*?)^\}", re.M | re.S)
 # Matches the position before a return statement that is not behind a condition.
@@ -82,7 +82,7 @@ def mark_file(path: Path) -> None:
 
 def main() -> None:
     """Insert markers into all C files of a package, and includes into its makefiles."""
-    sources = Path(sys.argv[1])
+    sources, includes = Path(sys.argv[1]), INCLUDES.format(kmarkers=sys.argv[2])
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):
         if "MODULE_LICENSE(" in path.read_text(encoding="utf-8", errors="replace"):
@@ -90,7 +90,7 @@ def main() -> None:
     for path in sorted(path for path in own if path.name in ("Kbuild", "Makefile")):
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         if re.search(r"obj-(m|y|\$)|-objs\b|-y\s*[:+]?=", text):
-            path.write_text(text + INCLUDES, encoding="utf-8", errors="surrogateescape")
+            path.write_text(text + includes, encoding="utf-8", errors="surrogateescape")
 
 
 if __name__ == "__main__":

@@ -94,9 +94,9 @@ def test_every_link_has_an_existing_target(site: Path) -> None:
 
 def test_first_page_names_every_document(site: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
-    pages = [path for path in site.glob("Documentation/*.html") if path.stem != "README"]
-    assert len(pages) >= 18
-    assert [path.name for path in pages if f"Documentation/{path.name}" not in text] == []
+    pages = [path for path in site.glob("Documentation/**/*.html") if path.stem != "README"]
+    assert len(pages) >= 22
+    assert [path.name for path in pages if str(path.relative_to(site)) not in text] == []
 
 
 def test_first_page_names_its_commit(site: Path) -> None:

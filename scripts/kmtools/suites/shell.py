@@ -113,14 +113,21 @@ class Typist:
         )
 
 
+def open_pseudoterminal(lines: int, columns: int) -> tuple[int, int]:
+    """Open a pseudoterminal of this size; return the descriptors of its two sides. A program runs on
+    the second one."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    return ours, theirs
+
+
 @contextmanager
 def start_lab_shell(
     kernel: str, *words: str
 ) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
     """Start `kmarkers lab shell` on a new pseudoterminal; yield a Typist, the process and the file
     descriptor of the terminal side."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    ours, theirs = open_pseudoterminal(LINES, COLUMNS)
     command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel, *words]
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True

@@ -12,14 +12,10 @@ stands for any text, or for any number of lines if it is alone on its line.
 from __future__ import annotations
 
 import difflib
-import fcntl
 import os
-import pty
 import re
 import select
-import struct
 import subprocess
-import termios
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -28,10 +24,12 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base.paths import ROOT
+from kmtools.lab import catalogue
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite
+from kmtools.suites.shell import open_pseudoterminal
 
 PAGES = ROOT / "Documentation" / "tutorials"
 LINES, COLUMNS = 50, 200
@@ -92,8 +90,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self.prompt = ""
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        self._ours, theirs = open_pseudoterminal(LINES, COLUMNS)
         self._shell = subprocess.Popen(
             ["bash", "--norc", "--noediting", "-i"],
             cwd=ROOT,
@@ -184,7 +181,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
             f"tutorial-{page.stem}",
             partial(run_tutorial, page),
             f"the commands of the tutorial {page.stem}, as printed",
-            kernelsuite.make_boot_check("6.1"),
+            kernelsuite.make_boot_check(catalogue.get_default_kernel_name()),
             180,
         )
         for page in sorted(PAGES.glob("*.md"))

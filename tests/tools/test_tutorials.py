@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the comparison of tutorials with the output of their commands."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from kmtools.suites import tutorials
+
+PAGE = """
+```console
+$ printf 'a 17\\nb 1234 of 2.5\\n'
+a 17
+b 9999 of 0.1
+$ cat >{file} <<'EOF'
+> first
+> second
+> EOF
+$ cat {file}
+...
+second
+```
+"""
+
+
+def test_commands_and_output_are_told_apart() -> None:
+    """A step has all lines of a command and its output; text outside of blocks is not typed."""
+    text = "$ no command\n" + PAGE + "```\n$ no command\n```\n"
+    steps = list(tutorials.read_steps(text.format(file="f")))
+    assert [len(step.typed) for step in steps] == [1, 4, 1]
+    assert steps[1].typed[1:] == ["first", "second", "EOF"]
+    assert steps[2].printed == ["...", "second"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "output", "same"),
+    [
+        (["a 17"], "a 17\n", True),
+        (["a 17"], "a 18\n", False),
+        (["a 170"], "a 9\n", True),
+        (["a 170"], "a b\n", False),
+        (["a 1.5"], "a 12.75\n", True),
+        (["a   b"], "a b\n", True),
+        (["a b"], "ab\n", False),
+        (["a ... c"], "a b c\n", True),
+        (["a ... c"], "a b d\n", False),
+        (["..."], "", True),
+        (["a", "...", "d"], "a\nb\nc\nd\n", True),
+        (["a", "...", "d"], "a\nb\nc\n", False),
+        (["a"], "a\nb\n", False),
+        ([], "an error\n", False),
+        (["a.c"], "abc\n", False),
+    ],
+)
+def test_output_is_compared(printed: list[str], output: str, same: bool) -> None:
+    assert (tutorials.make_pattern(printed).fullmatch(output) is not None) == same
+
+
+def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) -> None:
+    """The same page with another number of two digits fails at its first command."""
+    page, log = tmp_path / "page.md", tmp_path / "log"
+    text = PAGE.format(file=tmp_path / "file")
+    page.write_text(text)
+    tally = tutorials.run_tutorial(page, log)
+    assert (tally.passed, tally.failed) == (3, [])
+    page.write_text(text.replace("a 17\nb 9", "a 18\nb 9"))
+    tally = tutorials.run_tutorial(page, log)
+    assert tally.passed == 0 and len(tally.failed) == 1
+    assert {"-a 18", "+a 17"} <= set(log.read_text().splitlines())
+
+
+def test_commands_for_the_guest_are_not_typed_on_the_host(tmp_path: Path) -> None:
+    """If the host has the prompt, a command for the guest is a failure, and does not run."""
+    page, file = tmp_path / "page.md", tmp_path / "file"
+    page.write_text(f"```console\n$ true\n/sys # touch {file}\n...\n```\n")
+    tally = tutorials.run_tutorial(page, tmp_path / "log")
+    assert tally.passed == 1 and len(tally.failed) == 1
+    assert "the prompt is '$', not '/sys #'" in (tmp_path / "log").read_text()
+    assert not file.exists()
+
+
+def test_the_keys_that_a_tutorial_prints_are_typed() -> None:
+    """At "press Enter", Enter is typed, and Ctrl-Z where the tutorial prints ^Z."""
+    command = 'sh -c \'printf "press Enter"; read x; printf "press Enter"; read x; echo end\''
+    with closing(tutorials.Terminal()) as terminal:
+        step = tutorials.Step("$", [command], ["press Enter", "press Enter", "end"])
+        assert terminal.run_step(step) == "press Enter\npress Enter\nend\n"
+        step = tutorials.Step("$", [command], ["press Enter^Z", "..."])
+        assert "Stopped" in terminal.run_step(step)
+        assert terminal.run_step(tutorials.Step("$", ["fg"])).endswith("end\n")
+
+
+def test_every_tutorial_has_commands() -> None:
+    pages = sorted(tutorials.PAGES.glob("*.md"))
+    assert len(pages) >= 4
+    for page in pages:
+        assert len(list(tutorials.read_steps(page.read_text(encoding="utf-8")))) >= 8, page
