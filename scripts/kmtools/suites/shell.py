@@ -114,8 +114,8 @@ class Typist:
 
 
 def open_pseudoterminal(lines: int, columns: int) -> tuple[int, int]:
-    """Open a pseudoterminal of this size; return the descriptors of its two sides. A program runs on
-    the second one."""
+    """Open a pseudoterminal of this size; return the descriptors of its two sides. A program runs
+    on the second one."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     return ours, theirs
