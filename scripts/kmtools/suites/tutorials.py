@@ -182,7 +182,9 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
             partial(run_tutorial, page),
             f"the commands of the tutorial {page.stem}, as printed",
             kernelsuite.make_boot_check(catalogue.get_default_kernel_name()),
-            180,
+            120,
+            # All tutorials build modules into the same folders.
+            calm=True,
         )
         for page in sorted(PAGES.glob("*.md"))
     ]
