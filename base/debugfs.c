@@ -41,18 +41,18 @@ EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
  * patcher_read_line() - copy a line that user space writes to a file
  * @buf: the bytes written
  * @count: number of bytes
- * @most: maximum number of bytes
+ * @max_bytes: maximum number of bytes
  *
  * Context: may sleep.
  * Return: the line without its newline, to be freed with kfree(); or an error pointer:
  * -EINVAL if it is empty, too long or contains a NUL, -EFAULT, -ENOMEM.
  */
-char *patcher_read_line(const char __user *buf, size_t count, size_t most)
+char *patcher_read_line(const char __user *buf, size_t count, size_t max_bytes)
 {
 	char *line;
 	int err;
 
-	if (!count || count > most)
+	if (!count || count > max_bytes)
 		return ERR_PTR(-EINVAL);
 	line = memdup_user_nul(buf, count);
 	if (IS_ERR(line))

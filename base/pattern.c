@@ -11,14 +11,14 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with a colon between two parts
- * @first_part: for each number of parts that @text may have, the position in a name of the first of
- *	these parts.  Parts of a name for which @text has no part match anything
- * @most: maximum number of parts; if it is 1, a colon in @text does not separate parts
+ * @first_part: array: if @text has n parts, the first of them is for part number first_part[n] of
+ *	names, and the others are for the parts after it.  All other parts of names match anything
+ * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
- * Return: 0; -EINVAL if @text is too long or has more than @most parts.
+ * Return: 0; -EINVAL if @text is too long or has more than @max_parts parts.
  */
 int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first_part,
-			  unsigned int most)
+			  unsigned int max_parts)
 {
 	char *rest = pattern->parts, *part[PATCHER_PATTERN_PARTS];
 	unsigned int i, nr = 0;
@@ -28,14 +28,14 @@ int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, con
 	strcpy(pattern->text, text);
 	strcpy(pattern->parts, text);
 	for (; rest; nr++) {
-		if (nr == most)
+		if (nr == max_parts)
 			return -EINVAL;
-		part[nr] = strsep(&rest, most > 1 ? ":" : "");
+		part[nr] = strsep(&rest, max_parts > 1 ? ":" : "");
 	}
 	for (i = 0; i < PATCHER_PATTERN_PARTS; i++)
 		pattern->part[i] = "";
 	for (i = 0; i < nr; i++)
-		pattern->part[first_part[nr] + i] = part[i];
+		pattern->part[first_part[nr] + i] = strcmp(part[i], "*") ? part[i] : "";
 	return 0;
 }
 EXPORT_SYMBOL_GPL(patcher_pattern_parse);
@@ -51,6 +51,6 @@ EXPORT_SYMBOL_GPL(patcher_pattern_parse);
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name)
 {
-	return !patcher_pattern_has(pattern, part) || glob_match(pattern->part[part], name);
+	return !patcher_pattern_restricts(pattern, part) || glob_match(pattern->part[part], name);
 }
 EXPORT_SYMBOL_GPL(patcher_pattern_matches);

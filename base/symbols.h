@@ -6,8 +6,9 @@
 #include <linux/kallsyms.h>
 
 /*
- * Return the address of a symbol of the kernel or of a module, or 0; on IBT builds it is 4 bytes
- * past the start of a function.  patcher_lock() is held.
+ * Return the address of a symbol of the kernel or of a module, or 0.  On kernels built with IBT,
+ * the address returned for a function is 4 bytes past its start.  The caller must hold
+ * patcher_lock().
  */
 unsigned long kmarkers_resolve_symbol(const char *symbol);
 

@@ -26,19 +26,19 @@ int kmarkers_strip_newline(char *text, size_t count)
 /**
  * patcher_split_words() - split a line at single spaces
  * @line: the line; modified
- * @words: array of at least @most elements; set to pointers to the words in @line
- * @most: maximum number of words
+ * @words: array of at least @max_words elements; set to pointers to the words in @line
+ * @max_words: maximum number of words
  *
  * Return: the number of words, or -EINVAL if there are too many or one is empty.
  */
-int patcher_split_words(char *line, char **words, unsigned int most)
+int patcher_split_words(char *line, char **words, unsigned int max_words)
 {
 	unsigned int nr = 0;
 
 	while (line) {
 		char *word = strsep(&line, " ");
 
-		if (!*word || nr == most)
+		if (!*word || nr == max_words)
 			return -EINVAL;
 		words[nr++] = word;
 	}

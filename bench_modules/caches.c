@@ -17,27 +17,29 @@ enum kind {
 	KIND_UNIFIED,
 };
 
-struct words {
+struct cpuid_registers {
 	u32 a, b, c, d;
 };
 
 /* Default cache sizes in bytes, for CPUs that do not report theirs by CPUID. */
 static const struct bench_caches unknown = { 32 << 10, 1 << 20, 32 << 20 };
 
-static struct words read_cpuid(u32 leaf, u32 subleaf)
+static struct cpuid_registers read_cpuid(u32 leaf, u32 subleaf)
 {
-	struct words words;
+	struct cpuid_registers registers;
 
-	asm volatile("cpuid" : "=a" (words.a), "=b" (words.b), "=c" (words.c), "=d" (words.d)
+	asm volatile("cpuid"
+		     : "=a" (registers.a), "=b" (registers.b), "=c" (registers.c),
+		       "=d" (registers.d)
 		     : "0" (leaf), "2" (subleaf));
-	return words;
+	return registers;
 }
 
 /* Return ways * partitions * line size * sets, in bytes.  CPUID reports each factor minus one. */
-static u64 compute_cache_bytes(const struct words *words)
+static u64 compute_cache_bytes(const struct cpuid_registers *registers)
 {
-	u64 ways = (words->b >> 22) + 1, partitions = (words->b >> 12 & 0x3ff) + 1;
-	u64 line = (words->b & 0xfff) + 1, sets = (u64)words->c + 1;
+	u64 ways = (registers->b >> 22) + 1, partitions = (registers->b >> 12 & 0x3ff) + 1;
+	u64 line = (registers->b & 0xfff) + 1, sets = (u64)registers->c + 1;
 
 	return ways * partitions * line * sets;
 }
@@ -53,17 +55,18 @@ static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
 	u32 subleaf;
 
 	for (subleaf = 0; subleaf < MOST_CACHES; subleaf++) {
-		struct words words = read_cpuid(leaf, subleaf);
-		u32 kind = words.a & 0x1f, level = words.a >> 5 & 7;
+		struct cpuid_registers registers = read_cpuid(leaf, subleaf);
+		u32 kind = registers.a & 0x1f, level = registers.a >> 5 & 7;
+		u64 bytes = compute_cache_bytes(&registers);
 
 		if (kind == KIND_END)
 			break;
 		if (kind == KIND_CODE)
-			caches->code = pick_larger_size(caches->code, compute_cache_bytes(&words));
+			caches->code = pick_larger_size(caches->code, bytes);
 		else if (level == 2)
-			caches->middle = compute_cache_bytes(&words);
+			caches->middle = bytes;
 		if (kind != KIND_CODE && level >= 2)
-			caches->last = pick_larger_size(caches->last, compute_cache_bytes(&words));
+			caches->last = pick_larger_size(caches->last, bytes);
 	}
 	return subleaf > 0;
 }

@@ -24,6 +24,7 @@
 #include "files.h"
 #include "groups.h"
 #include "live.h"
+#include "ops.h"
 #include "output.h"
 #include "platform.h"
 #include "run.h"
@@ -93,6 +94,7 @@ static void show_unmeasurable_groups(struct seq_file *m)
 static int env_show(struct seq_file *m, void *unused)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];
+	u64 buffer, cache;
 
 	kmarkers_read_hypervisor(name);
 	mutex_lock(&bench_session.lock);
@@ -107,6 +109,8 @@ static int env_show(struct seq_file *m, void *unused)
 	seq_printf(m, "blocks=%u\n", bench_session.config.blocks);
 	seq_printf(m, "cpu=%u\n", bench_session.config.cpu);
 	seq_printf(m, "seed=%llu\n", bench_session.config.seed);
+	if (bench_read_cold_buffer(&buffer, &cache))
+		seq_printf(m, "cold_buffer_bytes=%llu\nlast_cache_bytes=%llu\n", buffer, cache);
 	show_unmeasurable_groups(m);
 	mutex_unlock(&bench_session.lock);
 	return 0;

@@ -95,8 +95,8 @@ static int live_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
 /*
- * For each place that counts executions, print a line for each variant with its number of
- * executions.
+ * Print the number of executions of each variant, one variant per line.  Skip places that do not
+ * count executions.
  */
 static int hits_show(struct seq_file *m, void *unused)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Choose loop counts for each variant on this machine, so that a timed window takes 10 to 30
- * microseconds.  That is long compared to a clock reading and to a step of the clock, and short
+ * microseconds.  That is long compared to a reading of the clock and to its resolution, and short
  * compared to the time between two interrupts.
  */
 #include <linux/errno.h>
@@ -46,23 +46,23 @@ static u64 measure_shortest_window_ns(const struct bench_variant *variant, u32 p
 	return shortest;
 }
 
-/* Round up to a number with BITS significant bits. */
-static u32 round_up_loop_count(u32 number)
+/* Round @count up to a number with BITS significant bits. */
+static u32 round_up_loop_count(u32 count)
 {
 	u32 unit = 1;
 
-	while (number / unit >> BITS)
+	while (count / unit >> BITS)
 		unit *= 2;
-	return (number + unit - 1) / unit * unit;
+	return (count + unit - 1) / unit * unit;
 }
 
-static void choose_loop_counts(u32 least, u32 loops[BENCH_LOOP_COUNTS])
+static void choose_loop_counts(u32 smallest, u32 loops[BENCH_LOOP_COUNTS])
 {
 	static const u32 fifths[BENCH_LOOP_COUNTS] = FIFTHS;
 	unsigned int i;
 
 	for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
-		loops[i] = least * fifths[i] / fifths[0];
+		loops[i] = smallest * fifths[i] / fifths[0];
 		if (i && loops[i] <= loops[i - 1])
 			loops[i] = loops[i - 1] + 1;
 	}
@@ -120,11 +120,11 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 }
 
 /*
- * Delay by an empty loop of @turns iterations, which take about a cycle each.  Called outside of
- * timed windows.
+ * Delay by an empty loop of @iterations, which take about a cycle each.  This is called before a
+ * timed window, so that windows begin at random times.
  */
-void bench_dither(u32 turns)
+void bench_delay(u32 iterations)
 {
-	while (turns--)
+	while (iterations--)
 		barrier();
 }

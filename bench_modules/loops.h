@@ -8,7 +8,7 @@
 int bench_find_loop_counts(const struct bench_group *group, unsigned int variant,
 			   u32 loops[BENCH_LOOP_COUNTS]);
 
-/* Delay for about @turns core cycles. */
-void bench_dither(u32 turns);
+/* Delay for about @iterations core cycles. */
+void bench_delay(u32 iterations);
 
 #endif /* BENCH_MODULES_LOOPS_H */

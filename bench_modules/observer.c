@@ -34,7 +34,7 @@ u64 bench_observer_read_gap(void)
 	/* Pairs with the release in bench_watch_record_gap(). */
 	while (smp_load_acquire(&state.answered) != number) {
 		cpu_relax();
-		bench_pause();
+		bench_let_tasks_run();
 	}
 	return state.gap;
 }
@@ -50,24 +50,25 @@ unsigned int bench_observer_get_cpu(void)
 /*
  * Return @gap, or 0 if a timer interrupt alone may have caused the gap.  If @interrupted is false,
  * no timer interrupt occurred in the gap, so return @gap.  Otherwise return @gap only after the
- * calibration (@calibrated), and only if it exceeds twice @own, the longest gap with a timer
- * interrupt during the calibration.  Gaps with a timer interrupt cannot all be ignored, because a
- * gap that is longer than the period of the timer always contains one.
+ * calibration (@calibrated), and only if it exceeds twice @longest_timer_gap, the longest gap with
+ * a timer interrupt during the calibration.  Gaps with a timer interrupt cannot all be ignored,
+ * because a gap that is longer than the period of the timer always contains one.
  */
-static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated, u64 *own)
+static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated,
+			    u64 *longest_timer_gap)
 {
 	if (!interrupted)
 		return gap;
-	if (!calibrated && gap > *own)
-		*own = gap;
-	return calibrated && gap > 2 * *own ? gap : 0;
+	if (!calibrated && gap > *longest_timer_gap)
+		*longest_timer_gap = gap;
+	return calibrated && gap > 2 * *longest_timer_gap ? gap : 0;
 }
 
-void bench_watch_init(struct bench_watch *watch, unsigned int irqs)
+void bench_watch_init(struct bench_watch *watch, unsigned int timer_irqs)
 {
 	*watch = (struct bench_watch) {
 		.calibrating_until = ktime_get_ns() + CALIBRATION_NS,
-		.irqs = irqs,
+		.irqs = timer_irqs,
 		.last = bench_tsc(),
 	};
 }
@@ -80,9 +81,9 @@ void bench_watch_read_clock(struct bench_watch *watch)
 	watch->now = bench_tsc();
 }
 
-void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs)
+void bench_watch_record_gap(struct bench_watch *watch, unsigned int timer_irqs)
 {
-	bool interrupted = irqs != watch->irqs;
+	bool interrupted = timer_irqs != watch->irqs;
 	u64 gap;
 
 	gap = filter_timer_gap(watch->now - watch->last, interrupted || watch->disturbed,
@@ -90,7 +91,7 @@ void bench_watch_record_gap(struct bench_watch *watch, unsigned int irqs)
 	if (gap > watch->longest)
 		watch->longest = gap;
 	watch->disturbed = interrupted;
-	watch->irqs = irqs;
+	watch->irqs = timer_irqs;
 	watch->last = watch->now;
 	if (!watch->calibrated) {
 		watch->calibrated = ktime_get_ns() >= watch->calibrating_until;

@@ -37,8 +37,8 @@ int bench_observer_start(bool realtime)
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
 	/*
-	 * Not with PREEMPT_RT, where a real-time thread would also preempt those that run timers
-	 * and RCU.
+	 * Set no real-time priority with PREEMPT_RT, because the thread would then also preempt the
+	 * threads that run timers and RCU.
 	 */
 	if (realtime && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);

@@ -37,6 +37,8 @@ extern const struct bench_group bench_lock_pair_rwsem_write;
 extern const struct bench_group bench_arm_scaling;
 extern const struct bench_group bench_arm_stall;
 
+bool bench_read_cold_buffer(u64 *buffer, u64 *cache);
+
 #ifdef __KERNEL__
 extern const struct bench_group bench_peers_dormant;
 extern const struct bench_group bench_peers_enabled;

@@ -33,10 +33,7 @@
 #define MOST_BLOCKS	2
 #endif
 
-/*
- * Number of sites that is measured for single batches only.  In user space it is the number of most
- * interest; in the kernel, that is 10000.
- */
+/* A number of sites for which only SITES_BATCHED is measured. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
 #define LARGE		100000
@@ -92,8 +89,8 @@ static const struct bench_variant scaling_variants[] = {
 #define PARTS	4	/* number of variants from VALIDATE to ROUND_COUNT */
 #define NONE	0xff
 /**
- * struct way - a method to switch sites, and the variants that measure it
- * @way: the method
+ * struct method - a method to switch sites, and the variants that measure it
+ * @id: the method
  * @most: maximum number of sites that are measured; some methods would take seconds for more
  * @on: variant that measures the time to switch sites on; if @turns is true, the time to switch
  *	them off in odd blocks
@@ -102,14 +99,14 @@ static const struct bench_variant scaling_variants[] = {
  * @turns: true to switch sites only once in a block, because a switch takes long: on in even
  *	blocks, off in odd blocks
  */
-struct way {
-	enum sites_way way;
+struct method {
+	enum sites_method id;
 	u32 most;
 	u8 on, off, gap;
 	bool turns;
 };
 
-static const struct way ways[] = {
+static const struct method methods[] = {
 	{ SITES_BATCHED, SITES_MOST, BATCHED, BATCHED_OFF, BATCHED_GAP },
 	{ SITES_CHUNKED, LARGE, CHUNKED, CHUNKED_OFF, CHUNKED_GAP },
 	{ SITES_ONE_BY_ONE, MOST_ONE_BY_ONE, ONE_BY_ONE, NONE, ONE_BY_ONE_GAP },
@@ -123,7 +120,7 @@ static const struct way ways[] = {
 #endif
 };
 
-#define MOST_CASES	(ARRAY_SIZE(ways) * ARRAY_SIZE(sizes))
+#define MOST_PAIRS	(ARRAY_SIZE(methods) * ARRAY_SIZE(sizes))
 
 enum {
 	STALL_IDLE,
@@ -197,7 +194,7 @@ static int setup_arm_stall(void)
 }
 
 /* Switch the first @nr sites @on or off by a method; store duration and gap in @window. */
-static int measure_site_switch(enum sites_way way, u32 nr, bool on, struct window *window)
+static int measure_site_switch(enum sites_method method, u32 nr, bool on, struct window *window)
 {
 	u64 ns, start;
 	int err;
@@ -205,7 +202,7 @@ static int measure_site_switch(enum sites_way way, u32 nr, bool on, struct windo
 	bench_observer_read_gap();
 	ns = ktime_get_ns();
 	start = bench_tsc();
-	err = sites->set(way, nr, on);
+	err = sites->set(method, nr, on);
 	window->ticks = bench_tsc() - start;
 	window->ns = ktime_get_ns() - ns;
 	window->gap = bench_observer_read_gap();
@@ -235,7 +232,7 @@ struct sink {
 	u8 position;
 };
 
-/* Store a sample.  The CPU of a gap is that of the observer thread, which measured the gap. */
+/* Store a sample.  If the value is a gap, the CPU is that of the observer thread. */
 static void store_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
 	bool gap = sink->variants[variant].measured == BENCH_GAP;
@@ -262,103 +259,104 @@ static void store_phase_samples(struct sink *sink, u32 nr, const struct window *
 	store_sample(sink, ROUND_COUNT, nr, after->rounds - before->rounds);
 }
 
-static bool is_site_count_measured(const struct way *way, u32 nr)
+static bool is_site_count_measured(const struct method *method, u32 nr)
 {
-	return nr <= way->most && (nr != EXTRA_SIZE || way->way == SITES_BATCHED);
+	return nr <= method->most && (nr != EXTRA_SIZE || method->id == SITES_BATCHED);
 }
 
-/* Return the number of samples that a block stores for one method and one size. */
-static unsigned int count_method_samples(const struct way *way)
+/* Return the number of samples that a block stores for one method and one number of sites. */
+static unsigned int count_method_samples(const struct method *method)
 {
-	return 1 + (way->off != NONE) + (way->gap != NONE) + (way->way == SITES_BATCHED) * PARTS;
+	return 1 + (method->off != NONE) + (method->gap != NONE) +
+	       (method->id == SITES_BATCHED) * PARTS;
 }
 
 /*
  * Switch sites on, and store the samples.  If the method takes turns, switch them off in odd blocks
  * instead.
  */
-static int measure_switching_sites_on(struct sink *sink, const struct way *way, u32 nr)
+static int measure_switching_sites_on(struct sink *sink, const struct method *method, u32 nr)
 {
 	struct patcher_stats before, after;
 	struct window window;
 	int err;
 
 	patcher_read_stats(&before);
-	err = measure_site_switch(way->way, nr, !way->turns || !(sink->block & 1), &window);
+	err = measure_site_switch(method->id, nr, !method->turns || !(sink->block & 1), &window);
 	patcher_read_stats(&after);
-	store_sample(sink, way->on, nr, window.ticks);
-	if (way->gap != NONE)
-		store_sample(sink, way->gap, nr, window.gap);
-	if (way->way == SITES_BATCHED)
+	store_sample(sink, method->on, nr, window.ticks);
+	if (method->gap != NONE)
+		store_sample(sink, method->gap, nr, window.gap);
+	if (method->id == SITES_BATCHED)
 		store_phase_samples(sink, nr, &window, &before, &after);
-	bench_pause();
+	bench_let_tasks_run();
 	return err;
 }
 
-/* Switch sites off.  Store samples only if the method has a variant for this; see struct way. */
-static int measure_switching_sites_off(struct sink *sink, const struct way *way, u32 nr)
+/* Switch sites off.  Store samples only if the method has a variant for this; see struct method. */
+static int measure_switching_sites_off(struct sink *sink, const struct method *method, u32 nr)
 {
 	struct window window;
 	int err;
 
-	if (way->way == SITES_ONE_BY_ONE)
+	if (method->id == SITES_ONE_BY_ONE)
 		return sites->set(SITES_BATCHED, nr, false);
-	if (way->off == NONE)
+	if (method->off == NONE)
 		return 0;
-	err = measure_site_switch(way->way, nr, false, &window);
-	store_sample(sink, way->off, nr, window.ticks);
-	bench_pause();
+	err = measure_site_switch(method->id, nr, false, &window);
+	store_sample(sink, method->off, nr, window.ticks);
+	bench_let_tasks_run();
 	return err;
 }
 
 /*
- * Store in @cases the pairs of a method and a number of sites that are measured, each pair as one
+ * Store in @pairs the pairs of a method and a number of sites that are measured, each pair as one
  * number.  Return how many there are.
  */
-static unsigned int collect_scaling_cases(u8 *cases)
+static unsigned int collect_measured_pairs(u8 *pairs)
 {
 	unsigned int i, nr = 0;
 
-	for (i = 0; i < MOST_CASES; i++)
-		if (is_site_count_measured(&ways[i / ARRAY_SIZE(sizes)],
+	for (i = 0; i < MOST_PAIRS; i++)
+		if (is_site_count_measured(&methods[i / ARRAY_SIZE(sizes)],
 					   sizes[i % ARRAY_SIZE(sizes)]))
-			cases[nr++] = i;
+			pairs[nr++] = i;
 	return nr;
 }
 
 static unsigned int count_scaling_samples(void)
 {
 	unsigned int nr, sum = 0;
-	u8 cases[MOST_CASES];
+	u8 pairs[MOST_PAIRS];
 
-	for (nr = collect_scaling_cases(cases); nr; nr--)
-		sum += count_method_samples(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
+	for (nr = collect_measured_pairs(pairs); nr; nr--)
+		sum += count_method_samples(&methods[pairs[nr - 1] / ARRAY_SIZE(sizes)]);
 	return sum;
 }
 
 /*
- * Measure every case, that is, every pair of a method and a number of sites.  The order is random,
- * because the previous case determines which data are in the caches.  Before the first block,
- * switch all sites on and off once without a measurement.
+ * Measure every pair of a method and a number of sites.  The order is random, because the previous
+ * measurement determines which data are in the caches.  Before the first block, switch all sites on
+ * and off once without a measurement.
  */
 static int measure_scaling_block(u32 block, struct bench_sample *samples)
 {
 	struct sink sink = { .next = samples, .variants = scaling_variants, .block = block };
-	u8 cases[MOST_CASES];
+	u8 pairs[MOST_PAIRS];
 	unsigned int nr;
 	int err = 0;
 
 	if (!block)
 		err = sites->set(SITES_BATCHED, SITES_MOST, true) ?:
 		      sites->set(SITES_BATCHED, SITES_MOST, false);
-	for (nr = collect_scaling_cases(cases); nr && !err; nr--, sink.position++) {
+	for (nr = collect_measured_pairs(pairs); nr && !err; nr--, sink.position++) {
 		unsigned int pick = bench_random(nr);
-		const struct way *way = &ways[cases[pick] / ARRAY_SIZE(sizes)];
-		u32 size = sizes[cases[pick] % ARRAY_SIZE(sizes)];
+		const struct method *method = &methods[pairs[pick] / ARRAY_SIZE(sizes)];
+		u32 size = sizes[pairs[pick] % ARRAY_SIZE(sizes)];
 
-		cases[pick] = cases[nr - 1];
-		err = measure_switching_sites_on(&sink, way, size) ?:
-		      measure_switching_sites_off(&sink, way, size);
+		pairs[pick] = pairs[nr - 1];
+		err = measure_switching_sites_on(&sink, method, size) ?:
+		      measure_switching_sites_off(&sink, method, size);
 	}
 	return err;
 }
@@ -395,7 +393,7 @@ static int measure_stall_variant(struct sink *sink, unsigned int variant, bool o
 	if (variant == STALL_BATCHED)
 		last_batch = window.ticks;
 	store_sample(sink, variant, STALL_SIZE, window.gap);
-	bench_pause();
+	bench_let_tasks_run();
 	return err;
 }
 

@@ -4,7 +4,8 @@
  * - an immediate value, either as a constant in the code or as a jump that is patched;
  * - a byte that is always in L1;
  * - a random byte of a buffer that is eight times as large as the last-level cache, if memory
- *   allows.
+ *   allows;
+ * - a comparison of a number with an immediate value, or with four random bytes of such a buffer.
  * This repeats a measurement that was made for immediate values in 2008.
  *
  * In cold-branch, every iteration contains a fence, also that of the baseline.  The fence prevents
@@ -36,10 +37,12 @@
 
 static u8 *small_pages[MOST_CHUNKS], *huge_pages[MOST_CHUNKS];
 static unsigned int cold_order;
+static u64 last_cache;	/* bytes of the last-level cache when @cold_order was chosen */
 static u64 cold_walk = 1;
 static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
+static DEFINE_IMV(u32, cold_threshold);
 
 /* Return the address of the cache line that @state selects in the buffer of these chunks. */
 static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
@@ -71,6 +74,8 @@ BENCH_OPS(id##_immediate, PASS(fence, imv_read(cold_branch)))		\
 BENCH_OPS(id##_jump, PASS(fence, imv_branch(cold_branch)))		\
 BENCH_OPS(id##_l1_hit, PASS(fence, READ_ONCE(hot_byte)))		\
 BENCH_OPS(id##_memory, PASS(fence, READ_ONCE(*line)))			\
+BENCH_OPS(id##_imv_compare, PASS(fence, imv_below((u32)cold_walk, cold_threshold))) \
+BENCH_OPS(id##_variable_compare, PASS(fence, (u32)cold_walk < READ_ONCE(*(u32 *)line))) \
 									\
 static const struct bench_variant id##_variants[] = {			\
 	BENCH_ROW("base", id##_base),					\
@@ -79,6 +84,8 @@ static const struct bench_variant id##_variants[] = {			\
 	BENCH_ROW("jump", id##_jump),					\
 	BENCH_ROW("l1-hit", id##_l1_hit),				\
 	BENCH_ROW("memory", id##_memory),				\
+	BENCH_ROW("imv-compare", id##_imv_compare),			\
+	BENCH_ROW("variable-compare", id##_variable_compare),		\
 }
 
 VARIANTS(serialised, "lfence");
@@ -108,12 +115,27 @@ static unsigned int choose_buffer_order(void)
 	if (kmarkers_is_emulated())
 		return LEAST_ORDER;
 	bench_read_caches(&caches);
-	order = bench_round_up_log2(TIMES * caches.last);
+	last_cache = caches.last;
+	order = bench_round_up_log2(TIMES * last_cache);
 	if (order > MOST_ORDER)
 		order = MOST_ORDER;
 	while (order > LEAST_ORDER && 4ULL << order > bench_read_available_memory())
 		order--;
 	return order > LEAST_ORDER ? order : LEAST_ORDER;
+}
+
+/**
+ * bench_read_cold_buffer() - read the size of the last buffer of cold data
+ * @buffer: set to its size, in bytes
+ * @cache: set to the size of the last-level cache, in bytes
+ *
+ * Return: false if there was no buffer, or if the CPU is emulated and so has no caches.
+ */
+bool bench_read_cold_buffer(u64 *buffer, u64 *cache)
+{
+	*buffer = 1ULL << cold_order;
+	*cache = last_cache;
+	return last_cache > 0;
 }
 
 static unsigned int count_buffer_chunks(void)

@@ -19,6 +19,7 @@
 #include "caches.h"
 #include "ops.h"
 #include "repeat.h"
+#include "thresholds.h"
 #include "walk.h"
 
 #define LINE		64
@@ -111,6 +112,8 @@ COLD_OPS(cold_immediate, MARK_OF(immediate))
 COLD_OPS(cold_jump, MARK_OF(jump))
 COLD_OPS(cold_cmp_flip, MARK_OF(cmp_flip))
 COLD_OPS(cold_xor_flip, MARK_OF(xor_flip))
+COLD_OPS(cold_imv_compare, IMV_COMPARE_TEST())
+COLD_OPS(cold_variable_compare, VARIABLE_COMPARE_TEST())
 
 static const struct bench_variant cold_variants[] = {
 	BENCH_ROW("none", cold_none),
@@ -120,6 +123,8 @@ static const struct bench_variant cold_variants[] = {
 	BENCH_ROW("marker-jump-64", cold_jump),
 	BENCH_ROW("marker-cmp-flip-64", cold_cmp_flip),
 	BENCH_ROW("marker-xor-flip-64", cold_xor_flip),
+	BENCH_ROW("imv-compare-64", cold_imv_compare),
+	BENCH_ROW("variable-compare-64", cold_variable_compare),
 };
 
 static int setup_icache_l1(void)

@@ -2,7 +2,8 @@
 /*
  * density-*: the cost of 1, 4 and 16 dormant markers in each iteration of a loop.  A wide core
  * executes a single marker in issue slots that would be idle anyway.  So the cost of a marker is
- * the slope of an iteration's time over its number of markers.
+ * the slope of an iteration's time over its number of markers.  In the variants imv-compare and
+ * variable-compare, comparisons with a threshold stand in the places of the markers.
  *
  * The cost also depends on the neighbouring instructions: some cores fuse a nop with the
  * instruction before it, and then the nop needs no issue slot.  Therefore three benchmarks place
@@ -19,6 +20,7 @@
 
 #include "ops.h"
 #include "repeat.h"
+#include "thresholds.h"
 
 /*
  * FULL() is 54 instructions that use every issue slot: two additions for each load, which suits
@@ -85,6 +87,8 @@ arrange(id##_immediate, body, IMMEDIATE)				\
 arrange(id##_jump, body, JUMP)						\
 arrange(id##_cmp_flip, body, CMP_FLIP)					\
 arrange(id##_xor_flip, body, XOR_FLIP)					\
+arrange(id##_imv_compare, body, IMV_COMPARE_TEST)			\
+arrange(id##_variable_compare, body, VARIABLE_COMPARE_TEST)		\
 									\
 static const struct bench_variant id##_variants[] = {			\
 	BENCH_ROW("none", id##_base),					\
@@ -95,6 +99,8 @@ static const struct bench_variant id##_variants[] = {			\
 	DENSITY_ROWS("marker-jump", id##_jump),				\
 	DENSITY_ROWS("marker-cmp-flip", id##_cmp_flip),			\
 	DENSITY_ROWS("marker-xor-flip", id##_xor_flip),			\
+	DENSITY_ROWS("imv-compare", id##_imv_compare),			\
+	DENSITY_ROWS("variable-compare", id##_variable_compare),	\
 }
 
 VARIANTS(empty, TOGETHER, EMPTY);

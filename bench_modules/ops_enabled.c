@@ -86,32 +86,33 @@ static void copy_varargs(const char *fmt, ...)
 
 #ifdef WITH_KPROBES
 /*
- * The same as copy_varargs(), with a kprobe on it.  notrace: the kprobe must not use an ftrace nop.
+ * The same as copy_varargs(), with a kprobe on it.  notrace omits the ftrace nop at the entry,
+ * which the kprobe would use instead of a breakpoint.
  */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {
 	COPY_VARARGS(fmt);
 }
 
-static int empty_copy_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
+static int empty_kprobe_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	return 0;
 }
 
 /* An empty post handler, because of which the kernel does not optimise the kprobe to a jump. */
-static void empty_copy_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
-				    unsigned long flags)
+static void empty_kprobe_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
+				      unsigned long flags)
 {
 }
 
 static struct kprobe copy_kprobe = {
-	.pre_handler = empty_copy_pre_handler,
-	.post_handler = empty_copy_post_handler,
+	.pre_handler = empty_kprobe_pre_handler,
+	.post_handler = empty_kprobe_post_handler,
 };
 
 static bool kprobe_is_on;
 
-static int register_copy_kprobe(void)
+static int register_kprobe_on_probe(void)
 {
 	int err;
 
@@ -122,19 +123,19 @@ static int register_copy_kprobe(void)
 	return err;
 }
 
-static void unregister_copy_kprobe(void)
+static void unregister_kprobe_on_probe(void)
 {
 	if (kprobe_is_on)
 		unregister_kprobe(&copy_kprobe);
 	kprobe_is_on = false;
 }
 #else
-static int register_copy_kprobe(void)
+static int register_kprobe_on_probe(void)
 {
 	return 0;
 }
 
-static void unregister_copy_kprobe(void)
+static void unregister_kprobe_on_probe(void)
 {
 }
 #endif
@@ -326,7 +327,7 @@ static void unregister_tracepoint_probes(void)
 #endif
 
 /* Register probe number @n, counted from 0, with each marker that needs more than @n probes. */
-static int register_probe_number(unsigned int n)
+static int register_nth_probe(unsigned int n)
 {
 	int err = marker_probe_register("bench_classic_8", NULL, empty_probe, &tags[n]);
 
@@ -344,7 +345,7 @@ static int register_probe_number(unsigned int n)
 }
 
 /* Unregister probe number @n from all markers.  Markers without this probe are skipped. */
-static void unregister_probe_number(unsigned int n)
+static void unregister_nth_probe(unsigned int n)
 {
 	marker_probe_unregister("bench_classic_1", empty_probe, &tags[n]);
 	marker_probe_unregister("bench_classic_2", empty_probe, &tags[n]);
@@ -359,14 +360,14 @@ static void unregister_all_probes(void)
 	unsigned int n;
 
 	for (n = 0; n < MOST_PROBES; n++)
-		unregister_probe_number(n);
+		unregister_nth_probe(n);
 	marker_synchronize_unregister();
 	imv_set(enabled_2006, false);
 }
 
 static void teardown_enabled_probes(void)
 {
-	unregister_copy_kprobe();
+	unregister_kprobe_on_probe();
 	unregister_tracepoint_probes();
 	unregister_all_probes();
 }
@@ -377,11 +378,11 @@ static int setup_enabled_probes(void)
 	int err = imv_set(enabled_2006, true);
 
 	for (n = 0; n < MOST_PROBES && !err; n++)
-		err = register_probe_number(n);
+		err = register_nth_probe(n);
 	if (!err)
 		err = register_tracepoint_probes();
 	if (!err)
-		err = register_copy_kprobe();
+		err = register_kprobe_on_probe();
 	if (err)
 		teardown_enabled_probes();
 	return err;

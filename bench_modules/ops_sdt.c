@@ -4,8 +4,8 @@
  * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
  * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
  * discussed in 2015.  Probes of the flavour note have no instruction of their own, only a record
- * of their address, and are measured only while disabled.  In user space, another program enables
- * them.  In the kernel, a kprobe enables them; peer-kprobe-optimised measures the cost of a kprobe.
+ * of their address.  They are measured only while disabled, because something else enables them: in
+ * user space another program, in the kernel a kprobe, whose cost peer-kprobe-optimised measures.
  */
 /* In a program, the site of a USDT note is a nop.  Omit this nop, because a module has none. */
 #define SDT_NOTES_WITHOUT_NOP
@@ -21,13 +21,15 @@
 SDT_PROVIDER_DEFINE(bench_sdt);
 SDT_PROBE_DEFINE2(bench_sdt, , , off, "int", "unsigned long");
 SDT_PROBE_DEFINE2(bench_sdt, , , on, "int", "unsigned long");
+/* A probe with two handlers. */
+SDT_PROBE_DEFINE2(bench_sdt, , , two, "int", "unsigned long");
 /* A probe of the flavour breakpoint that is promoted: its breakpoint is replaced by a jump. */
 SDT_PROBE_DEFINE2(bench_sdt, , , promoted, "int", "unsigned long");
 
 form_handler *bench_form_handler;
 bool bench_form_gate;
 
-noinline void bench_call_form_handler(const struct form_probe *probe, unsigned long arg)
+noinline void bench_call_handler_if_enabled(const struct form_probe *probe, unsigned long arg)
 {
 	FORM_FUNC_PTR(*probe, arg);
 }
@@ -70,6 +72,7 @@ const struct bench_group bench_sdt_dormant = {
 BENCH_OPS(on_none, (void)0)
 BENCH_OPS(on_clone, (void)0)
 BENCH_OPS(on_jump, SITE(jump, on))
+BENCH_OPS(on_jump_2, SITE(jump, two))
 BENCH_OPS(on_promoted, SITE(breakpoint, promoted))
 BENCH_OPS(on_func_ptr, FORM_FUNC_PTR(form_on, i))
 BENCH_OPS(on_global_gate, FORM_GLOBAL_GATE(form_on, i))
@@ -79,6 +82,7 @@ static const struct bench_variant on_variants[] = {
 	BENCH_ROW("none", on_none),
 	BENCH_ROW("none-clone", on_clone),
 	BENCH_ROW("sdt-jump", on_jump),
+	BENCH_ROW("sdt-jump-2-handlers", on_jump_2),
 	BENCH_ROW("sdt-breakpoint-promoted", on_promoted),
 	BENCH_ROW("sdt-func-ptr", on_func_ptr),
 	BENCH_ROW("sdt-global-gate", on_global_gate),
@@ -103,7 +107,7 @@ static const struct bench_variant trap_variants[] = {
 	BENCH_ROW("sdt-split", trap_split),
 };
 
-static noinline void empty_form_handler(u32 id, unsigned long arg)
+static noinline void empty_handler_with_id(u32 id, unsigned long arg)
 {
 	barrier();
 }
@@ -113,6 +117,7 @@ static void empty_handler(void *private, const struct sdt_hit *hit)
 }
 
 #define ARMED		"bench_sdt:::on"
+#define TWO		"bench_sdt:::two"
 #define PROMOTED	"bench_sdt:::promoted"
 
 static void teardown_sdt_probes(void)
@@ -121,6 +126,8 @@ static void teardown_sdt_probes(void)
 	WRITE_ONCE(form_on.id, 0);
 	sdt_promote(PROMOTED, false);
 	sdt_detach(PROMOTED, empty_handler, NULL);
+	sdt_detach(TWO, empty_handler, &form_on);
+	sdt_detach(TWO, empty_handler, NULL);
 	sdt_detach(ARMED, empty_handler, NULL);
 	sdt_synchronize();
 }
@@ -129,9 +136,13 @@ static int setup_sdt_probes(void)
 {
 	int err = sdt_attach(ARMED, empty_handler, NULL);
 
-	WRITE_ONCE(bench_form_handler, empty_form_handler);
+	WRITE_ONCE(bench_form_handler, empty_handler_with_id);
 	WRITE_ONCE(form_on.id, 1);
 	WRITE_ONCE(bench_form_gate, true);
+	if (!err)
+		err = sdt_attach(TWO, empty_handler, NULL);
+	if (!err)
+		err = sdt_attach(TWO, empty_handler, &form_on);
 	if (!err)
 		err = sdt_attach(PROMOTED, empty_handler, NULL);
 	if (!err)

@@ -190,9 +190,9 @@ static unsigned int collect_sorted_samples(const struct bench_result *result, un
 }
 
 /* For a group that measures with its own block function, print a median per variant and size. */
-static void show_size_medians(struct seq_file *m, const struct bench_group *group,
-			      const struct bench_result *result, unsigned int nr,
-			      const struct bench_sample **sorted)
+static void show_medians_by_size(struct seq_file *m, const struct bench_group *group,
+				 const struct bench_result *result, unsigned int nr,
+				 const struct bench_sample **sorted)
 {
 	unsigned int variant, count, first, end;
 
@@ -234,7 +234,7 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 	if (!room)
 		return -ENOMEM;
 	if (group->block) {
-		show_size_medians(m, group, result, nr, room);
+		show_medians_by_size(m, group, result, nr, room);
 		kvfree(room);
 		return 0;
 	}

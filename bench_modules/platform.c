@@ -16,15 +16,15 @@ u64 bench_count_context_switches(void)
 }
 
 /**
- * bench_pause() - let other tasks run; called between timed windows
+ * bench_let_tasks_run() - let other tasks run; called between timed windows
  *
  * Context: may sleep.
  */
-void bench_pause(void)
+void bench_let_tasks_run(void)
 {
 	cond_resched();
 }
-EXPORT_SYMBOL_GPL(bench_pause);
+EXPORT_SYMBOL_GPL(bench_let_tasks_run);
 
 enum bench_cycles bench_find_cycles_source(void)
 {

@@ -167,7 +167,7 @@ static int time_variant(const struct bench_group *group, struct plan *plan, u64 
 	fill_random_permutation(order, BENCH_LOOP_COUNTS);
 	for (i = 0; i < (samples ? BENCH_LOOP_COUNTS : 1) && !err; i++) {
 		sample.size = plan->loops[sample.variant][order[i]];
-		bench_dither(draw_random_number() % MOST_DITHER);
+		bench_delay(draw_random_number() % MOST_DITHER);
 		err = time_window(op, ratio, &sample);
 		if (err)
 			pr_err("%s: the TSC went backwards, so the run fails\n", group->name);
@@ -229,7 +229,7 @@ static int find_all_loop_counts(const struct bench_group *group, struct plan *pl
 		err = group->select ? group->select(variant) : 0;
 		if (!err)
 			err = bench_find_loop_counts(group, variant, plan->loops[variant]);
-		bench_pause();
+		bench_let_tasks_run();
 	}
 	return err;
 }
@@ -243,7 +243,7 @@ static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 	for (block = 0; block < count_group_layouts(group) && !err; block++) {
 		plan_block_order(plan, group, block);
 		err = time_all_variants(group, plan, block, NULL);
-		bench_pause();
+		bench_let_tasks_run();
 	}
 	return err;
 }
@@ -313,7 +313,7 @@ static int measure_blocks(const struct bench_group *group, struct bench_result *
 		 * Pairs with smp_load_acquire() in the functions that print samples during a run.
 		 */
 		smp_store_release(&result->nr, result->nr + step);
-		bench_pause();
+		bench_let_tasks_run();
 	}
 	return err;
 }

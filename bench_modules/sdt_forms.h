@@ -27,7 +27,7 @@ extern bool bench_form_gate;
  * Call the handler if the probe is enabled.  This function makes the check, so a site consists of a
  * call only.
  */
-void bench_call_form_handler(const struct form_probe *probe, unsigned long arg);
+void bench_call_handler_if_enabled(const struct form_probe *probe, unsigned long arg);
 
 /* func-ptr: test the probe's id; if it is not 0, call the handler through a pointer. */
 #define FORM_FUNC_PTR(probe, arg)					\
@@ -46,6 +46,7 @@ do {									\
 } while (0)
 
 /* decoder-call: always call a function, which then tests the probe's id. */
-#define FORM_DECODER_CALL(probe, arg)	bench_call_form_handler(&(probe), (unsigned long)(arg))
+#define FORM_DECODER_CALL(probe, arg)					\
+	bench_call_handler_if_enabled(&(probe), (unsigned long)(arg))
 
 #endif /* BENCH_MODULES_SDT_FORMS_H */

@@ -153,7 +153,7 @@ static int set_sites_under_stop_machine(u32 nr, bool on)
 
 /*
  * Repeat the stores of a batch, without its checks and synchronisation.  Earlier batches have
- * filled pokes[]; the first of them contained all sites.
+ * filled pokes[]; the first batch contained all sites.
  */
 static int repeat_batch_stores(u32 nr)
 {
@@ -162,9 +162,9 @@ static int repeat_batch_stores(u32 nr)
 	return bench_store_batch_to_mapping(&stores);
 }
 
-static int set_sites(enum sites_way way, u32 nr, bool on)
+static int set_sites(enum sites_method method, u32 nr, bool on)
 {
-	switch (way) {
+	switch (method) {
 	case SITES_BATCHED:
 		return set_sites_batched(nr, nr, on);
 	case SITES_CHUNKED:
@@ -176,7 +176,7 @@ static int set_sites(enum sites_way way, u32 nr, bool on)
 	case SITES_STORES:
 		return repeat_batch_stores(nr);
 	default:
-		return bench_set_sites_without_patcher(way, nr, on);
+		return bench_set_sites_without_patcher(method, nr, on);
 	}
 }
 

@@ -24,7 +24,7 @@
 #endif
 
 /* Methods to switch sites from a nop to a jump and back. */
-enum sites_way {
+enum sites_method {
 	SITES_BATCHED,		/* all sites in one batch of the patcher */
 	SITES_CHUNKED,		/* all sites in one batch, which is applied in chunks of 1000 */
 	SITES_ONE_BY_ONE,	/* a batch for each site */
@@ -45,7 +45,7 @@ enum sites_way {
 struct bench_sites {
 	int (*setup)(void);
 	void (*teardown)(void);
-	int (*set)(enum sites_way way, u32 nr, bool on);
+	int (*set)(enum sites_method method, u32 nr, bool on);
 };
 
 extern const struct bench_sites bench_sites;

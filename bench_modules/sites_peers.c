@@ -2,7 +2,8 @@
 /*
  * Methods of the kernel to switch code: static keys, and stores under stop_machine(), which need no
  * breakpoints.  A module cannot safely write code under stop_machine(), because NMIs still occur on
- * the other CPUs.  So the comparisons and stores of a batch are made in a buffer here.
+ * the other CPUs.  So under stop_machine(), the benchmark compares the old bytes of each site with
+ * those in a buffer and stores the new bytes there.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>
@@ -81,7 +82,7 @@ static int switch_shared_key(u32 nr, bool on)
 	return -EINVAL;
 }
 
-static int switch_own_keys(u32 nr, bool on)
+static int switch_one_key_per_site(u32 nr, bool on)
 {
 	u32 first = (nr - 1) / 9;	/* 0, 1, 11, 111, 1111 */
 	u32 i;
@@ -116,13 +117,13 @@ int bench_store_batch_to_mapping(struct sites_stores *stores)
 	return -EINVAL;
 }
 
-int bench_set_sites_without_patcher(enum sites_way way, u32 nr, bool on)
+int bench_set_sites_without_patcher(enum sites_method method, u32 nr, bool on)
 {
-	switch (way) {
+	switch (method) {
 	case SITES_KEY_ONE:
 		return switch_shared_key(nr, on);
 	case SITES_KEYS_MANY:
-		return switch_own_keys(nr, on);
+		return switch_one_key_per_site(nr, on);
 	default:
 		return -EINVAL;
 	}

@@ -97,8 +97,8 @@ static void stop_bench_thread(void)
 	put_task_struct(bench_session.thread);
 	bench_session.thread = NULL;
 	/*
-	 * If the state has not changed, kthread_stop() was called before the thread first ran, and
-	 * run_bench_thread() was never called.
+	 * If the state is still BENCH_RUNNING, kthread_stop() was called before the thread first
+	 * ran, so run_bench_thread() was never called.
 	 */
 	if (bench_is_running())
 		bench_session.state = BENCH_STOPPED;

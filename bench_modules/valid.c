@@ -35,7 +35,7 @@ static const char *find_layout_error(const struct bench_variant *variant, unsign
  * Return true if the name of the second variant is the name of the first with "-clone" appended.
  * The analysis finds the A/A clone, a copy of the first variant, by that name.
  */
-static bool has_clone_variant(const struct bench_group *group)
+static bool is_second_variant_clone(const struct bench_group *group)
 {
 	const char *base = group->variants[0].name, *clone = group->variants[1].name;
 
@@ -124,7 +124,7 @@ const char *bench_find_group_error(const struct bench_group *group)
 	why = find_variants_error(group) ?: find_block_error(group);
 	if (why || group->block)
 		return why;
-	if (!has_clone_variant(group))
+	if (!is_second_variant_clone(group))
 		return "its second variant is not the clone of the first, named NAME-clone";
 	return are_loop_counts_valid(group->loops) ? NULL :
 	       "its three loop counts do not ascend from 1";

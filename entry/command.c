@@ -27,8 +27,8 @@ static int switch_entry_event(const char *pattern, bool on)
 	       entry_rule_add(pattern, ENTRY_EVENT);
 }
 
-/* Remove all rules of a pattern. */
-static int remove_entry_pattern(const char *pattern, bool on)
+/* Remove all rules of a pattern.  There is no opposite command, so @on must be true. */
+static int remove_rules_of_pattern(const char *pattern, bool on)
 {
 	int err, other;
 
@@ -44,7 +44,7 @@ static int remove_entry_pattern(const char *pattern, bool on)
 static const struct patcher_verb verbs[] = {
 	{ "count", switch_entry_counting },
 	{ "event", switch_entry_event },
-	{ "none", remove_entry_pattern },
+	{ "none", remove_rules_of_pattern },
 };
 
 /**

@@ -124,12 +124,13 @@ static struct list_head *find_event_users(const struct kmarkers_event_offer *eve
 	return &entry_registry.users[!strcmp(event->name, names[ENTRY_KINDS - 1])];
 }
 
-static int add_entry_user(struct entry_user *user, struct list_head *users)
+static int add_entry_event_user(struct entry_user *user, struct list_head *users)
 {
 	int err;
 
 	mutex_lock(&entry_registry.lock);
 	list_add_rcu(&user->node, users);
+	entry_mark_all_tables_changed();
 	err = entry_enable_sites_with_actions();
 	if (err)
 		list_del_rcu(&user->node);
@@ -147,7 +148,7 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *e
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (user) {
 		user->to = event_user;
-		err = add_entry_user(user, find_event_users(event));
+		err = add_entry_event_user(user, find_event_users(event));
 	}
 	if (!err)
 		return 0;
@@ -175,6 +176,7 @@ static int disconnect_entry_event(const struct kmarkers_event_offer *event, void
 	}
 	if (found) {
 		list_del_rcu(&user->node);
+		entry_mark_all_tables_changed();
 		entry_disable_sites_without_actions();
 	}
 	mutex_unlock(&entry_registry.lock);

@@ -33,7 +33,8 @@ static ssize_t entry_control_write(struct file *file, const char __user *buf, si
 static int entry_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
-	return entry_show_rules(m);
+	entry_show_rules(m);
+	return 0;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(entry_control);
 

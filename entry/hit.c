@@ -94,7 +94,7 @@ static __always_inline unsigned long entry_site_addr_at(const void *sites, unsig
 }
 
 /* Return the table of the site at an address, or NULL. Store the index of the site in @index. */
-static struct entry_table *find_entry_site(unsigned long addr, unsigned int *index)
+static struct entry_table *find_table_of_site(unsigned long addr, unsigned int *index)
 {
 	struct entry_table *table;
 	struct list_head *node;
@@ -158,7 +158,7 @@ notrace void entry_handle_hit(unsigned long next, unsigned long caller)
 	if (!rcu_is_watching()) {
 		atomic_long_inc(&unwatched);
 	} else {
-		table = find_entry_site(addr, &i);
+		table = find_table_of_site(addr, &i);
 		if (table)
 			apply_site_actions(table, i, addr, caller);
 	}
@@ -166,7 +166,7 @@ notrace void entry_handle_hit(unsigned long next, unsigned long caller)
 }
 NOKPROBE_SYMBOL(entry_handle_hit);
 
-unsigned long entry_count_unwatched_hits(void)
+unsigned long entry_count_hits_without_rcu(void)
 {
 	return atomic_long_read(&unwatched);
 }

@@ -12,6 +12,6 @@ void entry_call(void);
  */
 void entry_handle_hit(unsigned long next, unsigned long caller);
 
-unsigned long entry_count_unwatched_hits(void);
+unsigned long entry_count_hits_without_rcu(void);
 
 #endif /* ENTRY_HIT_H */

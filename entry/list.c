@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The debugfs files entry/list and entry/stats. */
-#include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -27,50 +26,34 @@ static const char *get_action_names(const struct patcher_compact_site *site)
 	}
 }
 
-static void show_entry_site(struct seq_file *m, const struct entry_table *table, unsigned int i,
-			    const struct entry_names *names)
+static void show_entry_site(struct seq_file *m, const struct entry_table *table, unsigned int i)
 {
 	const struct patcher_compact_site *site = &table->sites.compact[i];
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
-	const char *name = entry_find_function_name(names, patcher_compact_addr(site), &offset);
+	const char *name = entry_get_symbol(table, i, &offset);
 
-	entry_strip_cold_suffix(function, name);
-	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module), function,
+	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module),
+		   entry_strip_cold_suffix(function, name),
 		   site->data & ENTRY_EXIT ? "exit" : "entry",
 		   site->data & ENTRY_ON ? "on" : "off",
 		   get_action_names(site),
 		   table->counts ? atomic_long_read(&table->counts[i]) : 0, name, offset);
 }
 
-static int show_entry_table(struct seq_file *m, const struct entry_table *table)
-{
-	struct entry_names names;
-	unsigned int i;
-
-	if (entry_read_function_names(&names, table->sites.module))
-		return -ENOMEM;
-	for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
-		show_entry_site(m, table, i, &names);
-	entry_free_function_names(&names);
-	return 0;
-}
-
 /* Show a line for each recorded entry and exit, in address order within each module. */
 int entry_list_show(struct seq_file *m, void *unused)
 {
 	struct entry_table *table;
-	int err = 0;
+	unsigned int i;
 
 	seq_puts(m, "module:function:kind state action counted place\n");
 	mutex_lock(&entry_registry.lock);
-	list_for_each_entry(table, &entry_registry.tables, node) {
-		err = show_entry_table(m, table);
-		if (err)
-			break;
-	}
+	list_for_each_entry(table, &entry_registry.tables, node)
+		for (i = 0; i < table->sites.nr && kmarkers_can_print_line(m); i++)
+			show_entry_site(m, table, i);
 	mutex_unlock(&entry_registry.lock);
-	return err;
+	return 0;
 }
 
 /* Show the numbers of sites and of hits, summed over all modules. */
@@ -99,6 +82,6 @@ int entry_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "on %lu\n", on);
 	seq_printf(m, "stuck %lu\n", stuck);
 	seq_printf(m, "counted %lu\n", counted);
-	seq_printf(m, "unwatched %lu\n", entry_count_unwatched_hits());
+	seq_printf(m, "unwatched %lu\n", entry_count_hits_without_rcu());
 	return 0;
 }

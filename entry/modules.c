@@ -28,11 +28,11 @@ static struct module *module_of_node(struct list_head *node)
 }
 
 /*
- * Store at most @most live modules in @modules, and return the number of all live modules. Leave
- * out modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a module,
- * the module is freed without a call of our notifier.
+ * Store at most @max_modules live modules in @modules, and return the number of all live modules.
+ * Leave out modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a
+ * module, the module is freed without a call of our notifier.
  */
-static unsigned int collect_live_modules(struct module **modules, unsigned int most)
+static unsigned int collect_live_modules(struct module **modules, unsigned int max_modules)
 {
 	struct list_head *node;
 	struct module *module;
@@ -44,7 +44,7 @@ static unsigned int collect_live_modules(struct module **modules, unsigned int m
 		module = module_of_node(node);
 		if (!module || module->state != MODULE_STATE_LIVE)
 			continue;
-		if (nr < most)
+		if (nr < max_modules)
 			modules[nr] = module;
 		nr++;
 	}

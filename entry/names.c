@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Look up the functions of a module by address.  For each lookup, the kernel searches all symbols
- * of the module; here the function symbols are sorted once and then looked up by binary search.
+ * Find the function symbol of each site of a module, once, when the sites are registered.  For each
+ * lookup by address, the kernel searches all symbols of the module; here the function symbols are
+ * sorted, and then walked beside the sites.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -10,12 +11,22 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 
-#include <kmarkers/search.h>
-
 #include "names.h"
 
 /* Prefix of the symbols that the kernel's build adds for the padding before a function. */
 #define PADDING	"__pfx_"
+
+/**
+ * struct function_symbol - a function symbol of a module
+ * @addr: address of the first byte of the function
+ * @index: index of the symbol in the module's symbol table
+ * @name: position of its name in the module's string table
+ */
+struct function_symbol {
+	unsigned long addr;
+	u32 index;
+	u32 name;
+};
 
 static bool is_named_function_symbol(const struct mod_kallsyms *symbols, const Elf_Sym *symbol)
 {
@@ -29,106 +40,116 @@ static bool is_named_function_symbol(const struct mod_kallsyms *symbols, const E
  * Compare two symbols by address, then by position in the string table, where local symbols usually
  * precede global ones.
  */
-static int compare_function_names(const void *a, const void *b)
+static int compare_function_symbols(const void *a, const void *b)
 {
-	const struct entry_name *x = a, *y = b;
+	const struct function_symbol *x = a, *y = b;
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Collect the function symbols; if @names->name is NULL, only count them. */
-static void collect_function_names(struct entry_names *names, const struct mod_kallsyms *symbols)
+/* Collect the function symbols; if @found is NULL, only count them.  Return their number. */
+static unsigned int collect_function_symbols(struct function_symbol *found,
+					     const struct mod_kallsyms *symbols)
 {
-	unsigned int i;
+	unsigned int i, nr = 0;
 
-	names->nr = 0;
 	for (i = 1; i < symbols->num_symtab; i++) {
 		const Elf_Sym *symbol = &symbols->symtab[i];
 
 		if (!is_named_function_symbol(symbols, symbol))
 			continue;
-		if (names->name)
-			names->name[names->nr] = (struct entry_name) {
-				symbol->st_value, symbols->strtab + symbol->st_name,
+		if (found)
+			found[nr] = (struct function_symbol) {
+				symbol->st_value, i, symbol->st_name,
 			};
-		names->nr++;
+		nr++;
 	}
-}
-
-/* Keep one symbol for each address: the first in the order of compare_function_names(). */
-static void drop_alias_names(struct entry_names *names)
-{
-	unsigned int i, kept = 0;
-
-	for (i = 0; i < names->nr; i++)
-		if (!kept || names->name[kept - 1].addr != names->name[i].addr)
-			names->name[kept++] = names->name[i];
-	names->nr = kept;
-}
-
-/**
- * entry_read_function_names() - read the names of a module's functions
- * @names: filled in; to be freed by entry_free_function_names()
- * @module: a module in MODULE_STATE_COMING or LIVE, which the caller keeps from being freed
- *
- * Return: 0 or -ENOMEM.
- */
-int entry_read_function_names(struct entry_names *names, const struct module *module)
-{
-	/* Leave out symbols of init text, which the kernel may free while this function runs. */
-	const struct mod_kallsyms *symbols = &module->core_kallsyms;
-
-	names->name = NULL;
-	collect_function_names(names, symbols);
-	names->name = kvcalloc(names->nr ?: 1, sizeof(*names->name), GFP_KERNEL);
-	if (!names->name)
-		return -ENOMEM;
-	collect_function_names(names, symbols);
-	sort(names->name, names->nr, sizeof(*names->name), compare_function_names, NULL);
-	drop_alias_names(names);
-	return 0;
-}
-
-void entry_free_function_names(struct entry_names *names)
-{
-	kvfree(names->name);
-	names->name = NULL;
-}
-
-static __always_inline unsigned long function_addr_at(const void *names, unsigned int i)
-{
-	return ((const struct entry_name *)names)[i].addr;
+	return nr;
 }
 
 /*
- * Return the name of the last function that begins at or before an address, or "?" if none does.
- * Store in @offset the distance from the start of that function to the address, in bytes.
+ * Store for each site the index of the last function symbol at or before its address, or 0.  Of
+ * several symbols with the same address, take the first in the order of compare_function_symbols().
  */
-const char *entry_find_function_name(const struct entry_names *names, unsigned long addr,
-				     unsigned long *offset)
+static void assign_symbols(struct entry_table *table, const struct function_symbol *found,
+			   unsigned int nr)
 {
-	unsigned int i = kmarkers_lower_bound(names->name, names->nr, addr + 1, function_addr_at);
+	unsigned int i, next = 0;
+	u32 symbol = 0;
 
-	*offset = i ? addr - names->name[i - 1].addr : 0;
-	return i ? names->name[i - 1].name : "?";
+	for (i = 0; i < table->sites.nr; i++) {
+		unsigned long addr = patcher_compact_addr(&table->sites.compact[i]);
+
+		for (; next < nr && found[next].addr <= addr; next++)
+			if (!next || found[next - 1].addr != found[next].addr)
+				symbol = found[next].index;
+		table->symbols[i] = symbol;
+	}
 }
 
 /**
- * entry_strip_cold_suffix() - copy the name of a symbol without the suffix ".cold"
- * @function: buffer of ENTRY_MAX_FUNCTION bytes for the name of the function
+ * entry_find_symbols() - find the function symbol of each site of a table
+ * @table: its sites are sorted; the field symbols is filled in, to be freed by kvfree().  The module
+ *	is in MODULE_STATE_COMING or LIVE, and the caller keeps it from being freed
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int entry_find_symbols(struct entry_table *table)
+{
+	/* Leave out symbols of init text, which the kernel may free while this function runs. */
+	const struct mod_kallsyms *symbols = &table->sites.module->core_kallsyms;
+	unsigned int nr = collect_function_symbols(NULL, symbols);
+	struct function_symbol *found = kvcalloc(nr ?: 1, sizeof(*found), GFP_KERNEL);
+
+	table->symbols = kvcalloc(table->sites.nr, sizeof(*table->symbols), GFP_KERNEL);
+	if (found && table->symbols) {
+		collect_function_symbols(found, symbols);
+		sort(found, nr, sizeof(*found), compare_function_symbols, NULL);
+		assign_symbols(table, found, nr);
+	}
+	kvfree(found);
+	return found && table->symbols ? 0 : -ENOMEM;
+}
+
+/*
+ * Return the name of the last function that begins at or before site @i of a table, or "?" if none
+ * does.  Store in @offset the distance from the start of that function to the site, in bytes.
+ */
+const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
+			     unsigned long *offset)
+{
+	const struct mod_kallsyms *symbols = &table->sites.module->core_kallsyms;
+	const Elf_Sym *symbol = &symbols->symtab[table->symbols[i]];
+
+	*offset = 0;
+	if (!table->symbols[i])
+		return "?";
+	*offset = patcher_compact_addr(&table->sites.compact[i]) - symbol->st_value;
+	return symbols->strtab + symbol->st_name;
+}
+
+/**
+ * entry_strip_cold_suffix() - remove the suffix ".cold" from the name of a symbol
+ * @function: buffer of ENTRY_MAX_FUNCTION bytes
  * @name: name of a symbol
  *
  * The compiler moves the rarely executed code of a function f to a separate part, whose symbol is
  * f.cold, or f.cold.1 with older compilers.
+ *
+ * Return: @name if it has no such suffix; else @function, which then holds the name without it.
  */
-void entry_strip_cold_suffix(char *function, const char *name)
+const char *entry_strip_cold_suffix(char *function, const char *name)
 {
-	const char *cold = strstr(name, ".cold");
-	size_t length = cold ? cold - name : strlen(name);
+	const char *dot = strchr(name, '.'), *cold = dot ? strstr(dot, ".cold") : NULL;
+	size_t length;
 
-	length = min_t(size_t, length, ENTRY_MAX_FUNCTION - 1);
+	if (!cold)
+		return name;
+	length = min_t(size_t, cold - name, ENTRY_MAX_FUNCTION - 1);
 	memcpy(function, name, length);
 	function[length] = '\0';
+	return function;
 }

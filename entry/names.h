@@ -1,39 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A module's function symbols, sorted by address for lookup. */
+/* The function symbols of a module's sites. */
 #ifndef ENTRY_NAMES_H
 #define ENTRY_NAMES_H
 
-#include <linux/types.h>
-
-struct module;
+#include "registry.h"
 
 /* Buffer size in bytes of a function's name, including the NUL. */
 #define ENTRY_MAX_FUNCTION	128
 
-/**
- * struct entry_name - a function symbol
- * @addr: address of the first byte of the function
- * @name: name of the function, in the module's string table
- */
-struct entry_name {
-	unsigned long addr;
-	const char *name;
-};
-
-/**
- * struct entry_names - the function symbols of a module
- * @name: array of the symbols, sorted by address
- * @nr: number of symbols
- */
-struct entry_names {
-	struct entry_name *name;
-	unsigned int nr;
-};
-
-int entry_read_function_names(struct entry_names *names, const struct module *module);
-void entry_free_function_names(struct entry_names *names);
-const char *entry_find_function_name(const struct entry_names *names, unsigned long addr,
-				     unsigned long *offset);
-void entry_strip_cold_suffix(char *function, const char *name);
+int entry_find_symbols(struct entry_table *table);
+const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
+			     unsigned long *offset);
+const char *entry_strip_cold_suffix(char *function, const char *name);
 
 #endif /* ENTRY_NAMES_H */

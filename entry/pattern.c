@@ -4,7 +4,10 @@
 
 #include "pattern.h"
 
-/* Index of a pattern's first part, for each number of parts. A single part is the function. */
+/*
+ * The part of a site's name that the first part of a pattern matches, by the number of parts of the
+ * pattern: a pattern of one part matches functions, one of two or three parts begins with a module.
+ */
 static const s8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,
 	[2] = ENTRY_MODULE,

@@ -37,13 +37,18 @@ enum {
  * @sites: the sites, sorted by address, as registered with the patcher
  * @counts: number of hits of each site; NULL until a rule with the action "count"
  *	matches a site
+ * @symbols: index in the module's symbol table of the function symbol of each site; 0 for none
  * @ready: true once the module is fully registered, so its trace events may be offered
+ * @changed: true if a site may have to be enabled or disabled: after each change of the sites'
+ *	actions or of the users of a trace event, and as long as a site could not be disabled
  */
 struct entry_table {
 	struct list_head node;
 	struct patcher_table sites;
 	atomic_long_t *counts;
+	u32 *symbols;
 	bool ready;
+	bool changed;
 };
 
 /**
@@ -78,19 +83,15 @@ extern struct entry_registry entry_registry;
 /* Owner of all sites of this module in the patcher. The patcher compares owners by address. */
 extern const char entry_owner[];
 
-/* True if the site should be enabled: its hits are counted, or recorded as a trace event. */
-static inline bool entry_site_has_action(const struct patcher_compact_site *site)
-{
-	if (site->data & ENTRY_COUNT)
-		return true;
-	return site->data & ENTRY_EVENT &&
-	       !list_empty(&entry_registry.users[!!(site->data & ENTRY_EXIT)]);
-}
-
 static inline void entry_update_flags(struct patcher_compact_site *site, u32 clear, u32 set)
 {
 	WRITE_ONCE(site->data, (site->data & ~clear) | set);
 }
+
+/* Iterate over the tables in which a site may have to be enabled or disabled. */
+#define entry_for_each_changed_table(t)					\
+	list_for_each_entry(t, &entry_registry.tables, node)		\
+		if ((t)->changed)
 
 /* Iterate over all sites: s points to the site, t to its table, i is its index. */
 #define entry_for_each_site(s, t, i)					\

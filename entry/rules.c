@@ -4,9 +4,10 @@
  * modules loaded later.
  *
  * A change of rules has two steps, because it must change nothing if memory runs out. First the new
- * actions of all sites are stored as a plan, in the sites' data beside the current actions. Then
+ * actions of the sites are stored as a plan, in the sites' data beside the current actions. Then
  * the planned and the current actions are swapped, and the instructions are updated. If the update
- * fails, the actions are swapped back.
+ * fails, the actions are swapped back. A change of a rule that names a module walks only the sites
+ * of that module.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -56,47 +57,48 @@ static struct rule *find_rule(const char *pattern, u32 action)
 	return NULL;
 }
 
-static bool rule_matches_site(const struct rule *rule, const struct entry_names *names,
-			      const struct patcher_compact_site *site)
+static bool rule_matches_table(const struct rule *rule, const struct entry_table *table)
+{
+	return patcher_pattern_matches(&rule->pattern, ENTRY_MODULE,
+				       module_name(table->sites.module));
+}
+
+static bool rule_matches_function(const struct rule *rule, const struct entry_table *table,
+				  unsigned int i)
 {
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
+	const char *name = entry_get_symbol(table, i, &offset);
 
-	if (!patcher_pattern_matches(&rule->pattern, ENTRY_KIND,
-				site->data & ENTRY_EXIT ? "exit" : "entry"))
-		return false;
-	if (!names)
-		return true;
-	entry_strip_cold_suffix(function,
-				entry_find_function_name(names, patcher_compact_addr(site),
-							 &offset));
-	return patcher_pattern_matches(&rule->pattern, ENTRY_FUNCTION, function);
+	return patcher_pattern_matches(&rule->pattern, ENTRY_FUNCTION,
+				       entry_strip_cold_suffix(function, name));
 }
 
 /*
  * Find the sites of a table that match a rule, and set the bits of @plan in the data of each.
- * Return the number of these sites, or -ENOMEM.
+ * Return the number of these sites.
  */
-static int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
+static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {
-	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
-	bool is_named = patcher_pattern_has(&rule->pattern, ENTRY_FUNCTION);
-	struct entry_names names = { NULL };
-	int nr = 0;
+	const bool is_named = patcher_pattern_restricts(&rule->pattern, ENTRY_FUNCTION);
+	const bool matches_kind[ENTRY_KINDS] = {
+		patcher_pattern_matches(&rule->pattern, ENTRY_KIND, "entry"),
+		patcher_pattern_matches(&rule->pattern, ENTRY_KIND, "exit"),
+	};
+	struct patcher_compact_site *first = table->sites.compact, *end = first + table->sites.nr;
+	struct patcher_compact_site *site;
+	unsigned int nr = 0;
 
-	if (!patcher_pattern_matches(&rule->pattern, ENTRY_MODULE,
-				     module_name(table->sites.module)))
+	if (!rule_matches_table(rule, table))
 		return 0;
-	if (is_named && entry_read_function_names(&names, table->sites.module))
-		return -ENOMEM;
-	for (; site < end; site++) {
-		if (!rule_matches_site(rule, is_named ? &names : NULL, site))
+	for (site = first; site < end; site++) {
+		if (!matches_kind[site->data & ENTRY_EXIT] ||
+		    (is_named && !rule_matches_function(rule, table, site - first)))
 			continue;
 		if (plan)
 			entry_update_flags(site, 0, plan);
 		nr++;
 	}
-	entry_free_function_names(&names);
 	return nr;
 }
 
@@ -105,40 +107,30 @@ static const char *get_action_name(u32 action)
 	return action == ENTRY_COUNT ? "count" : "event";
 }
 
-/*
- * Show a line for each rule: its pattern, its action, and the number of matching sites. Return 0 or
- * -ENOMEM.
- */
-int entry_show_rules(struct seq_file *m)
+/* Show a line for each rule: its pattern, its action, and the number of matching sites. */
+void entry_show_rules(struct seq_file *m)
 {
 	struct entry_table *table;
 	const struct rule *rule;
-	int err = 0;
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(rule, &rules, node) {
-		int nr = 0;
+		unsigned int nr = 0;
 
-		list_for_each_entry(table, &entry_registry.tables, node) {
-			err = match_table_sites(table, rule, 0);
-			if (err < 0)
-				goto unlock;
-			nr += err;
-		}
-		seq_printf(m, "%s %s %d\n", rule->pattern.text, get_action_name(rule->action),
+		list_for_each_entry(table, &entry_registry.tables, node)
+			nr += match_table_sites(table, rule, 0);
+		seq_printf(m, "%s %s %u\n", rule->pattern.text, get_action_name(rule->action),
 			   nr);
 	}
-unlock:
 	mutex_unlock(&entry_registry.lock);
-	return min(err, 0);
 }
 
 static void clear_planned_actions(struct entry_table *table)
 {
-	unsigned int i;
+	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
 
-	for (i = 0; i < table->sites.nr; i++)
-		entry_update_flags(&table->sites.compact[i], ENTRY_ACTIONS << PLAN_SHIFT, 0);
+	for (; site < end; site++)
+		entry_update_flags(site, ENTRY_ACTIONS << PLAN_SHIFT, 0);
 }
 
 static bool is_count_planned(const struct entry_table *table)
@@ -155,31 +147,28 @@ static bool is_count_planned(const struct entry_table *table)
 static int plan_table_actions(struct entry_table *table)
 {
 	struct rule *rule;
-	int err = 0;
 
 	clear_planned_actions(table);
-	list_for_each_entry(rule, &rules, node) {
-		int nr = match_table_sites(table, rule, rule->action << PLAN_SHIFT);
-
-		if (nr < 0)
-			return nr;
-		rule->matched |= nr > 0;
-	}
+	list_for_each_entry(rule, &rules, node)
+		rule->matched |= match_table_sites(table, rule, rule->action << PLAN_SHIFT) > 0;
 	if (!table->counts && is_count_planned(table)) {
 		/* Hits read the array only after ENTRY_COUNT is set, which happens later. */
 		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
-		err = table->counts ? 0 : -ENOMEM;
+		if (!table->counts)
+			return -ENOMEM;
 	}
-	return err;
+	return 0;
 }
 
-static int plan_all_actions(void)
+/* Plan the actions of the tables whose modules a rule matches. Return 0 or -ENOMEM. */
+static int plan_actions(const struct rule *rule)
 {
 	struct entry_table *table;
 	int err = 0;
 
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		err = plan_table_actions(table);
+		if (rule_matches_table(rule, table))
+			err = plan_table_actions(table);
 		if (err)
 			break;
 	}
@@ -187,26 +176,28 @@ static int plan_all_actions(void)
 }
 
 /* Swap the planned and the current actions of all sites of a table. */
-static void swap_table_actions(struct entry_table *table)
+static void swap_planned_actions_of_table(struct entry_table *table)
 {
-	unsigned int i;
+	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
 
-	for (i = 0; i < table->sites.nr; i++) {
-		struct patcher_compact_site *site = &table->sites.compact[i];
+	for (; site < end; site++) {
 		u32 plan = site->data >> PLAN_SHIFT & ENTRY_ACTIONS;
 		u32 current_actions = site->data & ENTRY_ACTIONS;
 
 		entry_update_flags(site, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
 				   plan | current_actions << PLAN_SHIFT);
 	}
+	table->changed = true;
 }
 
-static void swap_all_actions(void)
+/* Swap the planned and the current actions in the tables whose modules a rule matches. */
+static void swap_planned_actions(const struct rule *rule)
 {
 	struct entry_table *table;
 
 	list_for_each_entry(table, &entry_registry.tables, node)
-		swap_table_actions(table);
+		if (rule_matches_table(rule, table))
+			swap_planned_actions_of_table(table);
 }
 
 static int add_rule(struct rule *rule)
@@ -214,12 +205,12 @@ static int add_rule(struct rule *rule)
 	int err;
 
 	list_add_tail(&rule->node, &rules);
-	err = plan_all_actions();
+	err = plan_actions(rule);
 	if (!err) {
-		swap_all_actions();
+		swap_planned_actions(rule);
 		err = entry_enable_sites_with_actions();
 		if (err)
-			swap_all_actions();
+			swap_planned_actions(rule);
 	}
 	if (err)
 		list_del(&rule->node);
@@ -262,12 +253,12 @@ static int remove_rule(struct rule *rule)
 	int err;
 
 	list_del(&rule->node);
-	err = plan_all_actions();
+	err = plan_actions(rule);
 	if (!err) {
-		swap_all_actions();
+		swap_planned_actions(rule);
 		err = entry_disable_sites_without_actions();
 		if (err == -ENOMEM)
-			swap_all_actions();
+			swap_planned_actions(rule);
 	}
 	if (err == -ENOMEM)
 		list_add_tail(&rule->node, &rules);
@@ -312,7 +303,7 @@ void entry_rules_clear(void)
 	}
 	list_for_each_entry(table, &entry_registry.tables, node) {
 		clear_planned_actions(table);
-		swap_table_actions(table);
+		swap_planned_actions_of_table(table);
 	}
 }
 
@@ -320,7 +311,7 @@ void entry_rules_clear(void)
  * Add a new table to the registry, apply the rules to it, and enable the sites that they match.
  * Return 0, -ENOMEM or an error of the patcher.
  */
-int entry_rules_add_table(struct entry_table *table)
+int entry_add_table_and_apply_rules(struct entry_table *table)
 {
 	int err;
 
@@ -329,19 +320,19 @@ int entry_rules_add_table(struct entry_table *table)
 	if (err)
 		return err;
 	list_add_rcu(&table->node, &entry_registry.tables);
-	swap_table_actions(table);
+	swap_planned_actions_of_table(table);
 	err = entry_enable_sites_with_actions();
 	if (err)
-		entry_rules_remove_table(table);
+		entry_disable_and_remove_table(table);
 	return err;
 }
 
 /* Disable the sites of a table, and remove it. After a grace period no hit uses the table. */
-void entry_rules_remove_table(struct entry_table *table)
+void entry_disable_and_remove_table(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);
 	clear_planned_actions(table);
-	swap_table_actions(table);
+	swap_planned_actions_of_table(table);
 	entry_disable_sites_without_actions();
 	list_del_rcu(&table->node);
 }

@@ -10,9 +10,9 @@ struct seq_file;
 
 int entry_rule_add(const char *pattern, u32 action);
 int entry_rule_remove(const char *pattern, u32 action);
-int entry_show_rules(struct seq_file *m);
+void entry_show_rules(struct seq_file *m);
 void entry_rules_clear(void);
-int entry_rules_add_table(struct entry_table *table);
-void entry_rules_remove_table(struct entry_table *table);
+int entry_add_table_and_apply_rules(struct entry_table *table);
+void entry_disable_and_remove_table(struct entry_table *table);
 
 #endif /* ENTRY_RULES_H */

@@ -18,122 +18,191 @@ static const u8 nop[ENTRY_INSN_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 /**
  * struct changes - sites that are to be enabled or disabled in one batch
- * @sites: array of the sites
- * @pokes: array with room for a patcher_poke for each site
- * @stuck: array with room for a bool for each site
+ * @pokes: array with a patcher_poke for each site
+ * @stuck: array with a bool for each site, in the same order; NULL if the sites are to be enabled
  * @nr: number of sites
- * @on: true if the sites are to be enabled, false if they are to be disabled
+ * @actions: for entries and for exits, the actions for which a site has to be enabled: counting,
+ *	and recording a trace event if that has users
  */
 struct changes {
-	struct patcher_compact_site **sites;
 	struct patcher_poke *pokes;
 	bool *stuck;
 	unsigned int nr;
-	bool on;
+	u32 actions[ENTRY_KINDS];
 };
 
-static void set_entry_insn(u8 *insn, unsigned long addr, bool on)
+/* True if the site should be enabled: its hits are counted, or recorded as a trace event. */
+static __always_inline bool has_action(const struct changes *changes,
+				       const struct patcher_compact_site *site)
 {
-	s32 distance = (unsigned long)entry_call - (addr + ENTRY_INSN_LEN);
-
-	memcpy(insn, nop, ENTRY_INSN_LEN);
-	if (!on)
-		return;
-	insn[0] = KMARKERS_CALL;
-	memcpy(insn + 1, &distance, sizeof(distance));
-}
-
-static void make_entry_poke(struct patcher_poke *poke, const struct patcher_compact_site *site,
-			    bool on)
-{
-	unsigned long addr = patcher_compact_addr(site);
-
-	poke->addr = (u8 *)addr;
-	poke->len = ENTRY_INSN_LEN;
-	set_entry_insn(poke->old, addr, !on);
-	set_entry_insn(poke->new, addr, on);
+	return site->data & changes->actions[site->data & ENTRY_EXIT];
 }
 
 /*
- * True if @changes enables sites, and the site is disabled but its hits have an action; or if
- * @changes disables sites, and the site is enabled but its hits have no action.
+ * True if @on is true, and the site is disabled but its hits have an action; or if @on is false,
+ * and the site is enabled but its hits have no action.
  */
-static bool needs_entry_change(const struct changes *changes,
-			       const struct patcher_compact_site *site)
+static __always_inline bool needs_entry_change(const struct changes *changes,
+					       const struct patcher_compact_site *site, bool on)
 {
-	return !(site->data & ENTRY_ON) == changes->on &&
-	       entry_site_has_action(site) == changes->on;
+	return !(site->data & ENTRY_ON) == on && has_action(changes, site) == on;
 }
 
-/* Collect the sites that have to be switched; if @changes->sites is NULL, only count them. */
-static void collect_entry_changes(struct changes *changes)
+static __always_inline void make_entry_poke(struct patcher_poke *poke,
+					    const struct patcher_compact_site *site, bool on)
 {
-	struct entry_table *table;
-	struct patcher_compact_site *site;
-	unsigned int i;
+	unsigned long addr = patcher_compact_addr(site);
+	s32 distance = (unsigned long)entry_call - (addr + ENTRY_INSN_LEN);
+	u8 *call = on ? poke->new : poke->old;
 
-	changes->nr = 0;
-	entry_for_each_site(site, table, i) {
-		if (!needs_entry_change(changes, site))
-			continue;
-		if (changes->sites)
-			changes->sites[changes->nr] = site;
-		changes->nr++;
+	poke->addr = (u8 *)addr;
+	poke->len = ENTRY_INSN_LEN;
+	memcpy(on ? poke->old : poke->new, nop, ENTRY_INSN_LEN);
+	call[0] = KMARKERS_CALL;
+	memcpy(call + 1, &distance, sizeof(distance));
+}
+
+static void count_entry_changes(struct changes *changes, bool on)
+{
+	const struct patcher_compact_site *site, *end;
+	struct entry_table *table;
+	unsigned int nr = 0;
+
+	entry_for_each_changed_table(table) {
+		end = table->sites.compact + table->sites.nr;
+		for (site = table->sites.compact; site < end; site++)
+			nr += needs_entry_change(changes, site, on);
 	}
+	changes->nr = nr;
+}
+
+/*
+ * Make a poke for each site that has to be switched.  The function is inlined into each caller,
+ * where @on is a constant.
+ */
+static __always_inline void make_entry_pokes(const struct changes *changes, bool on)
+{
+	const struct patcher_compact_site *site, *end;
+	struct patcher_poke *poke = changes->pokes;
+	struct entry_table *table;
+
+	entry_for_each_changed_table(table) {
+		end = table->sites.compact + table->sites.nr;
+		for (site = table->sites.compact; site < end; site++)
+			if (needs_entry_change(changes, site, on))
+				make_entry_poke(poke++, site, on);
+	}
+}
+
+/*
+ * Mark the sites of a table that were enabled.  A stuck site whose hits now have an action is
+ * rightly enabled, so it is no longer marked as stuck.
+ */
+static void mark_enabled_sites(struct entry_table *table, const struct changes *changes)
+{
+	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
+	bool changed = false;
+
+	for (; site < end; site++) {
+		if (has_action(changes, site))
+			entry_update_flags(site, ENTRY_STUCK, ENTRY_ON);
+		else if (site->data & ENTRY_ON)
+			changed = true;
+	}
+	table->changed = changed;
+}
+
+/*
+ * Mark the sites of a table that were disabled, and those that could not be.  @stuck has an element
+ * for each site of the table that had to be disabled.  Set @news to true if a site is stuck that was
+ * not before.  Return the element of @stuck after those of this table.
+ */
+static const bool *mark_disabled_sites(struct entry_table *table, const struct changes *changes,
+				       const bool *stuck, bool *news)
+{
+	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
+	bool changed = false;
+
+	for (; site < end; site++) {
+		if (!needs_entry_change(changes, site, false))
+			continue;
+		if (!*stuck++) {
+			entry_update_flags(site, ENTRY_ON | ENTRY_STUCK, 0);
+			continue;
+		}
+		if (!(site->data & ENTRY_STUCK))
+			*news = true;
+		entry_update_flags(site, 0, ENTRY_STUCK);
+		changed = true;
+	}
+	table->changed = changed;
+	return stuck;
 }
 
 /* Enable all sites of @changes; if the patcher returns an error, none is enabled. */
 static int enable_entry_sites(const struct changes *changes)
 {
-	int err = patcher_apply(entry_owner, changes->pokes, changes->nr);
-	unsigned int i;
+	struct entry_table *table;
+	int err;
 
-	for (i = 0; i < changes->nr && !err; i++)
-		entry_update_flags(changes->sites[i], ENTRY_STUCK, ENTRY_ON);
-	return err;
+	make_entry_pokes(changes, true);
+	err = changes->nr ? patcher_apply(entry_owner, changes->pokes, changes->nr) : 0;
+	if (err)
+		return err;
+	entry_for_each_changed_table(table)
+		mark_enabled_sites(table, changes);
+	return 0;
 }
 
 /* Disable as many sites as possible. Return 0 if all sites that stay enabled were stuck before. */
 static int disable_entry_sites(const struct changes *changes)
 {
-	int err = patcher_apply_most(patcher_apply, entry_owner, changes->pokes, changes->nr,
-				     changes->stuck);
+	const bool *stuck = changes->stuck;
+	struct entry_table *table;
 	bool news = false;
-	unsigned int i;
+	int err = 0;
 
+	make_entry_pokes(changes, false);
+	if (changes->nr)
+		err = patcher_apply_most(patcher_apply, entry_owner, changes->pokes, changes->nr,
+					 changes->stuck);
 	if (err == -ENOMEM)
 		return err;
-	for (i = 0; i < changes->nr; i++) {
-		news |= changes->stuck[i] && !(changes->sites[i]->data & ENTRY_STUCK);
-		entry_update_flags(changes->sites[i], ENTRY_ON | ENTRY_STUCK,
-				   changes->stuck[i] ? ENTRY_ON | ENTRY_STUCK : 0);
-	}
+	entry_for_each_changed_table(table)
+		stuck = mark_disabled_sites(table, changes, stuck, &news);
 	return news ? err : 0;
 }
 
 static int switch_entry_sites(bool on)
 {
-	struct changes changes = { .on = on };
+	struct changes changes = { NULL };
+	unsigned int kind;
 	int err = -ENOMEM;
-	unsigned int i;
 
 	lockdep_assert_held(&entry_registry.lock);
-	collect_entry_changes(&changes);
-	if (!changes.nr)
-		return 0;
-	changes.sites = kvcalloc(changes.nr, sizeof(*changes.sites), GFP_KERNEL);
-	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
-	changes.stuck = kvcalloc(changes.nr, sizeof(*changes.stuck), GFP_KERNEL);
-	if (changes.sites && changes.pokes && changes.stuck) {
-		collect_entry_changes(&changes);
-		for (i = 0; i < changes.nr; i++)
-			make_entry_poke(&changes.pokes[i], changes.sites[i], on);
-		err = on ? enable_entry_sites(&changes) : disable_entry_sites(&changes);
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		changes.actions[kind] = list_empty(&entry_registry.users[kind]) ?
+					ENTRY_COUNT : ENTRY_ACTIONS;
+	count_entry_changes(&changes, on);
+	if (changes.nr) {
+		changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
+		changes.stuck = on ? NULL : kvcalloc(changes.nr, sizeof(bool), GFP_KERNEL);
 	}
-	kvfree(changes.sites);
+	if (!changes.nr || (changes.pokes && (on || changes.stuck)))
+		err = on ? enable_entry_sites(&changes) : disable_entry_sites(&changes);
 	kvfree(changes.pokes);
 	kvfree(changes.stuck);
 	return err;
+}
+
+/* Make the next change look at all tables, because the users of a trace event have changed. */
+void entry_mark_all_tables_changed(void)
+{
+	struct entry_table *table;
+
+	lockdep_assert_held(&entry_registry.lock);
+	list_for_each_entry(table, &entry_registry.tables, node)
+		table->changed = true;
 }
 
 /**
@@ -144,16 +213,7 @@ static int switch_entry_sites(bool on)
  */
 int entry_enable_sites_with_actions(void)
 {
-	struct entry_table *table;
-	struct patcher_compact_site *site;
-	unsigned int i;
-	int err = switch_entry_sites(true);
-
-	/* A stuck site whose hits now have an action is rightly enabled: clear its ENTRY_STUCK. */
-	entry_for_each_site(site, table, i)
-		if (!err && site->data & ENTRY_STUCK && entry_site_has_action(site))
-			entry_update_flags(site, ENTRY_STUCK, 0);
-	return err;
+	return switch_entry_sites(true);
 }
 
 /**

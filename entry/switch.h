@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+void entry_mark_all_tables_changed(void);
 int entry_enable_sites_with_actions(void);
 int entry_disable_sites_without_actions(void);
 bool entry_is_any_site_enabled(void);

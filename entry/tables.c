@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 
 #include "modules.h"
+#include "names.h"
 #include "registry.h"
 #include "rules.h"
 #include "switch.h"
@@ -27,8 +28,8 @@
  */
 static bool leaving;
 
-/* True if the whole instruction is in the module's core text, which is not freed after init. */
-static bool is_insn_in_core_text(struct module *module, unsigned long addr)
+/* True if the whole instruction is in text of the module that is not freed after init. */
+static bool is_insn_in_permanent_text(struct module *module, unsigned long addr)
 {
 	unsigned long last = addr + ENTRY_INSN_LEN - 1;
 
@@ -43,20 +44,21 @@ static void write_site_record(struct patcher_compact_site *to, unsigned long add
 }
 
 /*
- * Move the records of core text to the front of the array, and return their number.  Clear the
- * addresses in the rest of the array, so that no record of init text is left: that text is freed
- * after init, and its memory may be reused before kmarkers_entry is loaded a second time.
+ * Move the records of text that is not freed after init to the front of the array, and return their
+ * number.  Clear the addresses in the rest of the array, so that no record of init text is left,
+ * because after init the memory of that text may be reused before kmarkers_entry is loaded a second
+ * time.
  */
-static unsigned int keep_core_text_records(struct module *module,
-					   struct patcher_compact_site *sites,
-					   unsigned int nr)
+static unsigned int keep_permanent_text_records(struct module *module,
+						struct patcher_compact_site *sites,
+						unsigned int nr)
 {
 	unsigned int i, kept = 0;
 
 	for (i = 0; i < nr; i++) {
 		unsigned long addr = patcher_compact_addr(&sites[i]);
 
-		if (is_insn_in_core_text(module, addr))
+		if (is_insn_in_permanent_text(module, addr))
 			write_site_record(&sites[kept++], addr, sites[i].data);
 	}
 	for (i = kept; i < nr; i++)
@@ -78,6 +80,7 @@ static struct entry_table *find_entry_table(const struct module *module)
 static void free_entry_table(struct entry_table *table)
 {
 	kvfree(table->counts);
+	kvfree(table->symbols);
 	kfree(table);
 }
 
@@ -87,7 +90,8 @@ static int register_entry_table(struct entry_table *table)
 
 	if (err)
 		return err;
-	err = entry_rules_add_table(table);
+	/* Now the sites are sorted. */
+	err = entry_find_symbols(table) ?: entry_add_table_and_apply_rules(table);
 	if (err)
 		patcher_unregister(&table->sites);
 	return err;
@@ -99,7 +103,7 @@ static int add_entry_table(struct module *module, struct patcher_compact_site *s
 	struct entry_table *table;
 	int err;
 
-	nr = keep_core_text_records(module, sites, nr);
+	nr = keep_permanent_text_records(module, sites, nr);
 	if (!nr)
 		return 0;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
@@ -127,7 +131,7 @@ static int add_table_of_module(struct module *module)
 				   sizeof(struct patcher_compact_site), &span);
 	if (err)
 		return err;
-	nr = kmarkers_span_records(&span, sizeof(struct patcher_compact_site));
+	nr = kmarkers_count_records(&span, sizeof(struct patcher_compact_site));
 	return nr > 0 ? add_entry_table(module, span.first, nr) : nr;
 }
 
@@ -201,7 +205,7 @@ void entry_unregister_module(struct module *module)
 	mutex_lock(&entry_registry.lock);
 	table = find_entry_table(module);
 	if (table) {
-		entry_rules_remove_table(table);
+		entry_disable_and_remove_table(table);
 		patcher_drop(&table->sites);
 		/* Hits of other modules' sites may be reading the table: wait for them. */
 		synchronize_rcu();

@@ -86,7 +86,10 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 	unsigned long slots[MARKER_MAX_ARGS];
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
-	/* When the trace core prints a record to the kernel's log (tp_printk), ent_size is 0. */
+	/*
+	 * While the trace core prints a record to the kernel's log (tp_printk), ent_size is 0 and
+	 * the size of the record is not known.
+	 */
 	if (kmarkers_layout_read_record(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD,
 					slots))
 		print_record_text(&iter->seq, event, slots);
@@ -175,16 +178,16 @@ bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer)
 	return is_valid_event_name(offer->system) && is_valid_event_name(offer->name);
 }
 
-static u32 hash_kept_event_name(const char *name)
+static u32 hash_removed_event_name(const char *name)
 {
 	return jhash(name, strlen(name), 0);
 }
 
-static struct kmarkers_event *take_kept_event(const struct kmarkers_event_offer *offer)
+static struct kmarkers_event *take_removed_event(const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event;
 
-	hash_for_each_possible(kept, event, node, hash_kept_event_name(offer->name)) {
+	hash_for_each_possible(kept, event, node, hash_removed_event_name(offer->name)) {
 		if (strcmp(event->name, offer->name) || strcmp(event->system, offer->system) ||
 		    strcmp(event->format, offer->format))
 			continue;
@@ -224,7 +227,7 @@ static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *off
  */
 struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
 {
-	struct kmarkers_event *event = take_kept_event(offer) ?: alloc_event(offer);
+	struct kmarkers_event *event = take_removed_event(offer) ?: alloc_event(offer);
 
 	if (event)
 		event->owner = offer->module;
@@ -247,8 +250,8 @@ int kmarkers_event_add_to_core(struct kmarkers_event *event)
 	event->added = true;
 	event->known = true;
 	/*
-	 * In kernels without reference counts of events, trace_add_event_call() sets the event's
-	 * module to NULL.
+	 * In kernels without reference counts of events, trace_add_event_call() has set the event's
+	 * module to NULL, so set it to the owner.
 	 */
 	kmarkers_event_set_owner(event, event->owner);
 	return 0;
@@ -321,17 +324,17 @@ static void free_event_memory(struct kmarkers_event *event)
 }
 
 /* Free an event that was never added to the trace core; keep any other for reuse. */
-void kmarkers_event_free_or_keep(struct kmarkers_event *event)
+void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event)
 {
 	kmarkers_event_drop_users(event);
 	if (event->known)
-		hash_add(kept, &event->node, hash_kept_event_name(event->name));
+		hash_add(kept, &event->node, hash_removed_event_name(event->name));
 	else
 		free_event_memory(event);
 }
 
 /* Free the removed events that were kept for reuse. */
-void kmarkers_event_free_kept(void)
+void kmarkers_event_free_removed(void)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;

@@ -89,7 +89,8 @@ struct event_user {
 };
 
 /* Return an offer by which a source finds the markers, SDT probes or functions of an event. */
-static inline struct kmarkers_event_offer kmarkers_event_offer(const struct kmarkers_event *event)
+static inline struct kmarkers_event_offer
+kmarkers_event_make_offer(const struct kmarkers_event *event)
 {
 	return (struct kmarkers_event_offer) {
 		.system = event->system, .name = event->name, .format = event->format,
@@ -106,7 +107,7 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 void kmarkers_event_block_new_refs(struct kmarkers_event *event);
 void kmarkers_event_let_core_remove(struct kmarkers_event *event);
 bool kmarkers_event_is_referenced(struct kmarkers_event *event);
-void kmarkers_event_free_or_keep(struct kmarkers_event *event);
-void kmarkers_event_free_kept(void);
+void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event);
+void kmarkers_event_free_removed(void);
 
 #endif /* EVENTS_CALL_H */

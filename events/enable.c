@@ -62,18 +62,18 @@ static bool has_unconnected_user(struct kmarkers_event *event)
 }
 
 /*
- * Change the system to SELECTED for each event of @set for which @picks() returns true. Return the
- * number of these events.
+ * Change the system to SELECTED for each event of @set for which @is_selected() returns true.
+ * Return the number of these events.
  */
 static unsigned int select_events(const struct event_set *set,
-				  bool (*picks)(struct kmarkers_event *event))
+				  bool (*is_selected)(struct kmarkers_event *event))
 {
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < set->nr; i++) {
 		struct kmarkers_event *event = kmarkers_event_find(set->system, set->names[i]);
 
-		if (!picks(event))
+		if (!is_selected(event))
 			continue;
 		event->class.system = SELECTED;
 		nr++;

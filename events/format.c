@@ -70,9 +70,9 @@ static void set_byte_array(struct format_conversion *conversion, unsigned int by
 	conversion->width = FORMAT_NONE;
 }
 
-static char get_array_separator(char c)
+static char get_byte_separator(char letter)
 {
-	return c == 'C' ? ':' : c == 'D' ? '-' : c == 'N' ? '\0' : ' ';
+	return letter == 'C' ? ':' : letter == 'D' ? '-' : letter == 'N' ? '\0' : ' ';
 }
 
 /*
@@ -86,7 +86,7 @@ static const char *parse_pointer_suffix(const char *at, struct format_conversion
 	else if (*at == 'M' || *at == 'm')
 		set_byte_array(conversion, 6, *at == 'M' ? ':' : '\0');
 	else if (*at == 'h' && conversion->width > 0 && conversion->width <= FORMAT_ARRAY)
-		set_byte_array(conversion, conversion->width, get_array_separator(at[1]));
+		set_byte_array(conversion, conversion->width, get_byte_separator(at[1]));
 	while (is_alphanumeric(*at))
 		at++;
 	return at;
@@ -157,7 +157,8 @@ static void put_spaces(struct output *out, int nr)
 }
 
 /*
- * Add @printed to the length of the text, to whose end snprintf() has written that many characters.
+ * Increase the length of the text after snprintf() was called to append @printed characters to it.
+ * If they did not fit into the buffer, the buffer is full now.
  */
 static void add_printed_length(struct output *out, int printed)
 {

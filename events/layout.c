@@ -159,25 +159,25 @@ static void set_number_type(struct layout_field *field, unsigned int bytes, bool
 }
 
 static void set_string_type(struct layout_field *field, const struct format_conversion *conv,
-			    unsigned int nr)
+			    unsigned int fields_before)
 {
 	field->bytes = sizeof(u32);
 	field->is_string = true;
 	field->type = "__data_loc char[]";
 	field->most = conv->precision == FORMAT_FROM_ARGUMENT ? LAYOUT_ENDLESS : conv->precision;
-	field->most_slot = conv->precision == FORMAT_FROM_ARGUMENT ? nr : 0;
+	field->most_slot = conv->precision == FORMAT_FROM_ARGUMENT ? fields_before : 0;
 }
 
-static void set_pointer_type(struct layout_field *field, unsigned int array)
+static void set_pointer_type(struct layout_field *field, unsigned int array_bytes)
 {
-	field->bytes = array ?: sizeof(void *);
-	field->is_array = array;
-	snprintf(field->array_type, sizeof(field->array_type), "u8[%u]", array);
-	field->type = array ? field->array_type : "void *";
+	field->bytes = array_bytes ?: sizeof(void *);
+	field->is_array = array_bytes;
+	snprintf(field->array_type, sizeof(field->array_type), "u8[%u]", array_bytes);
+	field->type = array_bytes ? field->array_type : "void *";
 }
 
 static void set_field_type(struct layout_field *field, const struct format_conversion *conv,
-			   unsigned int nr)
+			   unsigned int fields_before)
 {
 	switch (conv->type) {
 	case 'c':
@@ -186,7 +186,7 @@ static void set_field_type(struct layout_field *field, const struct format_conve
 		field->type = "char";
 		break;
 	case 's':
-		set_string_type(field, conv, nr);
+		set_string_type(field, conv, fields_before);
 		break;
 	case 'p':
 		set_pointer_type(field, conv->array);
@@ -203,8 +203,8 @@ unsigned int kmarkers_field_get_alignment(const struct layout_field *field)
 }
 
 /*
- * Append the field behind the last one, whose name and type are already set: set its offset and
- * increment the number of fields.  Return 0 or -E2BIG.
+ * Append a field: the caller has set the name and type of the element behind the last field.  Set
+ * the offset of this element and increment the number of fields.  Return 0 or -E2BIG.
  */
 static int append_field(struct record_layout *layout)
 {
@@ -277,13 +277,13 @@ static unsigned int compute_max_field_count(const char *format)
 /**
  * kmarkers_layout_make() - compute the layout (the fields and their offsets) of a marker's records
  * @format: the marker's format
- * @head: number of bytes in front of the first field
+ * @header_bytes: number of bytes in front of the first field
  *
  * Context: may sleep.
  * Return: the layout; or ERR_PTR(): -EINVAL for a format that kmarkers_format_parse_conversion()
  * refuses, -E2BIG for more than MARKER_MAX_ARGS arguments or LAYOUT_RECORD bytes, -ENOMEM.
  */
-struct record_layout *kmarkers_layout_make(const char *format, unsigned int head)
+struct record_layout *kmarkers_layout_make(const char *format, unsigned int header_bytes)
 {
 	struct record_layout *layout;
 	int err;
@@ -292,7 +292,7 @@ struct record_layout *kmarkers_layout_make(const char *format, unsigned int head
 			 compute_max_field_count(format) * sizeof(layout->field[0]), GFP_KERNEL);
 	if (!layout)
 		return ERR_PTR(-ENOMEM);
-	layout->bytes = head;
+	layout->bytes = header_bytes;
 	err = add_format_fields(layout, format);
 	/* Each field may be a string, which needs at least one byte, for its NUL. */
 	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)

@@ -18,7 +18,7 @@
 #define LAYOUT_NAME	32	/* size of a field's name with its NUL, in bytes */
 #define LAYOUT_STRING	512	/* size of the longest string with its NUL, in bytes */
 #define LAYOUT_RECORD	1536	/* size of the longest record, in bytes */
-#define LAYOUT_ENDLESS	-1	/* maximum length of a string whose conversion gives none */
+#define LAYOUT_ENDLESS	-1	/* the conversion of a string gives no maximum length */
 
 /**
  * struct layout_field - the field of an argument in a record
@@ -61,7 +61,7 @@ struct record_layout {
 	struct layout_field field[];
 };
 
-struct record_layout *kmarkers_layout_make(const char *format, unsigned int head);
+struct record_layout *kmarkers_layout_make(const char *format, unsigned int header_bytes);
 void kmarkers_layout_free(struct record_layout *layout);
 
 unsigned int kmarkers_layout_compute_size(const struct record_layout *layout,

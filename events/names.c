@@ -72,7 +72,8 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 /*
  * Use @event, which has the name of @offer, for @offer if their formats are equal.  Return false if
  * the caller must create an event, because @event has another format and was queued for removal.
- * If the trace core is about to remove @event, return true, although @event cannot be used:
+ * Otherwise return true, even in the two cases in which @event cannot be used.  If @event has
+ * another format and stays, this is logged.  If the trace core is about to remove @event,
  * kmarkers_events_handle_module_gone() creates an event for @offer later.
  */
 static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_event *event,
@@ -144,30 +145,30 @@ static void add_event_or_free(struct kmarkers_event *event)
 		err == -EINVAL ? "format cannot be printed" :
 		err == -E2BIG ? "too many or too long arguments" : "cannot be added", err);
 	hash_del(&event->node);
-	kmarkers_event_free_or_keep(event);
+	kmarkers_event_free_or_keep_for_reuse(event);
 }
 
 /**
- * kmarkers_event_forget() - remove an event from the hash table and free it
+ * kmarkers_event_unhash_and_free() - remove an event from the hash table and free it
  * @event: the event, not registered with the trace core
  *
  * If the event's source still offers the same name, an event is created for that offer.
  */
-void kmarkers_event_forget(struct kmarkers_event *event)
+void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 {
-	struct kmarkers_event_offer wanted = kmarkers_event_offer(event);
+	struct kmarkers_event_offer wanted = kmarkers_event_make_offer(event);
 	struct newcomers newcomers;
 
 	hash_del(&event->node);
 	kmarkers_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
 	/*
-	 * The module of that offer cannot be unloaded now, because
-	 * kmarkers_events_handle_module_going() takes event_mutex.
+	 * The module whose offer find() finds cannot finish unloading now, because
+	 * kmarkers_events_handle_module_going() must wait for event_mutex.
 	 */
 	if (event->source)
 		event->source->find(&wanted, kmarkers_event_accept_offer, &newcomers);
-	kmarkers_event_free_or_keep(event);
+	kmarkers_event_free_or_keep_for_reuse(event);
 	if (list_empty(&newcomers.fresh))
 		return;
 	event = list_first_entry(&newcomers.fresh, struct kmarkers_event, list);
@@ -182,7 +183,7 @@ static void add_or_remove_event(struct kmarkers_event *event)
 	if (!event->leaves)
 		add_event_or_free(event);
 	else if (!WARN_ON_ONCE(kmarkers_event_remove_from_core(event)))
-		kmarkers_event_forget(event);
+		kmarkers_event_unhash_and_free(event);
 }
 
 static void add_or_remove_events(struct list_head *list, unsigned int most)

@@ -30,7 +30,7 @@ struct event_names {
 
 extern struct event_names kmarkers_event_names;
 
-/* Walk over all trace events; the loop body may call kmarkers_event_forget() for @event. */
+/* Walk over all trace events; the loop body may unhash and free @event. */
 #define for_each_event_safe(event, next, bucket)			\
 	hash_for_each_safe(kmarkers_event_names.names, bucket, next, event, node)
 
@@ -49,7 +49,7 @@ struct newcomers {
 void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source);
 int kmarkers_event_accept_offer(void *newcomers, const struct kmarkers_event_offer *offer);
 struct kmarkers_event *kmarkers_event_find(const char *system, const char *name);
-void kmarkers_event_forget(struct kmarkers_event *event);
+void kmarkers_event_unhash_and_free(struct kmarkers_event *event);
 void kmarkers_events_process_all(struct list_head *list);
 void kmarkers_events_process_first(struct list_head *list);
 

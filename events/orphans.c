@@ -75,7 +75,7 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
 	if (kmarkers_event_is_referenced(event) || kmarkers_event_remove_from_core(event))
 		return false;
 	event->orphan = false;
-	kmarkers_event_forget(event);
+	kmarkers_event_unhash_and_free(event);
 	/* From now on this module may be unloaded, but its exit waits for this work item. */
 	module_put(THIS_MODULE);
 	return true;
@@ -98,10 +98,10 @@ static void remove_unused_orphans(struct work_struct *work)
 }
 
 /**
- * kmarkers_events_orphan_source() - make orphans of the referenced events of a source
+ * kmarkers_events_make_orphans_of_source() - make orphans of the referenced events of a source
  * @source: the source that is being unregistered
  */
-void kmarkers_events_orphan_source(struct kmarkers_event_source *source)
+void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;

@@ -48,13 +48,13 @@ static unsigned int get_max_string_length(const struct layout_field *field,
 }
 
 static unsigned int compute_string_size(const struct layout_field *field,
-					const unsigned long *slots, unsigned int i,
-					unsigned int left)
+					const unsigned long *slots, unsigned int index,
+					unsigned int max_bytes)
 {
-	unsigned int room = left < LAYOUT_STRING ? left : LAYOUT_STRING;
+	unsigned int room = max_bytes < LAYOUT_STRING ? max_bytes : LAYOUT_STRING;
 	unsigned int most = get_max_string_length(field, slots);
 
-	return count_string_chars(get_readable_string(slots[i], most), most, room) + 1;
+	return count_string_chars(get_readable_string(slots[index], most), most, room) + 1;
 }
 
 /**

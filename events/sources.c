@@ -101,7 +101,7 @@ static int set_owner_from_offer(void *data, const struct kmarkers_event_offer *o
 /* Hand an event over to another module that offers it. Return false if no other module does. */
 static bool hand_over_event(struct kmarkers_event *event)
 {
-	struct kmarkers_event_offer wanted = kmarkers_event_offer(event);
+	struct kmarkers_event_offer wanted = kmarkers_event_make_offer(event);
 
 	return event->source->find(&wanted, set_owner_from_offer, event);
 }
@@ -117,7 +117,7 @@ static void hand_over_or_remove_event(struct kmarkers_event *event, struct list_
 		return;
 	if (!event->added) {
 		list_del_init(&event->list);
-		kmarkers_event_forget(event);
+		kmarkers_event_unhash_and_free(event);
 		return;
 	}
 	if (kmarkers_event_is_referenced(event)) {
@@ -125,7 +125,7 @@ static void hand_over_or_remove_event(struct kmarkers_event *event, struct list_
 		return;
 	}
 	event->leaves = true;
-	/* These users must not get hits of a module loaded later with an event of this name. */
+	/* Otherwise the users would get hits of a later module that has an event of this name. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
 		kmarkers_event_let_core_remove(event);
@@ -159,7 +159,7 @@ void kmarkers_events_handle_module_going(struct module *module)
 }
 
 /**
- * kmarkers_events_handle_module_gone() - free events of a module that the trace core has removed
+ * kmarkers_events_handle_module_gone() - free a module's events that the trace core has removed
  * @module: the module that is being unloaded
  *
  * Context: may sleep.
@@ -175,7 +175,7 @@ void kmarkers_events_handle_module_gone(struct module *module)
 	lock_events();
 	for_each_event_safe(event, next, bucket)
 		if (event->leaves && event->owner == module)
-			kmarkers_event_forget(event);
+			kmarkers_event_unhash_and_free(event);
 	unlock_events();
 }
 
@@ -219,7 +219,7 @@ static int store_offering_module(void *data, const struct kmarkers_event_offer *
  * Mark as offered the events of a source whose owners are being unloaded.  For each of these
  * owners, kmarkers_events_handle_module_going() will run, and hand over or remove the events.
  */
-static void keep_events_of_going_modules(const struct kmarkers_event_source *source)
+static void mark_events_of_going_modules_offered(const struct kmarkers_event_source *source)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -263,7 +263,7 @@ static void remove_unoffered_events(const struct kmarkers_event_source *source,
 			continue;
 		if (!event->added) {
 			list_del_init(&event->list);
-			kmarkers_event_forget(event);
+			kmarkers_event_unhash_and_free(event);
 			continue;
 		}
 		event->leaves = true;
@@ -299,7 +299,7 @@ static int apply_changed_offers(struct kmarkers_event_source *source)
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
 	source->visit(NULL, store_offering_module, NULL);
-	keep_events_of_going_modules(source);
+	mark_events_of_going_modules_offered(source);
 	if (has_unoffered_event_in_use(source))
 		return -EBUSY;
 	update_event_owners(source);
@@ -346,7 +346,7 @@ static int withdraw_unused_event(struct kmarkers_event *event)
 		return 0;
 	err = kmarkers_event_remove_from_core(event);
 	if (!err)
-		kmarkers_event_forget(event);
+		kmarkers_event_unhash_and_free(event);
 	return err;
 }
 
@@ -372,7 +372,7 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 
 	lock_events();
 	list_del(&source->node);
-	kmarkers_events_orphan_source(source);
+	kmarkers_events_make_orphans_of_source(source);
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
 	remove_unoffered_events(source, &removed);
@@ -425,5 +425,5 @@ void kmarkers_events_exit(void)
 	if (kmarkers_event_names.lock)
 		destroy_workqueue(kmarkers_event_names.queue);
 	WARN_ON_ONCE(!hash_empty(kmarkers_event_names.names));
-	kmarkers_event_free_kept();
+	kmarkers_event_free_removed();
 }

@@ -43,7 +43,7 @@ static bool has_current_task_batch(void)
 
 static int connect_user(struct event_user *user)
 {
-	struct kmarkers_event_offer event = kmarkers_event_offer(user->event);
+	struct kmarkers_event_offer event = kmarkers_event_make_offer(user->event);
 	int err = user->event->source->connect(&event, user);
 
 	user->connected = !err;
@@ -52,7 +52,7 @@ static int connect_user(struct event_user *user)
 
 static int disconnect_user(struct event_user *user)
 {
-	struct kmarkers_event_offer event = kmarkers_event_offer(user->event);
+	struct kmarkers_event_offer event = kmarkers_event_make_offer(user->event);
 
 	return user->event->source->disconnect(&event, user);
 }
@@ -85,10 +85,10 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 
 /*
  * Add a user of an event: the buffer of @file, or perf if @file is NULL.  The user holds a
- * reference to this module, because a module whose functions an event records does not depend on
- * this module.  If the user is perf, it also holds a reference to the owner of the event.  perf
- * itself takes a reference to the module of an event only in kernels that count references in
- * modules.
+ * reference to this module.  Otherwise this module could be unloaded, because a module whose
+ * functions an event records does not depend on this module.  If the user is perf, it also holds a
+ * reference to the owner of the event, because perf itself takes one only in kernels that count
+ * references in modules.
  */
 static int add_event_user(struct kmarkers_event *event, struct trace_event_file *file)
 {
@@ -111,8 +111,8 @@ static int add_event_user(struct kmarkers_event *event, struct trace_event_file 
  * Wait for a grace period and free the users that were disconnected.  Log and disable the users
  * that could not be disconnected, and do not free them: hits may still read them.
  *
- * Before it frees a buffer, the trace core of newer kernels waits for a kind of RCU that does not
- * cover hits.  So wait for hits here.
+ * Before the trace core of newer kernels frees a buffer, it waits for readers of a kind of RCU that
+ * hits do not use.  So wait here until no hit uses the buffer.
  */
 static void free_disconnected_users(const struct kmarkers_event_link *links, unsigned int nr)
 {
@@ -177,7 +177,7 @@ static unsigned int move_batch_to_links(struct kmarkers_event_link *links)
 	batch.task = NULL;
 	list_for_each_entry_safe(user, next, &batch.users, batch) {
 		list_del_init(&user->batch);
-		links[nr].event = kmarkers_event_offer(user->event);
+		links[nr].event = kmarkers_event_make_offer(user->event);
 		links[nr++].user = user;
 	}
 	return nr;

@@ -60,8 +60,8 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
 }
 
 /*
- * Return true if a user records hits now.  The file of a user that could not be disconnected is
- * always soft-disabled.  The event of this user may have been removed, so it is not read.
+ * Return true if a user records hits now.  Do not read the event of a user with a file: if the user
+ * could not be disconnected, the event may have been removed, and the file is soft-disabled.
  */
 static __always_inline bool is_user_recording(const struct event_user *user,
 					      struct trace_event_file *file)
@@ -88,7 +88,7 @@ static __always_inline void write_hit_record(const struct event_user *user,
  * @private: the user that the source's connect() was given
  * @args: the arguments, one for each field
  *
- * Context: any, with preemption disabled once.
+ * Context: any, with preemption disabled exactly once: a record shows the preemption count less 1.
  */
 void kmarkers_event_write_record(void *private, const unsigned long *args)
 {
@@ -106,7 +106,7 @@ void kmarkers_event_write_record(void *private, const unsigned long *args)
  * @format: ignored
  * @args: the arguments, one for each field, each an integer or a pointer
  *
- * Context: any, with preemption disabled once.
+ * Context: any, with preemption disabled exactly once: a record shows the preemption count less 1.
  */
 void kmarkers_event_probe(void *private, void *call_private, const char *format, va_list *args)
 {
@@ -117,7 +117,7 @@ void kmarkers_event_probe(void *private, void *call_private, const char *format,
 
 	if (!is_user_recording(user, file))
 		return;
-	/* Every variadic argument that is an integer or a pointer has a slot of this size. */
+	/* Every variadic integer or pointer has a slot of the size of an unsigned long. */
 	for (i = 0; i < user->event->layout->nr; i++)
 		slots[i] = va_arg(*args, unsigned long);
 	write_hit_record(user, file, slots);

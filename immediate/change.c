@@ -42,12 +42,12 @@ static int compare_changes(const void *a, const void *b)
 
 /*
  * Fill in a poke for each site of a table that reads the changed variable.  If @pokes is
- * NULL, the sites are only counted.  Set @intact to false if a site does not hold an instruction
- * that reads an immediate value.  Return the number of sites, or -EINVAL if a site reads the
- * variable with another size.
+ * NULL, the sites are only counted.  Set @sites_intact to false if a site does not hold an
+ * instruction that reads an immediate value.  Return the number of sites, or -EINVAL if a site
+ * reads the variable with another size than @change has.
  */
-static int collect_sites_in_table(const struct imv_table *table, const struct imv_change *change,
-				  struct patcher_poke *pokes, bool *intact)
+static int collect_pokes_in_table(const struct imv_table *table, const struct imv_change *change,
+				  struct patcher_poke *pokes, bool *sites_intact)
 {
 	unsigned long var = (unsigned long)change->var;
 	unsigned int i, first = imv_find_first_site(table, var);
@@ -59,15 +59,18 @@ static int collect_sites_in_table(const struct imv_table *table, const struct im
 			break;
 		if (change->size != site->size)
 			return -EINVAL;
-		if (pokes && !imv_fill_read_poke(&pokes[i - first], site, change->value))
-			*intact = false;
+		if (pokes && !imv_fill_poke(&pokes[i - first], site, change->value))
+			*sites_intact = false;
 	}
 	return i - first;
 }
 
-/* Collect the sites of all tables for all changes, as collect_sites_in_table() does. */
-static int collect_sites_in_all_tables(const struct imv_change *changes, unsigned int nr,
-				       struct patcher_poke *pokes, bool *intact)
+/*
+ * Call collect_pokes_in_table() for all tables and all changes.  Return the number of sites, or
+ * -EINVAL.
+ */
+static int collect_pokes_in_all_tables(const struct imv_change *changes, unsigned int nr,
+				       struct patcher_poke *pokes, bool *sites_intact)
 {
 	struct imv_table *table;
 	unsigned int i;
@@ -75,8 +78,8 @@ static int collect_sites_in_all_tables(const struct imv_change *changes, unsigne
 
 	list_for_each_entry(table, &imv_tables.list, node) {
 		for (i = 0; i < nr; i++) {
-			found = collect_sites_in_table(table, &changes[i],
-						       pokes ? pokes + count : NULL, intact);
+			found = collect_pokes_in_table(table, &changes[i],
+						       pokes ? pokes + count : NULL, sites_intact);
 			if (found < 0)
 				return found;
 			count += found;
@@ -97,13 +100,13 @@ static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 	for (i = 1; i < nr; i++)
 		if (changes[i - 1].var == changes[i].var)
 			return -EINVAL;
-	count = collect_sites_in_all_tables(changes, nr, NULL, NULL);
+	count = collect_pokes_in_all_tables(changes, nr, NULL, NULL);
 	if (count <= 0)
 		return count;
 	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
-	collect_sites_in_all_tables(changes, nr, pokes, &intact);
+	collect_pokes_in_all_tables(changes, nr, pokes, &intact);
 	err = patcher_apply(imv_owner, pokes, count);
 	/* If the cause of -EINVAL may be unexpected bytes in a site, return -EILSEQ instead. */
 	if (err == -EINVAL && !intact)

@@ -36,15 +36,15 @@ static int patch_table_sites(const struct patcher_table *table)
 		const struct patcher_site *site = &table->sites[i];
 		struct patcher_poke *poke = &pokes[count];
 
-		if (!imv_fill_read_poke(poke, site,
-			       imv_load_value((void *)patcher_site_key(site), site->size))) {
+		if (!imv_fill_poke(poke, site,
+				   imv_load_value((void *)patcher_site_key(site), site->size))) {
 			err = -EINVAL;
 			break;
 		}
 		count += !!memcmp(poke->old, poke->new, poke->len);
 	}
 	if (count && !err)
-		err = patcher_apply_new(table, pokes, count);
+		err = patcher_apply_at_load(table, pokes, count);
 	kvfree(pokes);
 	return err;
 }
@@ -105,7 +105,7 @@ static int register_imv_table(struct imv_table *table)
 int imv_add_table(struct module *module, const struct kmarkers_span *span)
 {
 	struct patcher_site *sites = span->first;
-	int i, err, nr = kmarkers_span_records(span, sizeof(*sites));
+	int i, err, nr = kmarkers_count_records(span, sizeof(*sites));
 	struct imv_table *table;
 
 	if (nr <= 0)

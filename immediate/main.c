@@ -20,6 +20,16 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
+/* Return what a site was written as, for a message that continues with the name of the value. */
+static const char *describe_read(const struct patcher_site *site)
+{
+	if (site->flags & IMV_COMPARE)
+		return "comparison with";
+	if (site->flags & IMV_FLIP)
+		return "imv_cmp_flip() or imv_xor_flip() of";
+	return site->flags & IMV_BRANCH ? "imv_branch() of" : "imv_read() of";
+}
+
 /* Log each site that is in text which is freed after init. */
 static void report_sites_in_init_text(const struct module *module, const struct kmarkers_span *span)
 {
@@ -35,8 +45,8 @@ static void report_sites_in_init_text(const struct module *module, const struct 
 		suffix = strstr(name, "__imv");
 		if (suffix)
 			*suffix = '\0';
-		pr_err("%s: imv_read() of %s is in %ps, which is freed after init: use _imv_read(), or make its function noinline and not __init\n",
-		       module->name, name, (void *)addr);
+		pr_err("%s: %s %s is in %ps, which is freed after init: use _imv_read(), or make its function noinline and not __init\n",
+		       module->name, describe_read(site), name, (void *)addr);
 	}
 }
 

@@ -6,14 +6,16 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 
+#include "../base/operand.h"
 #include "reads.h"
 
-/* Length in bytes of an 8-bit mov with REX, by which older modules read one-byte values. */
-#define SHORT_LEN	3
+/* Maximum length in bytes of an instruction with an immediate of 8 bits: cmp with REX. */
+#define SHORT_LEN	4
 
 /*
- * Return the size in bytes of the immediate in a site's mov.  Values of 1 or 2 bytes are read with
- * a 32-bit mov, except for values of 1 byte in modules built with older headers.
+ * Return the size in bytes of the immediate in a site's mov or cmp.  Values of 1 or 2 bytes are
+ * read with a 32-bit mov, except for values of 1 byte in modules built with older headers.  They
+ * are compared by a 32-bit cmp, except for values of 1 byte that are compared with bytes.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {
@@ -39,21 +41,30 @@ static void set_jump_condition(u8 *insn, u64 value)
 	*opcode = value ? *opcode & ~1 : *opcode | 1;
 }
 
-#define REX_MASK	0xf0
-#define REX		0x40
-#define REX_W		0x08
-
 /* Return true if @insn is mov $imm,%reg of the site's size, without a prefix or with REX. */
 static bool is_value_mov(const struct patcher_site *site, const u8 *insn)
 {
 	unsigned int size = get_immediate_size(site), prefixes = site->len - size - 1;
-	u8 rex = prefixes ? insn[0] : REX;
+	u8 rex = prefixes ? insn[0] : KMARKERS_REX;
 
-	if (prefixes > 1 || (rex & REX_MASK) != REX)
+	if (prefixes > 1 || (rex & KMARKERS_REX_MASK) != KMARKERS_REX)
 		return false;
 	if (size == 1)
 		return (insn[prefixes] & 0xf8) == 0xb0;
-	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
+	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & KMARKERS_REX_W) == (size == 4);
+}
+
+/* Return true if @insn is cmp $imm,%reg of the site's size, without a prefix or with REX. */
+static bool is_value_cmp(const struct patcher_site *site, const u8 *insn)
+{
+	unsigned int size = get_immediate_size(site), before = site->len - size;
+
+	if (before == 1)
+		return insn[0] == (size == 1 ? 0x3c : 0x3d);
+	/* The only bit of REX that may be set is B, for the registers r8 to r15. */
+	if (before == 3 && (*insn++ & 0xfe) != KMARKERS_REX)
+		return false;
+	return before <= 3 && insn[0] == (size == 1 ? 0x80 : 0x81) && (insn[1] & 0xf8) == 0xf8;
 }
 
 /* Return true if @insn is an instruction that reads a value, of the kind in the site's flags. */
@@ -64,6 +75,8 @@ static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
 	if (site->flags & IMV_FLIP)
 		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
 				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
+	if (site->flags & IMV_COMPARE)
+		return is_value_cmp(site, insn);
 	return is_value_mov(site, insn);
 }
 
@@ -75,7 +88,7 @@ static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
  * and makes @poke->old differ from the bytes of the site, so that the patcher refuses the batch.
  * If a kprobe at the site is the cause, the patcher logs the kprobe.
  */
-bool imv_fill_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
+bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
 	unsigned int size = get_immediate_size(site);
 	bool intact;
@@ -86,6 +99,8 @@ bool imv_fill_read_poke(struct patcher_poke *poke, const struct patcher_site *si
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
 	memcpy(poke->new, poke->old, site->len);
+	if (site->flags & IMV_SIGNED)
+		value = kmarkers_read_signed_number((u8 *)&value, site->size);
 	intact = is_reading_insn(site, poke->new);
 	if (!intact)
 		poke->old[0] = ~poke->old[0];
@@ -101,12 +116,18 @@ bool imv_fill_read_poke(struct patcher_poke *poke, const struct patcher_site *si
 /* Return true if the fields of a record are valid.  The patcher checks its address later. */
 bool imv_is_site_record_valid(const struct patcher_site *site)
 {
-	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))
-		return false;
-	if (site->flags & IMV_BRANCH)
+	switch (site->flags) {
+	case IMV_BRANCH:
 		return site->size == 1 && site->len == KMARKERS_BRANCH_LEN;
-	if (site->flags & IMV_FLIP)
+	case IMV_FLIP:
 		return site->size == 1 && (site->len == 2 || site->len == 6);
+	case IMV_COMPARE:
+	case IMV_COMPARE | IMV_SIGNED:
+	case 0:
+		break;
+	default:
+		return false;
+	}
 	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)
 		return false;
 	return site->len > get_immediate_size(site);

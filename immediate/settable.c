@@ -102,7 +102,7 @@ static const char *format_settable_name(char *name, const struct module *module,
 	return name;
 }
 
-static const struct imv_settable *find_settable(const char *wanted)
+static const struct imv_settable *find_settable(const char *wanted_name)
 {
 	struct settable_table *table;
 	char name[MAX_FILE_NAME];
@@ -112,7 +112,7 @@ static const struct imv_settable *find_settable(const char *wanted)
 	list_for_each_entry(table, &tables, node)
 		for (i = 0; i < table->nr; i++)
 			if (!strcmp(format_settable_name(name, table->module,
-							 get_settable_at(table, i)), wanted))
+							 get_settable_at(table, i)), wanted_name))
 				return get_settable_at(table, i);
 	return NULL;
 }
@@ -164,7 +164,7 @@ static void create_value_file(struct module *module, struct imv_settable *settab
  */
 int imv_settable_add_module(struct module *module, const struct kmarkers_span *span)
 {
-	int i, nr = kmarkers_span_records(span, sizeof(s32));
+	int i, nr = kmarkers_count_records(span, sizeof(s32));
 	struct settable_table *table;
 
 	if (nr <= 0)
@@ -215,7 +215,7 @@ void imv_settable_drop_module(struct module *module)
 }
 
 /**
- * imv_settable_init() - create the directory values/ and accept writes to the module parameter "control"
+ * imv_settable_init() - create the directory values/, and open the module parameter "control"
  * @dir: the directory immediate/
  */
 void imv_settable_init(struct dentry *dir)

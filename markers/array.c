@@ -70,19 +70,19 @@ static void append_probe(struct probe_array *array, marker_probe_func *func, voi
 	array->slots[slot] = array->nr;
 	array->live++;
 	probe->private = private;
-	/* Pairs with the loads in marker_probe_call(): a hit that loads func also sees private. */
+	/* Pairs with the loads in CALL_PROBES(): a hit that loads func also sees private. */
 	smp_store_release(&probe->func, func);
 }
 
-/* Copy @array, but not the probe at position @without and probes that were removed in place. */
-static struct probe_array *copy_probe_array(const struct probe_array *array, unsigned int without,
-					    marker_probe_func *empty, unsigned int room)
+/* Copy @array, but not the probe at position @skip and probes that were removed in place. */
+static struct probe_array *copy_probe_array(const struct probe_array *array, unsigned int skip,
+					    marker_probe_func *noop, unsigned int room)
 {
 	struct probe_array *copy = alloc_probe_array(room);
 	unsigned int i;
 
 	for (i = 0; copy && array && i < array->nr; i++)
-		if (i != without && array->probe[i].func != empty)
+		if (i != skip && array->probe[i].func != noop)
 			append_probe(copy, array->probe[i].func, array->probe[i].private);
 	return copy;
 }
@@ -105,7 +105,7 @@ static unsigned int compute_copy_room(const struct probe_array *array)
  * @array: the array; may be set to a new array, which the caller publishes
  * @func: the probe
  * @private: the probe's private data
- * @empty: no-op function that is the func of probes that were removed in place
+ * @noop: no-op function that is the func of probes that were removed in place
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  *
@@ -115,7 +115,7 @@ static unsigned int compute_copy_room(const struct probe_array *array)
  * Return: 0 or -ENOMEM.
  */
 int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, void *private,
-			   marker_probe_func *empty, struct probe_array **old)
+			   marker_probe_func *noop, struct probe_array **old)
 {
 	struct probe_array *now = *array, *copy;
 
@@ -124,7 +124,7 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 		append_probe(now, func, private);
 		return 0;
 	}
-	copy = copy_probe_array(now, -1U, empty, compute_copy_room(now));
+	copy = copy_probe_array(now, -1U, noop, compute_copy_room(now));
 	if (!copy)
 		return -ENOMEM;
 	append_probe(copy, func, private);
@@ -136,20 +136,20 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 /*
  * Remove a probe from an array that has other probes, too.  If the array has few probes, or at
  * least half of its elements are removed probes, copy the array without the probe.  Otherwise, or
- * if there is no memory for the copy, remove the probe in place: replace its func by @empty.
+ * if there is no memory for the copy, remove the probe in place: replace its func by @noop.
  * Return the array that the caller must publish.
  */
 static struct probe_array *remove_one_of_many_probes(struct probe_array *array, unsigned int index,
-						     marker_probe_func *empty)
+						     marker_probe_func *noop)
 {
 	struct probe_array *copy = NULL;
 
 	if (array->live <= COPY_MOST || array->live <= array->nr / 2)
-		copy = copy_probe_array(array, index, empty, compute_copy_room(array));
+		copy = copy_probe_array(array, index, noop, compute_copy_room(array));
 	if (copy)
 		return copy;
 	array->live--;
-	WRITE_ONCE(array->probe[index].func, empty);
+	WRITE_ONCE(array->probe[index].func, noop);
 	return array;
 }
 
@@ -157,16 +157,16 @@ static struct probe_array *remove_one_of_many_probes(struct probe_array *array, 
  * marker_array_remove_probe() - remove a probe from an array; cannot fail
  * @array: the array; may be set to a new array or to NULL, which the caller publishes
  * @index: position of the probe
- * @empty: no-op function that replaces the probe if it is removed in place
+ * @noop: no-op function that replaces the probe if it is removed in place
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  */
 void marker_array_remove_probe(struct probe_array **array, unsigned int index,
-			       marker_probe_func *empty, struct probe_array **old)
+			       marker_probe_func *noop, struct probe_array **old)
 {
 	struct probe_array *now = *array;
 
-	*array = now->live > 1 ? remove_one_of_many_probes(now, index, empty) : NULL;
+	*array = now->live > 1 ? remove_one_of_many_probes(now, index, noop) : NULL;
 	*old = *array == now ? NULL : now;
 }
 

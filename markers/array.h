@@ -40,9 +40,9 @@ static inline unsigned int count_live_probes(const struct probe_array *array)
 int marker_array_find_probe(const struct probe_array *array, marker_probe_func *func,
 			    void *private);
 int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, void *private,
-			   marker_probe_func *empty, struct probe_array **old);
+			   marker_probe_func *noop, struct probe_array **old);
 void marker_array_remove_probe(struct probe_array **array, unsigned int index,
-			       marker_probe_func *empty, struct probe_array **old);
+			       marker_probe_func *noop, struct probe_array **old);
 void marker_array_do_nothing(void *private, void *call_private, const char *fmt, va_list *args);
 
 #endif /* MARKERS_ARRAY_H */

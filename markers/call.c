@@ -11,46 +11,70 @@
 
 #include <kmarkers/marker.h>
 
+/*
+ * Call the probes of @hit_marker. It is a macro because va_start() needs @last, the last named
+ * parameter of the function.
+ *
+ * The marker, the private data and the format are kept in memory: callee-saved registers for them
+ * would be saved and restored at each hit.
+ *
+ * The load of the array pairs with rcu_assign_pointer() in publish_probes(). A published array is
+ * not empty.
+ */
+#define CALL_PROBES(hit_marker, call_private, fmt, last)		\
+do {									\
+	const struct marker_probe *probe;				\
+	marker_probe_func *func;					\
+	struct marker_call call;					\
+									\
+	call.marker = hit_marker;					\
+	call.private = call_private;					\
+	call.format = fmt;						\
+	preempt_disable_notrace();					\
+	RCU_LOCKDEP_WARN(!rcu_is_watching(), "a marker where RCU is not watching"); \
+	probe = rcu_dereference_raw(call.marker->probes);		\
+	if (probe) {							\
+		/* Pairs with the release in append_probe(). */		\
+		func = smp_load_acquire(&probe->func);			\
+		do {							\
+			va_start(call.args, last);			\
+			func(probe->private, call.private, call.format, &call.args); \
+			va_end(call.args);				\
+			probe++;					\
+			/* Pairs with the release in append_probe(). */	\
+			func = smp_load_acquire(&probe->func);		\
+		} while (func);						\
+	}								\
+	preempt_enable_notrace();					\
+} while (0)
+
+/**
+ * marker_call_probes() - call the probes of a marker, with its own format and no private data
+ * @marker: the marker
+ *
+ * trace_mark() calls this function while the marker is on. It takes nothing that is the same at
+ * each hit, so the code of a site that is not likely to run stays short.
+ *
+ * Context: any.
+ */
+void marker_call_probes(const struct marker *marker, ...)
+{
+	CALL_PROBES(marker, NULL, marker->format, marker);
+}
+EXPORT_SYMBOL_GPL(marker_call_probes);
+
 /**
  * marker_probe_call() - call the probes of a marker
  * @marker: the marker
  * @call_private: passed to the probes
  * @fmt: the marker's format
  *
- * trace_mark() calls this function while the marker is on.
+ * trace_mark_flavour() calls this function while the marker is on, if its call_data is not NULL.
  *
  * Context: any.
  */
 void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...)
 {
-	const struct marker_probe *probe;
-	marker_probe_func *func;
-	struct marker_call call;
-
-	/*
-	 * Keep the marker, the private data and the format in memory: callee-saved registers for
-	 * them would be saved and restored at each hit.
-	 */
-	call.marker = marker;
-	call.private = call_private;
-	call.format = fmt;
-	preempt_disable_notrace();
-	RCU_LOCKDEP_WARN(!rcu_is_watching(), "a marker where RCU is not watching");
-	/* Pairs with rcu_assign_pointer() in publish_probes(); a published array is not empty. */
-	probe = rcu_dereference_raw(marker->probes);
-	if (!probe)
-		goto out;
-	/* Pairs with the release in append_probe(). */
-	func = smp_load_acquire(&probe->func);
-	do {
-		va_start(call.args, fmt);
-		func(probe->private, call.private, call.format, &call.args);
-		va_end(call.args);
-		probe++;
-		/* Pairs with the release in append_probe(). */
-		func = smp_load_acquire(&probe->func);
-	} while (func);
-out:
-	preempt_enable_notrace();
+	CALL_PROBES(marker, call_private, fmt, fmt);
 }
 EXPORT_SYMBOL_GPL(marker_probe_call);

@@ -43,7 +43,7 @@ struct control_request {
 };
 
 const struct control_command *marker_command_find(const char *word);
-const struct control_command *marker_command_parse_enable(const char *word);
+const struct control_command *marker_command_parse_enable_word(const char *word);
 int marker_command_parse_line(char *line, struct control_request *request);
 
 #endif /* MARKERS_COMMAND_H */

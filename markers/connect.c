@@ -226,7 +226,10 @@ static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/* Ignore an error: a site that stays on calls no probe, and the next change retries. */
+	/*
+	 * Ignore an error: a site that stays on calls no probe.  The next time that the name loses
+	 * its last probe, the site is switched off again.
+	 */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)

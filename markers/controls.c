@@ -129,7 +129,7 @@ static int switch_trace_events(struct marker_control **names, unsigned int nr, b
 	return err;
 }
 
-/* Run a command for all names in the array @names.  After an error, nothing is changed for any. */
+/* Run a command for all names in the array @names.  After an error, no name is changed. */
 static int apply_command_to_controls(struct marker_control **names, unsigned int nr,
 				     const struct control_command *command)
 {
@@ -137,7 +137,7 @@ static int apply_command_to_controls(struct marker_control **names, unsigned int
 	int err = 0;
 
 	lockdep_assert_held(&controls.lock);
-	/* Allocate before any change: "none" must not fail after it has disabled the events. */
+	/* Allocate first, so that the command "none" does not fail after it has disabled events. */
 	links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
 	if (!links)
 		return -ENOMEM;
@@ -202,9 +202,9 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *	modules that are loaded later
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed.  -ENOENT is returned for a command that
- * only disables, if @pattern matches no name, and matches no rule that enables what the command
- * disables.
+ * Return: 0; or an error, in which case nothing is changed.  -ENOENT is for a command that only
+ * disables and finds nothing to disable: @pattern matches no name, and it matches no rule that
+ * enables what the command disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
@@ -317,7 +317,8 @@ void marker_controls_enable_new_events(const struct module *module)
 
 /*
  * Print each rule: a line for "trace" if the rule enables trace events, and a line for "count" if
- * it enables the probe.  A line has the pattern, the command, and the number of matching names.
+ * the rule enables the probe "count".  A line has the pattern, the command, and the number of
+ * matching names.
  */
 int marker_controls_show(struct seq_file *m)
 {

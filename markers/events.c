@@ -47,14 +47,15 @@ static int visit_ready_markers(struct module *module, kmarkers_event_visitor *vi
 	return marker_tables_visit_ready(module, offer_marker_event, &walk);
 }
 
-static int find_ready_marker_offer(const struct kmarkers_event_offer *wanted,
-				   kmarkers_event_visitor *visit, void *data)
+/* Call @visit for one ready marker that has the name and the format of @offer, if there is one. */
+static int visit_marker_of_offer(const struct kmarkers_event_offer *offer,
+				 kmarkers_event_visitor *visit, void *data)
 {
 	struct marker_walk walk = { visit, data };
 	const struct marker *marker;
 	struct module *owner;
 
-	marker = marker_tables_find_ready(wanted->name, wanted->format, &owner);
+	marker = marker_tables_find_ready(offer->name, offer->format, &owner);
 	return marker ? offer_marker_event(&walk, marker, owner) : 0;
 }
 
@@ -108,7 +109,7 @@ static void disconnect_event_probes(struct kmarkers_event_link *events, unsigned
 static struct kmarkers_event_source source = {
 	.ready = marker_tables_set_ready,
 	.visit = visit_ready_markers,
-	.find = find_ready_marker_offer,
+	.find = visit_marker_of_offer,
 	.connect = connect_event_probe,
 	.disconnect = disconnect_event_probe,
 	.connect_many = connect_event_probes,
@@ -119,7 +120,7 @@ static struct kmarkers_event_source source = {
  * If @probe records a trace event, return a function that records the event and takes its arguments
  * in CPU registers; NULL if there is no such function, or for any other probe.
  */
-static marker_typed_func *find_register_writer(const struct marker_probe *probe)
+static marker_typed_func *get_register_probe_of_event(const struct marker_probe *probe)
 {
 	if (probe->func != kmarkers_event_calls.probe)
 		return NULL;
@@ -133,7 +134,7 @@ static marker_typed_func *find_register_writer(const struct marker_probe *probe)
  */
 void __init marker_events_init(void)
 {
-	marker_stub_find_register_probe = find_register_writer;
+	marker_stub_find_register_probe = get_register_probe_of_event;
 	joined = !kmarkers_event_calls.join(&source);
 }
 
@@ -182,7 +183,7 @@ bool marker_event_is_enabled(const char *name)
 }
 
 /* Return an offer for the trace event of a function's marker; it points to strings of @function. */
-static struct kmarkers_event_offer make_function_offer(const struct function_marker *function)
+static struct kmarkers_event_offer make_event_offer(const struct function_marker *function)
 {
 	return (struct kmarkers_event_offer) {
 		.system = SYSTEM, .name = function->marker.name,
@@ -199,7 +200,7 @@ static struct kmarkers_event_offer make_function_offer(const struct function_mar
  */
 void marker_events_add_function(struct function_marker *function)
 {
-	struct kmarkers_event_offer offer = make_function_offer(function);
+	struct kmarkers_event_offer offer = make_event_offer(function);
 
 	WRITE_ONCE(function->ready, true);
 	if (joined)
@@ -215,7 +216,7 @@ void marker_events_add_function(struct function_marker *function)
  */
 int marker_events_remove_function(struct function_marker *function)
 {
-	struct kmarkers_event_offer offer = make_function_offer(function);
+	struct kmarkers_event_offer offer = make_event_offer(function);
 	int err;
 
 	WRITE_ONCE(function->ready, false);

@@ -72,14 +72,14 @@ static unsigned int count_probes_with_code(const struct probe_array *array, unsi
 
 /* Print each probe function of an array once, with the number of times that it is connected. */
 static void show_probe_array(struct seq_file *m, const struct probe_array *array,
-			     marker_probe_func *nothing)
+			     marker_probe_func *noop)
 {
 	unsigned int i;
 
 	for (i = 0; array && i < array->nr && kmarkers_can_print_line(m); i++) {
 		unsigned long code = marker_probe_get_code_addr(&array->probe[i]);
 
-		if (array->probe[i].func == nothing || count_probes_with_code(array, 0, i, code))
+		if (array->probe[i].func == noop || count_probes_with_code(array, 0, i, code))
 			continue;
 		seq_printf(m, "%ps %u\n", (void *)code,
 			   count_probes_with_code(array, i, array->nr, code));
@@ -114,7 +114,7 @@ static int probe_show(struct seq_file *m, void *unused)
 
 static ssize_t enable_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	return run_written_command(file, buf, count, marker_command_parse_enable);
+	return run_written_command(file, buf, count, marker_command_parse_enable_word);
 }
 
 static int enable_show(struct seq_file *m, void *unused)
@@ -173,7 +173,8 @@ static void create_control_directory(struct marker_control *control)
 	struct dentry *dir;
 
 	if (!is_valid_directory_name(control->name)) {
-		pr_warn("%.64s: not a valid directory name; use markers/control\n", control->name);
+		pr_warn("%.64s: not a valid directory name, so it has no directory; use markers/control\n",
+			control->name);
 		return;
 	}
 	dir = debugfs_create_dir(control->name, tree.dir);

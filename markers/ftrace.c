@@ -29,10 +29,10 @@ static void notrace call_function_marker(unsigned long ip, unsigned long parent_
 {
 	struct function_marker *function = container_of(ops, struct function_marker, ops);
 
-	marker_probe_call(&function->marker, NULL, FORMAT, (void *)parent_ip,
-			  compat_ftrace_argument(regs, 0), compat_ftrace_argument(regs, 1),
-			  compat_ftrace_argument(regs, 2), compat_ftrace_argument(regs, 3),
-			  compat_ftrace_argument(regs, 4), compat_ftrace_argument(regs, 5));
+	marker_call_probes(&function->marker, (void *)parent_ip,
+			   compat_ftrace_argument(regs, 0), compat_ftrace_argument(regs, 1),
+			   compat_ftrace_argument(regs, 2), compat_ftrace_argument(regs, 3),
+			   compat_ftrace_argument(regs, 4), compat_ftrace_argument(regs, 5));
 }
 
 /* Switch a marker of flavour MARKER_FUNCTION on or off. */
@@ -161,7 +161,10 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	fill_function_marker(function);
 	if (!strcmp(function->function, symbol))
 		return 0;
-	/* @symbol is an alias, or @addr is in another module now: look up @symbol once more. */
+	/*
+	 * Either @symbol is an alias, or the module was freed and another one is at @addr now.  In
+	 * the second case, looking up @symbol once more does not give @addr.
+	 */
 	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;
 }

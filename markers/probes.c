@@ -188,7 +188,7 @@ static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gon
 			return count;
 		}
 		count++;
-		/* The array may have been replaced, with other positions: begin at its start. */
+		/* A new array may have the probes at other positions, so begin at its start. */
 		i = 0;
 	}
 	return count;

@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* Argument of patcher_pattern_parse(): unlike PROVIDER:NAME, a marker name has only one part. */
+/* Argument of patcher_pattern_parse(): a pattern of one part has this part at position 0. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);

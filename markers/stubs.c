@@ -11,8 +11,8 @@
  * between the two instructions of the slot.  A CPU at that place would call the new probe with the
  * private data of the old probe.
  *
- * The slot calls a typed probe, or the register probe of a probe that is registered by name: see
- * stubs.h.
+ * The slot jumps to a typed probe.  For a probe that is registered by name, it jumps to a function
+ * that does the same and takes the arguments in CPU registers: see stubs.h.
  *
  * The iterator is correct for any number of probes; the slot is a shortcut.  A change to the probes
  * of a marker therefore first patches the entry to jump to the iterator.  If the marker has exactly
@@ -137,11 +137,11 @@ static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe
 
 /* Return the first probe of an array that was not removed in place; the array must have one. */
 static const struct marker_probe *get_first_live_probe(const struct probe_array *array,
-						       marker_probe_func *nothing)
+						       marker_probe_func *noop)
 {
 	const struct marker_probe *probe = array->probe;
 
-	while (probe->func == nothing)
+	while (probe->func == noop)
 		probe++;
 	return probe;
 }
@@ -154,11 +154,11 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-/* Set @slot to the register probe of the only probe in @named.  Return false if it has none. */
-static bool fill_slot_with_register_probe(const struct probe_array *named,
+/* Set @slot to the register probe of the only probe in @array.  Return false if it has none. */
+static bool fill_slot_with_register_probe(const struct probe_array *array,
 					  struct marker_probe *slot)
 {
-	const struct marker_probe *probe = get_first_live_probe(named, marker_array_do_nothing);
+	const struct marker_probe *probe = get_first_live_probe(array, marker_array_do_nothing);
 
 	if (!marker_stub_find_register_probe)
 		return false;
@@ -249,12 +249,15 @@ static int patch_new_stubs(const struct patcher_table *table)
 	for (i = 0; i < nr && !err; i++)
 		err = fill_iterator_poke(&pokes[i], &site[i * SITES]);
 	if (!err)
-		err = patcher_apply_new(table, pokes, nr);
+		err = patcher_apply_at_load(table, pokes, nr);
 	for (i = 0; i < nr && !err; i++) {
 		struct marker_typed *typed = get_site_marker(&site[i * SITES]);
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
-		/* 0 could stand for a future grace period, since RCU's counter starts below 0. */
+		/*
+		 * RCU's counter of grace periods starts below 0.  So if idle stayed 0, it could
+		 * stand for a future grace period.
+		 */
 		typed->idle = idle;
 	}
 	kvfree(pokes);
@@ -291,7 +294,7 @@ static int add_stub_table(struct stub_table *table)
  */
 int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 {
-	int err, nr = kmarkers_span_records(span, sizeof(struct patcher_site));
+	int err, nr = kmarkers_count_records(span, sizeof(struct patcher_site));
 	struct stub_table *table;
 
 	if (nr <= 0)

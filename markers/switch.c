@@ -54,13 +54,13 @@ int marker_switch_end(struct marker_switch *batch, int err)
 }
 
 /**
- * marker_switch_off_each() - switch off the markers of a table one by one
+ * marker_switch_off_table() - switch off the markers of a table one by one
  * @table: the table of a module's markers
  *
  * A site that cannot be switched off, for instance because a kprobe is on it, stays on; the other
  * sites are switched off.
  */
-void marker_switch_off_each(const struct marker_table *table)
+void marker_switch_off_table(const struct marker_table *table)
 {
 	unsigned int i;
 
@@ -115,8 +115,8 @@ int marker_switch_register_hooks(struct marker_entry *entry)
 }
 
 /*
- * Unregister the hooks of the markers of a name, and update their stubs, after they were switched
- * off, or after switching them on failed.
+ * Unregister the hooks of the markers of a name, and update the stubs of these markers.  Call this
+ * after the markers were switched off, or after an attempt to switch them on failed.
  */
 void marker_switch_unregister_hooks(struct marker_entry *entry)
 {

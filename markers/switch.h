@@ -12,7 +12,7 @@ struct marker_table;
 
 /**
  * struct marker_switch - a batch of markers that are switched on or off together
- * @changes: for each marker, the new value of the immediate value that is its state
+ * @changes: one for each marker: the new value of its state, which is an immediate value
  * @nr: number of @changes
  */
 struct marker_switch {
@@ -23,7 +23,7 @@ struct marker_switch {
 int marker_switch_begin(struct marker_switch *batch, unsigned int room);
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on);
 int marker_switch_end(struct marker_switch *batch, int err);
-void marker_switch_off_each(const struct marker_table *table);
+void marker_switch_off_table(const struct marker_table *table);
 int marker_switch_hook(struct marker *marker, bool on);
 int marker_switch_register_hooks(struct marker_entry *entry);
 void marker_switch_unregister_hooks(struct marker_entry *entry);

@@ -59,7 +59,7 @@ static void drop_table_markers(struct marker_table *table)
 		remove_marker_from_name(marker);
 	}
 	if (err ?: marker_switch_end(&batch, 0))
-		marker_switch_off_each(table);
+		marker_switch_off_table(table);
 	synchronize_rcu();
 	for (i = 0; i < table->nr; i++)
 		marker_typed_free_probes(get_marker_of_record(&table->records[i]));
@@ -148,7 +148,7 @@ static int add_table_markers(struct marker_table *table)
  */
 int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 {
-	int err, nr = kmarkers_span_records(span, sizeof(s32));
+	int err, nr = kmarkers_count_records(span, sizeof(s32));
 	struct marker_table *table;
 
 	if (nr <= 0)

@@ -82,6 +82,7 @@ int marker_tracepoint_switch(struct marker *marker, bool on)
 	return 0;
 }
 
+/* Allow the callback of a marker to be connected, and connect it if the marker has probes. */
 static int allow_and_connect_callback(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run,
- * by system calls alone.  A program that cannot be attached is reported, and its benchmark is
- * skipped.  A background process keeps the programs attached until it gets a signal or process PID
- * ends; its process id is printed.  If pidfd_open(PID) fails, nothing is attached.
+ * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run.
+ * This needs no BPF library, only system calls.  A program that cannot be attached is reported, and
+ * its benchmark is skipped.  A background process keeps the programs attached until it gets a
+ * signal or process PID ends; its process id is printed.  If pidfd_open(PID) fails, nothing is
+ * attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +32,11 @@ static int call_bpf_syscall(int command, union bpf_attr *attr)
 	return result < 0 ? -errno : result;
 }
 
-/* Load a BPF program that returns 0.  Return its file descriptor or an error. */
-static int load_empty_program(int type, int attach_type, unsigned int function)
+/*
+ * Load a BPF program that returns 0.  Return its file descriptor or an error.  @btf_id is the
+ * function to attach it to; 0 if the program type needs none.
+ */
+static int load_empty_program(int type, int attach_type, unsigned int btf_id)
 {
 	static const struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -46,13 +50,13 @@ static int load_empty_program(int type, int attach_type, unsigned int function)
 	};
 
 	attr.expected_attach_type = attach_type;
-	attr.attach_btf_id = function;
+	attr.attach_btf_id = btf_id;
 	return call_bpf_syscall(BPF_PROG_LOAD, &attr);
 }
 
 /*
- * Attach a program to a raw tracepoint or, if @tracepoint is NULL, to the function with its
- * attach_btf_id.
+ * Attach a program to a raw tracepoint or, if @tracepoint is NULL, to the function whose BTF id was
+ * given when the program was loaded.
  */
 static int attach_program(int program, const char *tracepoint)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hardware performance counters (perf_event_open(2)).  Events are counted in windows of their own,
- * after the timed windows, with one counter at a time, so that timing does not depend on the
- * counters that exist.
+ * after the timed windows, with one counter at a time, so that the measured times do not depend on
+ * which counters the machine has.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -93,10 +93,10 @@ double native_scale_count(const struct native_count *count)
 }
 
 /*
- * Return the number of events in a window, or NAN.  If the counter ran during a smaller part of the
- * window's time than @share, set @share to that part, from 0 to 1.
+ * Return the number of events in a window, or NAN.  The counter may run during only a part of the
+ * window's time.  If that part, from 0 to 1, is less than @running_share, set @running_share to it.
  */
-static double count_events(int fd, bench_op *op, u32 loops, double *share)
+static double count_events(int fd, bench_op *op, u32 loops, double *running_share)
 {
 	struct native_count before, count;
 	double part;
@@ -113,24 +113,25 @@ static double count_events(int fd, bench_op *op, u32 loops, double *share)
 	count.enabled -= before.enabled;
 	count.running -= before.running;
 	part = count.enabled ? (double)count.running / count.enabled : 0;
-	*share = part < *share ? part : *share;
+	*running_share = part < *running_share ? part : *running_share;
 	return native_scale_count(&count);
 }
 
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
-				double *share)
+				double *running_share)
 {
 	u32 least = loops[0], most = loops[BENCH_LOOP_COUNTS - 1];
 	unsigned int layout;
 	double sum = 0;
 
-	*share = 1;
+	*running_share = 1;
 	for (layout = 0; layout < variant->nr_layouts; layout++) {
 		bench_op *op = variant->op[layout];
 
-		/* One call without counting, to warm up caches and predictors. */
+		/* Warm up the caches and predictors by a call whose events are not counted. */
 		op(least);
-		sum += count_events(fd, op, most, share) - count_events(fd, op, least, share);
+		sum += count_events(fd, op, most, running_share) -
+		       count_events(fd, op, least, running_share);
 	}
 	return sum / variant->nr_layouts / (most - least);
 }

@@ -22,11 +22,11 @@ int native_open_perf_counter(const struct native_counter *counter);
 
 /*
  * Return the events per loop iteration (the slope between two loop counts, averaged over all
- * layouts), or NAN.  The counter may run during only a part of a window's time.  Set @share to the
- * minimum of that part over all windows of the variant, from 0 to 1.
+ * layouts), or NAN.  The counter may run during only a part of a window's time.  Set
+ * @running_share to the minimum of that part over all windows of the variant, from 0 to 1.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
-				double *share);
+				double *running_share);
 
 /*
  * Return a count, scaled up to the whole time for which the counter was enabled; NAN if it never

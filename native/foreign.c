@@ -53,21 +53,21 @@ static bool is_call_to_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * Return the number of bytes that a tracer has written at @now, where the text differs from @was,
- * the bytes of the file; 0 if the difference has another cause.  @left is the number of bytes up to
- * the end of the text, @addr the address of @now in the program.  While the kernel replaces a nop
- * by a call, the nop begins with an int3, and its other bytes may be those of the nop or of the
- * call.
+ * Return the number of bytes that a tracer has written at @memory, the text in memory.  The first
+ * byte differs from that of @file, the same text in the program's file.  Return 0 if the difference
+ * has another cause.  @size is the number of bytes up to the end of the text, and @addr is the
+ * address of @memory in the program.  While the kernel replaces a nop by a call, the nop begins
+ * with an int3, and its other bytes may be those of the nop or of the call.
  */
-static size_t count_tracer_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)
+static size_t count_tracer_bytes(const u8 *memory, const u8 *file, size_t size, unsigned long addr)
 {
 	struct patcher_insn insn;
-	bool is_nop = !patcher_insn_decode(was, left, &insn) && insn.kind == PATCHER_INSN_NOP;
+	bool is_nop = !patcher_insn_decode(file, size, &insn) && insn.kind == PATCHER_INSN_NOP;
 
-	if (*now == KMARKERS_INT3)
+	if (*memory == KMARKERS_INT3)
 		return is_nop ? insn.len : 1;
 	if (is_nop && insn.len >= CALL_BYTES &&
-	    is_call_to_trampoline(now + insn.len - CALL_BYTES, addr + insn.len - CALL_BYTES))
+	    is_call_to_trampoline(memory + insn.len - CALL_BYTES, addr + insn.len - CALL_BYTES))
 		return insn.len;
 	return 0;
 }

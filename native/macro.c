@@ -210,10 +210,13 @@ static void close_macro_sockets(void)
 	native_select_live_variant(PLACE, "original");
 }
 
-/* If all sockets were opened, check the hook.  If not, or if the check fails, close the sockets. */
-static int finish_macro_setup(const struct bench_group *group, bool is_open)
+/*
+ * If @sockets_open, check that the hook of each variant runs.  If the sockets could not be opened,
+ * or if the check fails, close them.
+ */
+static int finish_macro_setup(const struct bench_group *group, bool sockets_open)
 {
-	int err = is_open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
+	int err = sockets_open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
 	if (err)
 		close_macro_sockets();

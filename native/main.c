@@ -18,6 +18,7 @@
 #include "../bench_modules/platform.h"
 #include "../bench_modules/run.h"
 #include "counters.h"
+#include "idle.h"
 #include "machine.h"
 #include "output.h"
 #include "peers.h"
@@ -37,7 +38,8 @@ static const char usage[] =
 	"       kmbench --help\n"
 	"  -b, --blocks N   blocks (rounds of all variants) per benchmark (default: 200)\n"
 	"  -s, --seed N     seed of the random order of variants (default: 1)\n"
-	"  -c, --cpu N      number of the CPU to run on (default: the last allowed CPU)\n"
+	"  -c, --cpu N      number of the CPU to run on (default: the idlest CPU)\n"
+	"  -p, --prefer N   number of the CPU to run on unless another one is idler\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
 	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
 	"codes: 0 done, 1 failed, 2 wrong arguments, 4 nothing can be measured here, 130\n"
@@ -55,16 +57,54 @@ static void record_interrupt(int sig)
 	interrupted = 1;
 }
 
+struct options {
+	struct bench_config config;
+	bool cpu_chosen;
+	int preferred_cpu;
+	const char *dir;
+};
+
+/*
+ * The configuration of a run whose CPU kmbench chooses, and the CPUs among which it does; NULL if
+ * the user has chosen one.
+ */
+static struct bench_config *movable;
+static cpu_set_t allowed_cpus;
+
+static int pin_thread_to_cpu(unsigned int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Move to another CPU if other programs use this one, and say so. */
+static void move_from_busy_cpu(void)
+{
+	char why[80];
+	int old = movable->cpu, cpu = native_find_idler_cpu(old, &allowed_cpus, why, sizeof(why));
+
+	if (cpu == old || pin_thread_to_cpu(cpu))
+		return;
+	movable->cpu = cpu;
+	fprintf(stderr, "\nkmbench: measuring on CPU %d, no longer on CPU %d, %s\n", cpu, old, why);
+}
+
+/* Between two blocks, show the progress, and look at the CPUs. */
 static bool should_stop_run(void)
 {
 	native_progress_show();
+	if (movable)
+		move_from_busy_cpu();
 	return interrupted;
 }
 
 static void print_usage(FILE *file)
 {
 	fputs(usage, file);
-	if (native_step)
+	if (native_run_step_command)
 		fputs(step_usage, file);
 }
 
@@ -75,37 +115,34 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
 	native_show_offsets(file, config->seed);
-	native_show_peer_env(file);
+	native_show_groups_env(file);
 }
 
-static int find_last_allowed_cpu(void)
+/*
+ * Pin the process to the chosen CPU.  If none was chosen, try to pin it to the idlest CPU, and say
+ * why it is this one.
+ */
+static int pin_process_to_cpu(struct options *options)
 {
-	int cpu = CPU_SETSIZE - 1;
-	cpu_set_t allowed;
+	struct bench_config *config = &options->config;
+	char why[80] = "";
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		return sched_getcpu();
-	while (cpu > 0 && !CPU_ISSET(cpu, &allowed))
-		cpu--;
-	return cpu;
-}
-
-/* Pin the process to the chosen CPU.  If none was chosen, try to pin it to the last allowed CPU. */
-static int pin_process_to_cpu(struct bench_config *config, bool chosen)
-{
-	cpu_set_t one;
-
-	if (!chosen)
-		config->cpu = find_last_allowed_cpu();
-	CPU_ZERO(&one);
-	CPU_SET(config->cpu, &one);
-	if (!sched_setaffinity(0, sizeof(one), &one))
+	if (!options->cpu_chosen) {
+		if (!sched_getaffinity(0, sizeof(allowed_cpus), &allowed_cpus))
+			movable = config;
+		config->cpu = native_find_idlest_cpu(options->preferred_cpu, why, sizeof(why));
+	}
+	if (!pin_thread_to_cpu(config->cpu)) {
+		if (*why && (int)config->cpu != options->preferred_cpu)
+			fprintf(stderr, "kmbench: measuring on CPU %u, %s\n", config->cpu, why);
 		return 0;
-	if (chosen) {
+	}
+	if (options->cpu_chosen) {
 		fprintf(stderr, "kmbench: cannot run on CPU %u: %s\n", config->cpu,
 			strerror(errno));
 		return -EINVAL;
 	}
+	movable = NULL;
 	fprintf(stderr, "kmbench: SKIP pinning to a CPU: %s; windows in which the thread migrates are flagged\n",
 		strerror(errno));
 	return 0;
@@ -209,7 +246,7 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	native_counters_open(dir);
 	native_progress_set_total(count_groups(groups));
 	if (has_group_named(groups, "empty-loop-peers"))
-		native_load_peers();
+		native_load_other_tracers();
 	for (i = 0; i < bench_nr_groups && !err; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
@@ -225,8 +262,10 @@ static void list_groups(void)
 {
 	unsigned int i, j;
 
-	native_load_peers();
+	native_load_other_tracers();
 	for (i = 0; i < bench_nr_groups; i++) {
+		if (!(native_get_usual_groups() & (1ULL << i)))
+			continue;
 		printf("%s:", bench_groups[i]->name);
 		for (j = 0; j < bench_groups[i]->nr_variants; j++)
 			printf(" %s", bench_groups[i]->variants[j].name);
@@ -240,7 +279,7 @@ static int parse_group_names(char **names, int nr, u64 *groups)
 	enum bench_verb verb;
 	int i;
 
-	*groups = nr ? 0 : bench_get_group_mask();
+	*groups = nr ? 0 : native_get_usual_groups();
 	for (i = 0; i < nr; i++) {
 		char *name = strdup(names[i]);
 		u64 one;
@@ -267,27 +306,23 @@ static bool parse_number(const char *text, u64 max, u64 *value)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *value <= max;
 }
 
-struct options {
-	struct bench_config config;
-	bool cpu_chosen;
-	const char *dir;
-};
-
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
 		{ "blocks", required_argument, NULL, 'b' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "cpu", required_argument, NULL, 'c' },
+		{ "prefer", required_argument, NULL, 'p' },
 		{ "out", required_argument, NULL, 'o' },
 		{ }
 	};
 	u64 value = 0;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "b:s:c:o:", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "b:s:c:p:o:", longs, NULL)) != -1) {
 		bool good = option == 'o' || (option != '?' &&
-			parse_number(optarg, option == 's' ? ~0ULL : UINT32_MAX, &value));
+			parse_number(optarg, option == 's' ? ~0ULL :
+				     option == 'p' ? CPU_SETSIZE - 1 : UINT32_MAX, &value));
 
 		if (option == '?')
 			return -EINVAL;
@@ -297,6 +332,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 			options->config.seed = value;
 		else if (option == 'c')
 			options->config.cpu = value;
+		else if (option == 'p')
+			options->preferred_cpu = value;
 		else
 			options->dir = optarg;
 		options->cpu_chosen |= option == 'c';
@@ -316,7 +353,7 @@ static int run_benchmarks(char **names, int nr, struct options *options)
 
 	err = parse_group_names(names, nr, &groups);
 	if (!err)
-		err = pin_process_to_cpu(&options->config, options->cpu_chosen);
+		err = pin_process_to_cpu(options);
 	if (err)
 		return err;
 	if (!check_machine_features())
@@ -332,15 +369,15 @@ static int run_benchmarks(char **names, int nr, struct options *options)
 	return measure_groups(groups, &options->config, options->dir);
 }
 
-static int print_env(char **words, int nr, struct options *options)
+static int print_env(char **args, int nr, struct options *options)
 {
 	int err;
 
 	if (nr) {
-		fprintf(stderr, "kmbench: env takes no argument '%s'\n", words[0]);
+		fprintf(stderr, "kmbench: env takes no argument '%s'\n", args[0]);
 		return -EINVAL;
 	}
-	err = pin_process_to_cpu(&options->config, options->cpu_chosen);
+	err = pin_process_to_cpu(options);
 	if (!err)
 		show_env(stdout, &options->config);
 	return err;
@@ -364,7 +401,10 @@ static int get_exit_code(int err)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .config = { .blocks = 200, .seed = 1 } };
+	struct options options = {
+		.config = { .blocks = 200, .seed = 1 },
+		.preferred_cpu = -1,
+	};
 	const char *command = argc > 1 ? argv[1] : "";
 	int err = native_check_registered_groups();
 
@@ -376,8 +416,8 @@ int main(int argc, char **argv)
 			err = (*command == 'r' ? run_benchmarks : print_env)(argv + 1 + optind,
 									     argc - 1 - optind,
 									     &options);
-	} else if (native_step && !strcmp(command, "step")) {
-		err = native_step(argv + 2, argc - 2);
+	} else if (native_run_step_command && !strcmp(command, "step")) {
+		err = native_run_step_command(argv + 2, argc - 2);
 	} else if (!strcmp(command, "list") && argc == 2) {
 		list_groups();
 	} else if (!strcmp(command, "--help") && argc == 2) {

@@ -1,10 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The groups of kmbench are the built-in ones.  Users' programs link registered.c instead. */
+/*
+ * The groups of kmbench are the built-in ones and, behind them, `planted`.  Users' programs link
+ * registered.c instead.
+ */
+#include "../bench_modules/control.h"
 #include "../bench_modules/groups.h"
+#include "../bench_modules/ops.h"
+#include "peers.h"
+#include "planted.h"
 #include "registered.h"
 
 int native_check_registered_groups(void)
 {
 	bench_groups_init();
+	bench_groups[bench_nr_groups++] = &native_planted;
 	return 0;
+}
+
+u64 native_get_usual_groups(void)
+{
+	return bench_get_group_mask() & ~(1ULL << (bench_nr_groups - 1));
+}
+
+void native_show_groups_env(FILE *file)
+{
+	u64 buffer, cache;
+
+	if (bench_read_cold_buffer(&buffer, &cache))
+		fprintf(file, "cold_buffer_bytes=%llu\nlast_cache_bytes=%llu\n", buffer, cache);
+	native_show_other_tracers_env(file);
 }

@@ -117,7 +117,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	return peer;
 }
 
-void native_load_peers(void)
+void native_load_other_tracers(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
 
@@ -144,7 +144,7 @@ static unsigned int count_distinct_layouts(const struct bench_variant *variant)
 	return nr;
 }
 
-void native_show_peer_env(FILE *file)
+void native_show_other_tracers_env(FILE *file)
 {
 	unsigned int i, nr;
 

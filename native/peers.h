@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-/* Load the peers (probes of other tracers) and report missing ones, before they are measured. */
-void native_load_peers(void);
+/* Load the dormant sites of other tracers that are measured beside ours, and report missing ones. */
+void native_load_other_tracers(void);
 
 /*
  * Print lines of the file env about variants with fewer code addresses than layouts, and about
  * missing variants.
  */
-void native_show_peer_env(FILE *file);
+void native_show_other_tracers_env(FILE *file);
 
 #endif /* NATIVE_PEERS_H */

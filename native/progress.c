@@ -36,7 +36,7 @@ void native_progress_set_total(unsigned int groups)
 	progress.terminal = isatty(STDERR_FILENO);
 }
 
-static void show_progress_head(void)
+static void show_group_number_and_name(void)
 {
 	fprintf(stderr, "%skmbench: [%u/%u] %s: ", progress.terminal ? "\r" : "",
 		progress.number, progress.groups, progress.group->name);
@@ -56,7 +56,7 @@ void native_progress_start(const struct bench_group *group, const struct bench_r
 	progress.result = result;
 	progress.started = progress.shown = read_clock_ms();
 	if (progress.terminal) {
-		show_progress_head();
+		show_group_number_and_name();
 		show_window_counts();
 	}
 }
@@ -68,13 +68,13 @@ void native_progress_show(void)
 	if (!progress.terminal || now - progress.shown < INTERVAL_MS)
 		return;
 	progress.shown = now;
-	show_progress_head();
+	show_group_number_and_name();
 	show_window_counts();
 }
 
 void native_progress_end(int err)
 {
-	show_progress_head();
+	show_group_number_and_name();
 	if (err == -ENODEV && progress.group->lacks) {
 		fprintf(stderr, "SKIP, %s\n", progress.group->lacks);
 		return;

@@ -180,7 +180,10 @@ unsigned long native_rcu_begin_period(void)
 	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Return the oldest period of any reader, or ~0UL.  Call after run_reader_barriers(). */
+/*
+ * Return the oldest period in which the read-side section of a reader began; ~0UL if no reader is
+ * in a section.  Call this after run_reader_barriers().
+ */
 static unsigned long find_oldest_period(void)
 {
 	unsigned long inside, oldest = ~0UL;
@@ -204,13 +207,13 @@ static void sleep_ms(unsigned int ms)
 	syscall(SYS_nanosleep, &time, NULL);
 }
 
-/* Spin for a limited time.  Return true if all readers of periods before @state have ended. */
-static bool spin_for_older_readers(unsigned long state)
+/* Spin for a limited time.  Return true if all readers of periods before @period have ended. */
+static bool spin_for_older_readers(unsigned long period)
 {
 	unsigned int spins;
 
 	for (spins = 0; spins < SPINS; spins++) {
-		if (find_oldest_period() >= state)
+		if (find_oldest_period() >= period)
 			return true;
 		cpu_relax();
 	}
@@ -219,11 +222,11 @@ static bool spin_for_older_readers(unsigned long state)
 
 /*
  * Make every running thread execute a barrier, then spin for a limited time.  Return true if all
- * readers of periods before @state have ended; false if not, or if membarrier(2) is not available.
+ * readers of periods before @period have ended; false if not, or if membarrier(2) is not available.
  */
-bool native_rcu_wait_briefly(unsigned long state)
+bool native_rcu_poll_period_end(unsigned long period)
 {
-	return run_reader_barriers() && spin_for_older_readers(state);
+	return run_reader_barriers() && spin_for_older_readers(period);
 }
 
 /*
@@ -232,11 +235,11 @@ bool native_rcu_wait_briefly(unsigned long state)
  */
 void native_rcu_synchronize(void)
 {
-	unsigned long state = native_rcu_begin_period();
+	unsigned long period = native_rcu_begin_period();
 
 	if (!run_reader_barriers())
 		sleep_ms(20);
-	while (!spin_for_older_readers(state))
+	while (!spin_for_older_readers(period))
 		sleep_ms(1);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../bench_modules/control.h"
 #include "../bench_modules/groups.h"
 #include "peers.h"
 #include "registered.h"
@@ -25,12 +26,17 @@ void bench_register(const struct bench_group *group)
 	bench_nr_groups++;
 }
 
-void native_load_peers(void)
+void native_load_other_tracers(void)
 {
 }
 
-void native_show_peer_env(FILE *file)
+void native_show_groups_env(FILE *file)
 {
+}
+
+u64 native_get_usual_groups(void)
+{
+	return bench_get_group_mask();
 }
 
 int native_check_registered_groups(void)

@@ -3,7 +3,17 @@
 #ifndef NATIVE_REGISTERED_H
 #define NATIVE_REGISTERED_H
 
+#include <stdio.h>
+
+#include <linux/types.h>
+
 /* Report a benchmark that is not valid.  Return 0 or -EINVAL. */
 int native_check_registered_groups(void);
+
+/* Return a bit mask of the groups that are listed, and that run if none is named. */
+u64 native_get_usual_groups(void);
+
+/* Print lines of the file env about the groups, as they were measured. */
+void native_show_groups_env(FILE *file);
 
 #endif /* NATIVE_REGISTERED_H */

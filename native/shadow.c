@@ -14,7 +14,10 @@
 #define ARCH_SHSTK_STATUS	0x5005
 #define SHADOW_STACK		1UL
 
-/* Linux before 6.6 has neither this arch_prctl() nor user shadow stacks. */
+/*
+ * If the system call fails, there is no shadow stack: Linux before 6.6 has neither this
+ * arch_prctl() nor user shadow stacks.
+ */
 bool native_has_shadow_stack(void)
 {
 	unsigned long features = 0;

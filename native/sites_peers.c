@@ -53,7 +53,7 @@ int bench_store_batch_to_mapping(struct sites_stores *stores)
 	return 0;
 }
 
-static int run_sync_rounds_by_hand(void)
+static int run_sync_rounds_without_patcher(void)
 {
 	unsigned char *view = map_writable_view(PAGE_BYTES);
 	int i, err = view ? 0 : -ENOMEM;
@@ -67,9 +67,9 @@ static int run_sync_rounds_by_hand(void)
 	return err;
 }
 
-int bench_set_sites_without_patcher(enum sites_way way, u32 nr, bool on)
+int bench_set_sites_without_patcher(enum sites_method method, u32 nr, bool on)
 {
-	return way == SITES_BY_HAND ? run_sync_rounds_by_hand() : -EINVAL;
+	return method == SITES_BY_HAND ? run_sync_rounds_without_patcher() : -EINVAL;
 }
 
 void bench_switch_off_static_keys(void)

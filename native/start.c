@@ -36,8 +36,8 @@ DECLARE_SECTION(imv);
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
 /*
- * Tables in the order of registration.  MARKERS come before IMV, so that markers have their states
- * when sites are patched.
+ * Tables in the order of registration.  MARKERS come before IMV: registering MARKERS sets the state
+ * of each marker, and registering IMV patches the sites of the markers to that state.
  */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 

@@ -179,8 +179,9 @@ static void show_torn_instruction(const char *title, u8 *code)
 }
 
 /*
- * Overwrite a nop with a jump byte by byte, without first storing int3, and execute it after each
- * byte.  The memory around it is filled with int3, so that a jump to a wrong place traps there.
+ * Overwrite a nop with a jump byte by byte, without first storing int3, and execute the instruction
+ * after each byte.  The memory around the instruction is filled with int3, so that a jump to a
+ * wrong address traps there.
  */
 static int step_without_int3(void)
 {
@@ -211,15 +212,15 @@ static int step_without_int3(void)
 }
 
 /*
- * Run the command step with the arguments @words.  Return 0; -EINVAL for unknown arguments; -ENODEV
+ * Run the command step with the arguments @args.  Return 0; -EINVAL for unknown arguments; -ENODEV
  * if live patching does not work here; or another error.
  */
-int native_step(char **words, int nr)
+int native_run_step_command(char **args, int nr)
 {
 	if (!nr)
 		return step_with_int3();
-	if (nr == 1 && !strcmp(words[0], "--without-int3"))
+	if (nr == 1 && !strcmp(args[0], "--without-int3"))
 		return step_without_int3();
-	fprintf(stderr, "kmbench: step takes no argument '%s'\n", words[0]);
+	fprintf(stderr, "kmbench: step takes no argument '%s'\n", args[0]);
 	return -EINVAL;
 }

@@ -4,6 +4,6 @@
 #define NATIVE_STEP_H
 
 /* Weak, because users' programs with benchmarks are linked with main.c but without step.c. */
-int __attribute__((weak)) native_step(char **words, int nr);
+int __attribute__((weak)) native_run_step_command(char **args, int nr);
 
 #endif /* NATIVE_STEP_H */

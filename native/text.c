@@ -108,12 +108,16 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	munmap(alias->base, alias->nr_pages * PAGE_BYTES);
 }
 
-/* Takes no lock, because the kernel serialises a thread that starts during a batch. */
-void patcher_text_lock(bool core)
+/*
+ * Does nothing.  In the kernel, this lock keeps kprobes and the set of online CPUs from changing
+ * during a batch.  A program has no kprobes.  It need not keep threads from starting, because the
+ * kernel serialises a thread that starts during a batch.
+ */
+void patcher_text_lock(bool core_text)
 {
 }
 
-void patcher_text_unlock(bool core)
+void patcher_text_unlock(bool core_text)
 {
 }
 
@@ -138,7 +142,7 @@ int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 /* Always false: a program cannot find out where its threads were preempted. */
-bool patcher_text_can_wait(void)
+bool patcher_text_can_wait_for_tasks(void)
 {
 	return false;
 }

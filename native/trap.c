@@ -28,7 +28,11 @@ static bool handle_breakpoint(greg_t *gregs)
 #define LOAD(name, index)	regs.name = gregs[index];
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
-	/* A program cannot disable interrupts, so patcher_unregister() waits for this section. */
+	/*
+	 * patcher_unregister() waits for running handlers by synchronize_rcu().  In the kernel,
+	 * that waits for a handler because interrupts are off; in a program, because of this
+	 * read-side section.
+	 */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
 	rcu_read_unlock();

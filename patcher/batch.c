@@ -60,7 +60,7 @@ static __always_inline int check_new_insn(const struct patcher_table *table,
 }
 
 static __always_inline int check_poke(const char *owner, struct patcher_poke *poke,
-				      struct patcher_cursor *cursor, bool *core,
+				      struct patcher_cursor *cursor, bool *in_core,
 				      check_function *check)
 {
 	const struct patcher_site *site;
@@ -75,35 +75,54 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 	if (site->len != poke->len || site->flags & PATCHER_SITE_PREFIX)
 		return -EINVAL;
 	poke->flags = site->flags;
-	*core |= cursor->table->core;
+	*in_core |= cursor->table->core;
 	return check(cursor->table, poke);
 }
 
 /*
- * Count the pokes at the start of @pokes that need no check_poke(), and move @cursor behind their
- * sites.  Nearly all pokes need none: each replaces the next site of the table, the site has no
- * flags, and patcher_is_common_insn() accepts the new instruction.  The caller has checked the
- * owner of cursor->table.
+ * Return the number of pokes at the start of @pokes for which all of this is true: each replaces
+ * the next site of @table, from index @first on; neither poke nor site has flags; and
+ * patcher_is_common_insn() accepts the new instruction.  @compact is true if the table is compact;
+ * the function is inlined into each caller, where @compact is a constant.
  */
-static unsigned int count_common_pokes(struct patcher_cursor *cursor,
-				       const struct patcher_poke *pokes, unsigned int nr)
+static __always_inline unsigned int count_common_pokes(const struct patcher_table *table,
+						       unsigned int first,
+						       const struct patcher_poke *pokes,
+						       unsigned int nr, bool compact)
 {
-	const struct patcher_table *table = cursor->table;
-	const struct patcher_site *site;
+	const struct patcher_compact_site *compact_sites = table->compact + first;
+	const struct patcher_site *sites = table->sites + first, *site = &table->alike;
+	unsigned long addr;
 	unsigned int i;
 
-	if (table->compact)
-		return 0;
-	site = &table->sites[cursor->next];
-	if (nr > table->nr - cursor->next)
-		nr = table->nr - cursor->next;
-	for (i = 0; i < nr; i++, site++)
+	for (i = 0; i < nr; i++) {
+		site = compact ? site : &sites[i];
+		addr = compact ? patcher_compact_addr(&compact_sites[i]) : patcher_site_addr(site);
 		if (site->flags || site->len != PATCHER_COMMON_LEN || pokes[i].flags ||
-		    (unsigned long)pokes[i].addr != patcher_site_addr(site) ||
+		    (unsigned long)pokes[i].addr != addr ||
 		    !patcher_is_common_insn(pokes[i].new, pokes[i].len))
 			break;
-	cursor->next += i;
+	}
 	return i;
+}
+
+/*
+ * Return the number of pokes at the start of @pokes that need no check_poke(), and move @cursor
+ * behind their sites.  Nearly all pokes need no such check: see count_common_pokes().  The caller
+ * has checked the owner of cursor->table.
+ */
+static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
+				      const struct patcher_poke *pokes, unsigned int nr)
+{
+	const struct patcher_table *table = cursor->table;
+	unsigned int first = cursor->next;
+
+	if (nr > table->nr - first)
+		nr = table->nr - first;
+	nr = table->compact ? count_common_pokes(table, first, pokes, nr, true) :
+			      count_common_pokes(table, first, pokes, nr, false);
+	cursor->next += nr;
+	return nr;
 }
 
 /*
@@ -111,7 +130,7 @@ static unsigned int count_common_pokes(struct patcher_cursor *cursor,
  * where @check is a constant, so that @check is not called through a pointer.
  */
 static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
-				       unsigned int nr, bool *core, check_function *check)
+				       unsigned int nr, bool *in_core, check_function *check)
 {
 	struct patcher_cursor cursor = { NULL };
 	unsigned int i = 0;
@@ -120,38 +139,38 @@ static __always_inline int check_pokes(const char *owner, struct patcher_poke *p
 	while (i < nr && !err) {
 		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
 			return -EINVAL;
-		err = check_poke(owner, &pokes[i++], &cursor, core, check);
+		err = check_poke(owner, &pokes[i++], &cursor, in_core, check);
 		if (!err && check == check_new_insn)
-			i += count_common_pokes(&cursor, &pokes[i], nr - i);
+			i += skip_common_pokes(&cursor, &pokes[i], nr - i);
 	}
 	return err;
 }
 
 typedef int check_batch_function(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-				 bool *core);
+				 bool *in_core);
 
 static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-			       bool *core)
+			       bool *in_core)
 {
-	return check_pokes(owner, pokes, nr, core, check_new_insn);
+	return check_pokes(owner, pokes, nr, in_core, check_new_insn);
 }
 
 /* Check a batch.  If it fails and the pokes are not sorted, sort them and check once more. */
 static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-				bool *core, check_batch_function *check)
+				bool *in_core, check_batch_function *check)
 {
-	int err = check(owner, pokes, nr, core);
+	int err = check(owner, pokes, nr, in_core);
 
-	return err && sort_pokes(pokes, nr) ? check(owner, pokes, nr, core) : err;
+	return err && sort_pokes(pokes, nr) ? check(owner, pokes, nr, in_core) : err;
 }
 
 /*
- * Return true if two instructions are equal.  Nearly all have 5 bytes; with this constant as the
- * length, the compiler inlines memcmp().
+ * Return true if two instructions are equal.  Nearly all have 5 bytes, and are compared without a
+ * call: the compiler makes a single instruction of a memcmp() of 4 bytes.
  */
-static bool are_bytes_equal(const u8 *a, const u8 *b, unsigned int len)
+static __always_inline bool are_bytes_equal(const u8 *a, const u8 *b, unsigned int len)
 {
-	return len == PATCHER_COMMON_LEN ? !memcmp(a, b, PATCHER_COMMON_LEN) : !memcmp(a, b, len);
+	return len == PATCHER_COMMON_LEN ? !memcmp(a, b, 4) && a[4] == b[4] : !memcmp(a, b, len);
 }
 
 /*
@@ -200,26 +219,26 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 		       patcher_write_function *write)
 {
 	u64 start;
-	bool core = false;
+	bool in_core = false;
 	int err;
 
 	patcher_lock();
 	start = ktime_get_ns();
-	err = nr ? sort_and_check_pokes(owner, pokes, nr, &core, check) : -EINVAL;
+	err = nr ? sort_and_check_pokes(owner, pokes, nr, &in_core, check) : -EINVAL;
 	if (!chunk)
 		err = -EINVAL;
 	/* If the cause of -EINVAL is the int3 of a kprobe, log the kprobe and return -EBUSY. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_check_kprobes(pokes, nr, false) ?: err;
-	if (!err && core)
+	if (!err && in_core)
 		err = patcher_text_check_core(pokes, nr);
 	patcher_get_stats_locked()->check_ns += ktime_get_ns() - start;
 	if (!err) {
-		patcher_text_lock(core);
+		patcher_text_lock(in_core);
 		patcher_record_longest_ns(&patcher_get_stats_locked()->longest_wait_ns, start);
 		err = patcher_text_check_kprobes(pokes, nr, true) ?:
 		      map_and_write_pokes(pokes, nr, chunk, write);
-		patcher_text_unlock(core);
+		patcher_text_unlock(in_core);
 	}
 	patcher_text_drop_guards();
 	patcher_count_batch(err, nr, ktime_get_ns() - start);
@@ -261,8 +280,9 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  * new instruction that cannot be emulated; -ENOENT if an address is not that of a
  * registered site; -EPERM if a site belongs to another owner; -EBUSY if a kprobe, armed
  * or not, is registered on a site or up to 4 bytes before it, or if a new jump leads into
- * a kprobe that was registered while the batch was being checked; -EILSEQ if the bytes in
- * memory are not @old; -ENOMEM; for core text also the errors of patcher_check_core_insn().
+ * a kprobe that was registered while the batch was being checked; -EILSEQ if a site does not
+ * hold the old bytes of its poke; -ENOMEM; for core text also the errors of
+ * patcher_check_core_write().
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -286,7 +306,7 @@ static bool are_pokes_unexecuted(const struct patcher_table *table,
 }
 
 /**
- * patcher_apply_new() - replace instructions of a module that is being loaded
+ * patcher_apply_at_load() - replace instructions of a module that is being loaded
  * @table: the registered table of the module's sites
  * @pokes: replacements of sites of @table; sorted in place
  * @nr: number of replacements, at least 1
@@ -298,14 +318,14 @@ static bool are_pokes_unexecuted(const struct patcher_table *table,
  * Context: may sleep; module notifier, MODULE_STATE_COMING.
  * Return: as patcher_apply().
  */
-int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
-		      unsigned int nr)
+int patcher_apply_at_load(const struct patcher_table *table, struct patcher_poke *pokes,
+			  unsigned int nr)
 {
 	return apply_batch(table->owner, pokes, nr, nr, check_all_new_insns,
 			   are_pokes_unexecuted(table, pokes, nr) ? patcher_write_unexecuted :
 							     patcher_write_chunks);
 }
-EXPORT_SYMBOL_GPL(patcher_apply_new);
+EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
@@ -324,9 +344,9 @@ static __always_inline int check_trap_poke(const struct patcher_table *table,
 }
 
 static int check_all_trap_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-				bool *core)
+				bool *in_core)
 {
-	return check_pokes(owner, pokes, nr, core, check_trap_poke);
+	return check_pokes(owner, pokes, nr, in_core, check_trap_poke);
 }
 
 /**
@@ -340,8 +360,8 @@ static int check_all_trap_pokes(const char *owner, struct patcher_poke *pokes, u
  * the patcher can emulate.
  *
  * Context: may sleep.
- * Return: as patcher_apply(); -EPERM also for a site whose table has no trap
- * function, or in core text.
+ * Return: as patcher_apply(); -EPERM also for a site in core text, or one whose table has no
+ * trap function.
  */
 int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -370,14 +390,14 @@ static unsigned int *sort_pokes_and_return_order(struct patcher_poke *pokes, uns
 }
 
 /**
- * struct partial - arguments of patcher_apply_most(), for the functions that divide its batch
+ * struct split_batch - arguments of patcher_apply_most(), for the functions that divide its batch
  * @apply: function that makes a number of replacements as one batch
  * @owner: the owner in the tables of all sites
  * @pokes: the replacements
  * @order: for each element of @pokes, its index in @stuck; NULL if both indices are equal
  * @stuck: set to true for each replacement that cannot be made
  */
-struct partial {
+struct split_batch {
 	patcher_apply_function *apply;
 	const char *owner;
 	struct patcher_poke *pokes;
@@ -385,32 +405,32 @@ struct partial {
 	bool *stuck;
 };
 
-static int apply_poke_range(const struct partial *partial, unsigned int first, unsigned int nr);
+static int apply_poke_range(const struct split_batch *batch, unsigned int first, unsigned int nr);
 
 /*
  * Apply each half of a range of pokes as a batch of its own, because the whole range failed with
  * @err.  If the range is a single poke, mark the poke as stuck instead.  Return the first error.
  */
-static int apply_poke_range_by_halves(const struct partial *partial, unsigned int first,
+static int apply_poke_range_by_halves(const struct split_batch *batch, unsigned int first,
 				      unsigned int nr, int err)
 {
 	unsigned int half = nr / 2;
 	int other;
 
 	if (nr == 1) {
-		partial->stuck[partial->order ? partial->order[first] : first] = true;
+		batch->stuck[batch->order ? batch->order[first] : first] = true;
 		return err == -ENOMEM ? -EBUSY : err;
 	}
-	err = apply_poke_range(partial, first, half);
-	other = apply_poke_range(partial, first + half, nr - half);
+	err = apply_poke_range(batch, first, half);
+	other = apply_poke_range(batch, first + half, nr - half);
 	return err ?: other;
 }
 
-static int apply_poke_range(const struct partial *partial, unsigned int first, unsigned int nr)
+static int apply_poke_range(const struct split_batch *batch, unsigned int first, unsigned int nr)
 {
-	int err = partial->apply(partial->owner, partial->pokes + first, nr);
+	int err = batch->apply(batch->owner, batch->pokes + first, nr);
 
-	return err ? apply_poke_range_by_halves(partial, first, nr, err) : 0;
+	return err ? apply_poke_range_by_halves(batch, first, nr, err) : 0;
 }
 
 /**
@@ -434,7 +454,7 @@ static int apply_poke_range(const struct partial *partial, unsigned int first, u
 int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
 		       unsigned int nr, bool *stuck)
 {
-	struct partial partial = { apply, owner, pokes, NULL, stuck };
+	struct split_batch batch = { apply, owner, pokes, NULL, stuck };
 	unsigned int *order = NULL;
 	int err;
 
@@ -443,10 +463,10 @@ int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct 
 		if (!order)
 			return -ENOMEM;
 	}
-	partial.order = order;
+	batch.order = order;
 	err = nr ? apply(owner, pokes, nr) : -EINVAL;
 	if (err && err != -ENOMEM && nr)
-		err = apply_poke_range_by_halves(&partial, 0, nr, err);
+		err = apply_poke_range_by_halves(&batch, 0, nr, err);
 	kvfree(order);
 	return err;
 }

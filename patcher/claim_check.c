@@ -3,10 +3,10 @@
  * Check that no other code uses bytes of core text, by registering kprobes there.
  *
  * Registering a disabled kprobe changes no byte, but register_kprobe() makes all checks of the
- * kernel.  The function returns -EILSEQ if no instruction begins at the address, and -EINVAL if
- * the address must not be probed (noinstr, a jump label, a static call, freed text, no text).  It
- * sets KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at
- * the address.
+ * kernel: it returns -EILSEQ if no instruction begins at the address, and -EINVAL if the address
+ * must not be probed (noinstr, a jump label, a static call, freed text, no text).  It sets
+ * KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at the
+ * address.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -82,7 +82,7 @@ static void unregister_disabled_kprobes(struct claim_check *check)
  * for a single probe if it may optimise the probe.  So a list of two nodes contains only this
  * probe and its aggregate, and a third node is a kprobe of other code.
  */
-static bool has_other_kprobe(const struct claim_check *check, unsigned int i)
+static bool has_foreign_kprobe(const struct claim_check *check, unsigned int i)
 {
 	const struct list_head *list = &check->probes[i].list;
 
@@ -106,7 +106,7 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 		}
 	}
 	for (i = 0; i < REACH + len; i++) {
-		if (has_other_kprobe(check, i)) {
+		if (has_foreign_kprobe(check, i)) {
 			*reason = "a kprobe is registered there";
 			return -EBUSY;
 		}
@@ -137,14 +137,14 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 }
 
 /**
- * patcher_check_core_insn() - check that one instruction of core text may be written now
+ * patcher_check_core_write() - check that one instruction of core text may be written now
  * @addr: address of its first byte
  * @len: its length in bytes
  *
  * Context: as patcher_check_core_pokes().
  * Return: as patcher_check_core_pokes().
  */
-int patcher_check_core_insn(unsigned long addr, unsigned int len)
+int patcher_check_core_write(unsigned long addr, unsigned int len)
 {
 	struct claim_check *check;
 	const char *reason = "";
@@ -181,6 +181,6 @@ int patcher_check_core_pokes(const struct patcher_poke *pokes, unsigned int nr)
 
 	for (i = 0; i < nr && !err; i++)
 		if (patcher_is_core_text((unsigned long)pokes[i].addr))
-			err = patcher_check_core_insn((unsigned long)pokes[i].addr, pokes[i].len);
+			err = patcher_check_core_write((unsigned long)pokes[i].addr, pokes[i].len);
 	return err;
 }

@@ -8,7 +8,7 @@
 
 #include <kmarkers/patcher.h>
 
-int patcher_check_core_insn(unsigned long addr, unsigned int len);
+int patcher_check_core_write(unsigned long addr, unsigned int len);
 int patcher_check_core_pokes(const struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* PATCHER_CLAIM_CHECK_H */

@@ -31,7 +31,7 @@ static int register_core_site(struct patcher_core_site *core)
 	if (core->offset >= extent.size || core->len > extent.size - core->offset)
 		return -EINVAL;
 	addr = extent.start + core->offset;
-	err = patcher_check_core_insn(addr, core->len);
+	err = patcher_check_core_write(addr, core->len);
 	if (err)
 		return err;
 	core->addr = (u8 *)addr;
@@ -44,8 +44,8 @@ static int register_core_site(struct patcher_core_site *core)
 	core->table.module = NULL;
 	core->table.owner = core->owner;
 	/*
-	 * A kprobe that was armed since the check above has put an int3 into this copy.  A kprobe
-	 * that is armed after this copy makes patcher_register_core_table() return -EINVAL.
+	 * If a kprobe was armed since the check above, this copy begins with its int3.  If a kprobe
+	 * is armed after the copy is made, patcher_register_core_table() returns -EINVAL.
 	 */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)
@@ -127,7 +127,7 @@ int patcher_check_core_site(const struct patcher_core_site *core)
 	int err;
 
 	patcher_lock();
-	err = patcher_check_core_insn((unsigned long)core->addr, core->len);
+	err = patcher_check_core_write((unsigned long)core->addr, core->len);
 	patcher_unlock();
 	return err;
 }

@@ -138,7 +138,7 @@ static noinline int find_function_start(const char *name, unsigned long *start)
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
  * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls
  * lead to tracking code in the padding before the function.  If the first byte is int3, the
- * result may be true, too: patcher_check_core_insn() refuses such a call later, and logs why.
+ * result may be true, too: patcher_check_core_write() refuses such a call later, and logs why.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {

@@ -5,7 +5,7 @@
  * No function here takes a lock, allocates memory or calls code elsewhere, since the
  * breakpoint handler runs them in any context, NMI included.
  *
- * Encodings: Intel SDM vol. 2, "MOV", "NOP", "JMP" and "Jcc", and 2.1 for prefixes.
+ * Encodings: Intel SDM vol. 2, "MOV", "CMP", "NOP", "JMP" and "Jcc", and 2.1 for prefixes.
  */
 #include <linux/errno.h>
 #include <linux/kprobes.h>
@@ -54,6 +54,14 @@ static int decode_two_byte_opcode(const u8 *bytes, unsigned int max, unsigned in
 }
 NOKPROBE_SYMBOL(decode_two_byte_opcode);
 
+/* Store the number of a byte register, which is ah, ch, dh or bh for 4 to 7 without REX prefix. */
+static void set_byte_register(struct patcher_insn *insn, u8 number, u8 rex)
+{
+	insn->high = !rex && number >= 4;
+	insn->reg = insn->high ? number - 4 : number;
+}
+NOKPROBE_SYMBOL(set_byte_register);
+
 static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 		      u8 rex, bool opsize, struct patcher_insn *insn)
 {
@@ -63,11 +71,7 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	insn->reg = (op & 7) | (rex & KMARKERS_REX_B ? 8 : 0);
 	if (op < 0xb8) {
 		size = 1;
-		/* Byte registers 4-7 are ah, ch, dh and bh if there is no REX prefix. */
-		if (!rex && insn->reg >= 4) {
-			insn->high = true;
-			insn->reg -= 4;
-		}
+		set_byte_register(insn, insn->reg, rex);
 	} else if (rex & KMARKERS_REX_W) {
 		size = 8;
 	} else {
@@ -76,6 +80,32 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	return fill_insn(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
 }
 NOKPROBE_SYMBOL(decode_mov);
+
+/*
+ * Decode cmp of a register with an immediate of the register's size: 8 bits if the lowest bit of
+ * the opcode is 0, else 32 bits.  The opcodes 3c and 3d imply al and eax.
+ */
+static int decode_cmp(const u8 *bytes, unsigned int max, unsigned int at, u8 rex,
+		      struct patcher_insn *insn)
+{
+	bool is_byte = !(bytes[at] & 1);
+	u8 number;
+
+	if (bytes[at++] >= 0x80) {
+		if (at >= max || (bytes[at] & 0xf8) != 0xf8 ||
+		    rex & ~(KMARKERS_REX | KMARKERS_REX_B))
+			return -EINVAL;
+		number = (bytes[at++] & 7) | (rex & KMARKERS_REX_B ? 8 : 0);
+		if (is_byte)
+			set_byte_register(insn, number, rex);
+		else
+			insn->reg = number;
+	} else if (rex) {
+		return -EINVAL;
+	}
+	return fill_insn(insn, PATCHER_INSN_CMP, bytes, max, at, is_byte ? 1 : 4);
+}
+NOKPROBE_SYMBOL(decode_cmp);
 
 static int decode_branch(const u8 *bytes, unsigned int max, unsigned int at,
 			 struct patcher_insn *insn)
@@ -103,8 +133,8 @@ NOKPROBE_SYMBOL(decode_branch);
  * @insn: filled in
  *
  * Instructions that can be decoded are nops of any length (with 66, 2e and 3e prefixes),
- * jmp rel8 and rel32, call rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits
- * into any register.
+ * jmp rel8 and rel32, call rel32, jcc rel8 and rel32, mov $imm of 8, 16, 32 and 64 bits
+ * into any register, and cmp $imm of 8 and 32 bits with any register.
  *
  * Context: any, NMI included.
  * Return: 0, or -EINVAL if the instruction is another one or longer than @max.
@@ -136,8 +166,12 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 		return decode_two_byte_opcode(bytes, max, at, opsize, insn);
 	if (op >= 0xb0 && op <= 0xbf && !segment)
 		return decode_mov(bytes, max, at, rex, opsize, insn);
-	/* Segment prefixes before a direct branch are ignored; other prefixes are refused. */
-	if (rex || opsize)
+	if (opsize)
+		return -EINVAL;
+	if ((op == 0x3c || op == 0x3d || op == 0x80 || op == 0x81) && !segment)
+		return decode_cmp(bytes, max, at, rex, insn);
+	/* The CPU ignores segment prefixes before a direct branch; other prefixes are refused. */
+	if (rex)
 		return -EINVAL;
 	return decode_branch(bytes, max, at, insn);
 }
@@ -204,6 +238,35 @@ static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(emulate_mov);
 
+#define STATUS_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
+			 X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+/* Set the flags as a subtraction does.  Source: Intel SDM vol. 1, 3.4.3.1 and app. A. */
+static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
+{
+	u32 a = *kmarkers_find_saved_register(regs, insn->reg) >> (insn->high ? 8 : 0);
+	u32 b = insn->imm, difference = a - b;
+	unsigned long flags = (a ^ b ^ difference) & X86_EFLAGS_AF;
+
+	/* Bit n of the constant is 1 if n has an odd number of bits. */
+	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
+		flags |= X86_EFLAGS_PF;
+	/* With the operands in the upper bits, the other flags of 8 bits are those of 32 bits. */
+	a <<= 32 - 8 * insn->size;
+	b <<= 32 - 8 * insn->size;
+	difference = a - b;
+	if (a < b)
+		flags |= X86_EFLAGS_CF;
+	if (!difference)
+		flags |= X86_EFLAGS_ZF;
+	if (difference >> 31)
+		flags |= X86_EFLAGS_SF;
+	if (((a ^ b) & (a ^ difference)) >> 31)
+		flags |= X86_EFLAGS_OF;
+	regs->flags = (regs->flags & ~STATUS_FLAGS) | flags;
+}
+NOKPROBE_SYMBOL(emulate_cmp);
+
 /*
  * Push the return address of a call, and return the call's target.  The kernel's entry code
  * leaves room above the frame of a breakpoint for this push (asm_exc_int3, since
@@ -231,6 +294,8 @@ void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, s
 
 	if (insn->kind == PATCHER_INSN_MOV)
 		emulate_mov(insn, regs);
+	else if (insn->kind == PATCHER_INSN_CMP)
+		emulate_cmp(insn, regs);
 	else if (insn->kind == PATCHER_INSN_JMP)
 		next += insn->imm;
 	else if (insn->kind == PATCHER_INSN_CALL)

@@ -19,17 +19,19 @@ enum patcher_insn_kind {
 	PATCHER_INSN_JCC,
 	PATCHER_INSN_CALL,
 	PATCHER_INSN_MOV,
+	PATCHER_INSN_CMP,
 };
 
 /**
  * struct patcher_insn - a decoded instruction
- * @kind: nop, jmp, jcc, call or mov
+ * @kind: nop, jmp, jcc, call, mov or cmp
  * @len: its length in bytes, prefixes included
  * @cond: condition code, the low four bits of the opcode; only for a jcc
- * @reg: the hardware's register number (0 ax ... 15 r15); only for a mov
+ * @reg: the hardware's register number (0 ax ... 15 r15); only for a mov or cmp
  * @size: length of the immediate or of the displacement in bytes; 0 for a nop
- * @high: true for a mov of one byte to ah, ch, dh or bh
- * @imm: the immediate of a mov; for a jump or call, the displacement from the next instruction
+ * @high: true for a mov or cmp of one byte with ah, ch, dh or bh
+ * @imm: the immediate of a mov or cmp, sign-extended; for a jump or call, the displacement from the
+ *	next instruction
  */
 struct patcher_insn {
 	enum patcher_insn_kind kind;
@@ -56,9 +58,8 @@ static inline bool patcher_is_common_insn(const u8 *bytes, unsigned int len)
 
 	if (len != PATCHER_COMMON_LEN)
 		return false;
-	if (bytes[0] == KMARKERS_CALL || bytes[0] == KMARKERS_JMP || (bytes[0] & 0xf8) == 0xb8)
-		return true;
-	return !memcmp(bytes, nop, sizeof(nop));
+	return !memcmp(bytes, nop, sizeof(nop)) || bytes[0] == KMARKERS_CALL ||
+	       bytes[0] == KMARKERS_JMP || (bytes[0] & 0xf8) == 0xb8;
 }
 
 /* Return true if @len bytes are exactly one instruction that can be decoded. */

@@ -28,12 +28,12 @@
 #include <linux/slab.h>
 
 #include <kmarkers/opcodes.h>
-#include <kmarkers/search.h>
 
 #include "../base/lock.h"
 #include "../base/symbols.h"
 #include "insn.h"
 #include "kprobes.h"
+#include "pokes.h"
 #include "sites.h"
 
 /* Number of hash buckets: KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9. */
@@ -91,18 +91,11 @@ void patcher_kprobes_unlock(void)
 	mutex_unlock(kprobes.mutex);
 }
 
-static __always_inline unsigned long get_poke_end(const void *pokes, unsigned int i)
-{
-	const struct patcher_poke *poke = (const struct patcher_poke *)pokes + i;
-
-	return (unsigned long)poke->addr + poke->len;
-}
-
 static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *pokes,
 				 unsigned int nr)
 {
 	/* Index of the first poke that ends after @addr, the address of a kprobe. */
-	unsigned int i = kmarkers_lower_bound(pokes, nr, addr + 1, get_poke_end);
+	unsigned int i = patcher_find_poke_ending_behind(pokes, nr, addr);
 
 	return i < nr && (unsigned long)pokes[i].addr < addr + KMARKERS_JMP_LEN;
 }
@@ -111,21 +104,23 @@ static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *
  * jumps_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
  * @bytes: one instruction, or a run of several
  * @len: number of bytes
- * @is_run: true if the bytes are a run: each byte is then tried as the start of an instruction
+ * @has_several_insns: true if the bytes are a run: each byte is then tried as the start of an
+ *	instruction
  * @addr: the address at which the bytes are executed
  * @kprobe_addr: address of the kprobe
  *
  * Return: true if a jump or a call leads to one of the 4 bytes after @kprobe_addr.
  */
-static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool is_run, unsigned long addr,
-			      unsigned long kprobe_addr)
+static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool has_several_insns,
+			      unsigned long addr, unsigned long kprobe_addr)
 {
 	struct patcher_insn insn;
 	unsigned int i;
 
-	for (i = 0; i < len && (is_run || !i); i++) {
+	for (i = 0; i < len && (has_several_insns || !i); i++) {
 		if (patcher_insn_decode(bytes + i, len - i, &insn) ||
-		    insn.kind == PATCHER_INSN_NOP || insn.kind == PATCHER_INSN_MOV)
+		    insn.kind == PATCHER_INSN_NOP || insn.kind == PATCHER_INSN_MOV ||
+		    insn.kind == PATCHER_INSN_CMP)
 			continue;
 		if (addr + i + insn.len + insn.imm - kprobe_addr - 1 < KMARKERS_JMP_LEN - 1)
 			return true;
@@ -269,7 +264,7 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 	const struct kprobe *kp;
 	unsigned int i;
 
-	/* patcher_lock() excludes patcher_check_core_insn(), which registers its own kprobes. */
+	/* patcher_lock() excludes patcher_check_core_write(), which registers its own kprobes. */
 	patcher_lock();
 	patcher_kprobes_lock();
 	for (i = 0; i < BUCKETS; i++)
@@ -291,8 +286,8 @@ static void guard_post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned
 NOKPROBE_SYMBOL(guard_post_handler);
 
 /*
- * Add a guard kprobe at an address: register it enabled, then disable it.  The kernel may reuse
- * an aggregate that is being removed for the new kprobe.  If the kprobe were registered
+ * Add a guard kprobe at an address: register it enabled, then disable it.  For the new kprobe, the
+ * kernel may reuse an aggregate kprobe that is being removed.  If the guard were registered
  * disabled, that aggregate would stay armed.
  */
 static int add_guard_kprobe(kprobe_opcode_t *addr)
@@ -318,8 +313,8 @@ static int add_guard_kprobe(kprobe_opcode_t *addr)
  * Return the address of a kprobe that may be optimised and that a new jump leads into.  If there
  * is none, return NULL, and set @err to the result of patcher_check_for_kprobes().
  */
-static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes, unsigned int nr,
-						int *err)
+static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *pokes,
+						   unsigned int nr, int *err)
 {
 	struct obstacle obstacle;
 	kprobe_opcode_t *addr = NULL;
@@ -352,7 +347,7 @@ int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr
 
 	patcher_kprobes_drop_guards();
 	do {
-		addr = find_kprobe_jumped_into(pokes, nr, &err);
+		addr = find_kprobe_at_jump_target(pokes, nr, &err);
 		if (addr)
 			err = add_guard_kprobe(addr);
 	} while (addr && !err);
@@ -375,8 +370,9 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 /*
  * Mark guards as not needed if no other kprobe is at their address, or if the module that
  * contains the address was unloaded.  Kprobes at one address are in a circular list with their
- * aggregate, so a list of at most two nodes is the guard alone.  Such a guard can be removed,
- * because the kernel searches for jumps when the next kprobe is registered at the address.
+ * aggregate, so if the list has at most two nodes, the guard is the only kprobe there.  Such a
+ * guard can be removed, because the kernel searches for jumps when the next kprobe is registered at
+ * the address.
  */
 static void unmark_guards_without_kprobes(void)
 {

@@ -123,7 +123,10 @@ static void increment_batch_number(struct current_batch *batch)
 	smp_wmb();
 }
 
-/* Return true if the old bytes of a site are several instructions: a task may be between them. */
+/*
+ * Return true if the old bytes of any site are several instructions, so that a task may be
+ * preempted between them.
+ */
 static bool replaces_several_insns(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -187,7 +190,7 @@ static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 	patcher_record_longest_ns(&patcher_get_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
-	/* Pairs with the release in put_current_batch(): after the loop no handler uses it. */
+	/* Pairs with the release in put_current_batch(): after the loop no handler uses @batch. */
 	while (atomic_read_acquire(&batch->refs))
 		cpu_relax();
 }
@@ -282,7 +285,7 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * kprobe.  An int3 of a batch is in memory only while the batch is published.  The
  * breakpoint handler reads, in this order:
  *
- *	1. @number, the sequence number
+ *	1. the sequence number of the batch, which is then @batch_number
  *	2. the published batch, which has no poke at the site
  *	3. the byte in memory
  *	4. the sequence number once more
@@ -307,7 +310,7 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * incremented before the batch is published, the result would be wrong for a batch published
  * between steps 2 and 3.
  */
-static bool is_foreign_int3(unsigned long addr, unsigned int number)
+static bool is_foreign_int3(unsigned long addr, unsigned int batch_number)
 {
 	u8 byte;
 
@@ -316,7 +319,7 @@ static bool is_foreign_int3(unsigned long addr, unsigned int number)
 	byte = READ_ONCE(*(u8 *)addr);
 	/* Pairs with smp_wmb() in increment_batch_number(). */
 	smp_rmb();
-	return byte == KMARKERS_INT3 && READ_ONCE(current_batch.number) == number;
+	return byte == KMARKERS_INT3 && READ_ONCE(current_batch.number) == batch_number;
 }
 NOKPROBE_SYMBOL(is_foreign_int3);
 

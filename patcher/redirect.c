@@ -61,7 +61,7 @@ static int replace_call_insn(u8 *addr, const u8 *old, const u8 *new)
 	return patcher_apply(owner, &poke, 1);
 }
 
-static int redirect_found_call(struct patcher_redirect *redirect)
+static int find_and_redirect_call(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
 	u8 insn[KMARKERS_CALL_LEN];
@@ -107,7 +107,7 @@ static int redirect_call_once(struct patcher_redirect *redirect)
 
 	mutex_lock(&lock);
 	if (!is_call_redirected(redirect))
-		err = redirect_found_call(redirect);
+		err = find_and_redirect_call(redirect);
 	if (!err)
 		list_add(&redirect->node, &redirects);
 	mutex_unlock(&lock);
@@ -172,7 +172,7 @@ static int restore_original_call(struct patcher_redirect *redirect)
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
  * Return: 0; -EINVAL if @redirect is not in use; or an error of patcher_apply() or of
- * patcher_check_core_insn(), such as -EBUSY.  After an error the replacement may still be called,
+ * patcher_check_core_write(), such as -EBUSY.  After an error the replacement may still be called,
  * and the caller should call this function again later.
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
@@ -324,7 +324,7 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  * @function: the function's name, in the kernel or in a module
  * @addr: set to the function's address; on IBT builds it may be 4 bytes past the start
  *
- * If ftrace cannot trace the symbol, for instance data, @addr is not set.
+ * If ftrace cannot trace the symbol, for instance because it is data, @addr is not set.
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace it;

@@ -23,7 +23,7 @@ static int check_site_insn(const struct patcher_table *table, const struct patch
 	if (site->flags & PATCHER_SITE_RUN && site->flags & PATCHER_SITE_PREFIX)
 		return -EINVAL;
 	if (site->flags & PATCHER_SITE_RUN)
-		return patcher_text_can_wait() && !table->core ? 0 : -EPERM;
+		return patcher_text_can_wait_for_tasks() && !table->core ? 0 : -EPERM;
 	if (site->flags & PATCHER_SITE_PREFIX)
 		return site->len == 1 && patcher_is_lock_or_ds_prefix(bytes[0]) ? 0 : -EINVAL;
 	return patcher_is_single_insn(bytes, site->len) ? 0 : -EINVAL;
@@ -60,7 +60,7 @@ static int check_and_register_table(struct patcher_table *table, bool is_permitt
  * Return: 0; -EINVAL if a site does not hold such bytes, is both a run and a prefix, or
  * overlaps another site of the table; -EBUSY if the table is registered already, or a
  * site overlaps a site of another table; -EPERM if a site is outside the module's text
- * or in text freed after init, or is a run while patcher_text_can_wait() is false, or if
+ * or in text freed after init, or is a run while patcher_text_can_wait_for_tasks() is false, or if
  * the table or a site is marked as core text.
  */
 int patcher_register(struct patcher_table *table)
@@ -76,8 +76,8 @@ EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
  * Register a table whose single site is in core text.  This function is not exported.  The caller
- * must hold patcher_lock(), and must have checked this site with patcher_check_core_insn() since it
- * took the lock.
+ * must hold patcher_lock(), and must have checked this site with patcher_check_core_write() since
+ * it took the lock.
  */
 int patcher_register_core_table(struct patcher_table *table)
 {
@@ -104,7 +104,7 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* Core text is still executed: a breakpoint handler that runs now may need the site. */
+	/* CPUs still execute core text: wait for handlers that run now and may need the site. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del_table(table);

@@ -201,20 +201,20 @@ NOKPROBE_SYMBOL(find_site_in_tables);
 /**
  * patcher_sites_find() - find the site at an address
  * @addr: address of the site's first byte
- * @found: set to the site's table, if not NULL
+ * @table: set to the site's table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or patcher_lock() is held.
- * Return: the site or NULL.  If the site is in a compact table, @alike of the table is returned,
- * which has no address.
+ * Return: the site or NULL.  For a site in a compact table, the table's field alike is returned,
+ * which holds no address.
  */
 const struct patcher_site *patcher_sites_find(unsigned long addr,
-					      const struct patcher_table **found)
+					      const struct patcher_table **table)
 {
 	struct patcher_cursor cursor;
 	const struct patcher_site *site = find_site_in_tables(addr, &cursor);
 
-	if (site && found)
-		*found = cursor.table;
+	if (site && table)
+		*table = cursor.table;
 	return site;
 }
 NOKPROBE_SYMBOL(patcher_sites_find);

@@ -23,7 +23,7 @@ static __always_inline unsigned long patcher_get_site_addr(const struct patcher_
 			      patcher_site_addr(&table->sites[i]);
 }
 
-/* Return the record of site @i; for a compact table &table->alike, which has no address. */
+/* Return the record of site @i; for a compact table, &table->alike, which holds no address. */
 static __always_inline const struct patcher_site *
 patcher_get_site(const struct patcher_table *table, unsigned int i)
 {
@@ -34,7 +34,7 @@ int patcher_sites_add_table(struct patcher_table *table);
 void patcher_sites_del_table(struct patcher_table *table);
 bool patcher_sites_has_table(const struct patcher_table *table);
 const struct patcher_site *patcher_sites_find(unsigned long addr,
-					      const struct patcher_table **found);
+					      const struct patcher_table **table);
 const struct patcher_site *patcher_sites_find_next_slow(struct patcher_cursor *cursor,
 							unsigned long addr);
 void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table *table,

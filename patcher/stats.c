@@ -41,7 +41,7 @@ void patcher_count_batch(int err, unsigned int nr, u64 ns)
 	}
 	counters.batches++;
 	counters.sites += nr;
-	counters.durations[patcher_bucket(ns)]++;
+	counters.durations[patcher_get_duration_bucket(ns)]++;
 }
 
 /**

@@ -54,7 +54,7 @@ static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk 
 	int err = check_chunk_head(module, chunk, symbol);
 
 	if (!err && chunk->bytes &&
-	    !is_in_module(module, kmarkers_chunk_first(chunk), chunk->bytes))
+	    !is_in_module(module, kmarkers_first_record(chunk), chunk->bytes))
 		err = -EINVAL;
 	return err ?: kmarkers_join_chunk(span, chunk, record_bytes);
 }
@@ -62,7 +62,7 @@ static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk 
 /**
  * patcher_find_records() - find the records of one kind in a module that is being loaded
  * @module: a module in MODULE_STATE_COMING
- * @kind: name of the parameters that hold the addresses of chunks: KMARKERS_SYMBOL(kind)
+ * @kind: name of the module parameters that point to chunks of records: KMARKERS_SYMBOL(kind)
  * @symbol: address of the symbol that the heads of these records refer to
  * @record_bytes: size of a record in bytes
  * @span: filled in; empty if there are no records

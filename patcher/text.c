@@ -2,6 +2,7 @@
 /* patcher/text.h for the kernel: map text for writing, and synchronise all CPUs. */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
+#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -17,6 +18,7 @@
 #include "core_text.h"
 #include "kprobes.h"
 #include "claim_check.h"
+#include "pokes.h"
 #include "text.h"
 
 #define PAGE_OF(addr)	((unsigned long)(addr) & PAGE_MASK)
@@ -61,29 +63,41 @@ static struct page *find_text_page(unsigned long addr)
 }
 
 /*
- * Collect the distinct pages that the pokes change, in the order of their addresses, and set the
- * alias of each poke to its offset in these pages.  If @pages is NULL, the pages are only counted.
- * Return the number of pages.
+ * Return the number of pokes at the start of @pokes that end at or before @end.  The search is
+ * binary, in a range that is doubled until its last poke ends behind @end.
  */
-static unsigned int collect_text_pages(struct page **pages, struct patcher_poke *pokes,
-				       unsigned int nr)
+static unsigned int count_pokes_before(const struct patcher_poke *pokes, unsigned int nr,
+				       unsigned long end)
 {
-	unsigned long page, last_page = 0;
-	unsigned int i, count = 0;
+	unsigned int range = 1;
 
-	for (i = 0; i < nr; i++) {
-		unsigned long addr = (unsigned long)pokes[i].addr;
-		unsigned long end = addr + pokes[i].len - 1;
+	while (range < nr && patcher_get_poke_end(pokes, range - 1) <= end)
+		range *= 2;
+	return patcher_find_poke_ending_behind(pokes, min(range, nr), end);
+}
 
-		for (page = PAGE_OF(addr); page <= PAGE_OF(end); page += PAGE_SIZE) {
-			if (count && page <= last_page)
-				continue;
-			if (pages)
-				pages[count] = find_text_page(page);
-			count++;
-			last_page = page;
-		}
-		pokes[i].alias = (u8 *)((count - 1) * PAGE_SIZE + addr - last_page);
+/*
+ * Walk the distinct pages that the pokes change, in the order of their addresses.  If @pages is not
+ * NULL, store the pages there.  If @base is not NULL, it is the address at which these pages are
+ * mapped one after another: set the alias of each poke.  Return the number of pages.
+ */
+static unsigned int walk_text_pages(struct page **pages, u8 *base, struct patcher_poke *pokes,
+				    unsigned int nr)
+{
+	unsigned long page, page_end = 0;
+	unsigned int i = 0, next, count;
+
+	for (count = 0; i < nr; count++) {
+		/* The first poke left may begin on the last page, and end on the page after it. */
+		page = max(PAGE_OF(pokes[i].addr), page_end);
+		page_end = page + PAGE_SIZE;
+		next = i + count_pokes_before(&pokes[i], nr - i, page_end);
+		if (pages)
+			pages[count] = find_text_page(page);
+		for (; base && i < next; i++)
+			pokes[i].alias = pokes[i].addr + ((unsigned long)base - page);
+		i = next;
+		base += base ? PAGE_SIZE : 0;
 	}
 	return count;
 }
@@ -93,11 +107,11 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	struct page **pages;
 	unsigned int i;
 
-	alias->nr_pages = collect_text_pages(NULL, pokes, nr);
+	alias->nr_pages = walk_text_pages(NULL, NULL, pokes, nr);
 	pages = kvmalloc_array(alias->nr_pages, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;
-	collect_text_pages(pages, pokes, nr);
+	walk_text_pages(pages, NULL, pokes, nr);
 	alias->base = NULL;
 	for (i = 0; i < alias->nr_pages && pages[i]; i++)
 		;
@@ -107,8 +121,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	kvfree(pages);
 	if (!alias->base)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++)
-		pokes[i].alias += (unsigned long)alias->base;
+	walk_text_pages(NULL, alias->base, pokes, nr);
 	return 0;
 }
 
@@ -119,17 +132,17 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	vm_unmap_aliases();
 }
 
-void patcher_text_lock(bool core)
+void patcher_text_lock(bool core_text)
 {
 	patcher_kprobes_lock();
 	cpus_read_lock();
-	if (core)
+	if (core_text)
 		patcher_core_text_lock();
 }
 
-void patcher_text_unlock(bool core)
+void patcher_text_unlock(bool core_text)
 {
-	if (core)
+	if (core_text)
 		patcher_core_text_unlock();
 	cpus_read_unlock();
 	patcher_kprobes_unlock();
@@ -151,7 +164,7 @@ int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr)
 	return patcher_check_core_pokes(pokes, nr);
 }
 
-bool patcher_text_can_wait(void)
+bool patcher_text_can_wait_for_tasks(void)
 {
 	return true;
 }

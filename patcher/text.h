@@ -49,11 +49,11 @@ void patcher_text_unmap(struct patcher_text_alias *alias);
 
 /*
  * Take kprobe_mutex and cpus_read_lock(), so that neither kprobes nor the set of online CPUs
- * change; if @core is true, also text_mutex, so that no other code writes core text.  In user space
- * these functions do nothing.
+ * change; if @core_text is true, also text_mutex, so that no other code writes core text.  In user
+ * space these functions do nothing.
  */
-void patcher_text_lock(bool core);
-void patcher_text_unlock(bool core);
+void patcher_text_lock(bool core_text);
+void patcher_text_unlock(bool core_text);
 
 /*
  * Check that no kprobe is registered on the text that the pokes change, and that no new jump leads
@@ -79,10 +79,10 @@ void patcher_text_sync(void);
 
 /*
  * Wait until no task is preempted inside a site of several instructions (PATCHER_SITE_RUN).
- * patcher_text_can_wait() returns true if the platform supports this.
+ * patcher_text_can_wait_for_tasks() returns true if the platform supports this.
  */
 void patcher_text_wait_for_tasks(void);
-bool patcher_text_can_wait(void);
+bool patcher_text_can_wait_for_tasks(void);
 
 /*
  * Return true if a single CPU is online; always false in user space.  The caller holds

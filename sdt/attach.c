@@ -87,17 +87,23 @@ static void revert_added_handlers(void)
 		sdt_revert_handler_set(state);
 }
 
-/* Take away the handler set of each disabled site if all handlers of the set were removed. */
-static void drop_empty_handler_sets(void)
+/*
+ * After handlers were removed: drop the handler set of each disabled site that has none any more,
+ * and update what hits of the other sites call.
+ */
+static void update_handler_sets(void)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
 
-	sdt_for_each_state(state, table, i)
-		if (sdt_get_handler_set(state) && state->mode == SDT_OFF &&
-		    !sdt_count_live_handlers(sdt_get_handler_set(state)))
-			sdt_assign_handler_set(state, NULL);
+	sdt_for_each_state(state, table, i) {
+		struct sdt_set *set = sdt_get_handler_set(state);
+
+		if (state->mode == SDT_OFF && !sdt_count_live_handlers(set))
+			set = NULL;
+		sdt_assign_handler_set(state, set);
+	}
 	sdt_commit_handler_sets();
 }
 
@@ -181,9 +187,9 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * Refuse a pattern that has a function or an offset but matches no site, if this program has no
- * symbols. Without symbols, the function of a site is known only if the definition of its probe
- * names it.
+ * In a program without symbols, refuse a pattern that has a function or an offset but matches no
+ * site: without symbols, the function of a site is known only if the definition of its probe names
+ * it. The kernel always has symbols.
  */
 static int check_pattern_symbols(const struct sdt_pattern *pattern)
 {
@@ -234,7 +240,7 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
 		mutex_unlock(&sdt_registry.lock);
 	}
 	if (err) {
-		/* Some sites may have been enabled briefly: wait until the handler returns. */
+		/* A hit may have called the handler before the error: wait until it returns. */
 		synchronize_rcu();
 		kfree(attachment);
 	}
@@ -269,7 +275,7 @@ static int remove_attachment(struct attachment *attachment)
 	list_del(&attachment->node);
 	sdt_remove_handler_from_sets(attachment);
 	err = sdt_disable_sites_without_handlers();
-	drop_empty_handler_sets();
+	update_handler_sets();
 	kfree(attachment);
 	return err;
 }

@@ -12,9 +12,9 @@
 
 /*
  * Undo the commands "event" and "count" of a pattern. Remove the events first: if that fails,
- * nothing is changed.
+ * nothing is changed. @on is false for "-none", which is no command.
  */
-static int remove_sdt_pattern(const char *pattern, bool on)
+static int undo_event_and_count(const char *pattern, bool on)
 {
 	int err, other;
 
@@ -31,7 +31,7 @@ static const struct patcher_verb verbs[] = {
 	{ "count", sdt_switch_hit_counting },
 	{ "event", sdt_switch_event },
 	{ "promote", sdt_promote },
-	{ "none", remove_sdt_pattern },
+	{ "none", undo_event_and_count },
 };
 
 /**

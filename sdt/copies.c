@@ -47,7 +47,7 @@ static int compare_numbers(unsigned long x, unsigned long y)
 	return x < y ? -1 : x > y;
 }
 
-/* Order ends by group. Within a group, sites come before targets, in the order of addresses. */
+/* Order jump ends by group; within a group, sites come first. Sites are ordered by address. */
 static int compare_jump_ends(const void *a, const void *b)
 {
 	const struct jump_end *x = a, *y = b;
@@ -58,7 +58,7 @@ static int compare_jump_ends(const void *a, const void *b)
 	       compare_numbers((unsigned long)x->state, (unsigned long)y->state);
 }
 
-/* True if two ends are in the same group: their sites are copies of one site. */
+/* True if two jump ends are in the same group: then they belong to copies of one site. */
 static bool are_ends_of_same_site(const struct jump_end *x, const struct jump_end *y)
 {
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
@@ -126,7 +126,7 @@ static u32 hash_function_name(const struct jump_end *end)
 	return jhash(name, strlen(name), 0);
 }
 
-/* True if a function has a target but no site, because symbols of the module are missing. */
+/* True if a function has a target but no site: then symbols of the module are missing. */
 static bool has_target_without_site(const struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
@@ -137,7 +137,7 @@ static bool has_target_without_site(const struct jump_end *ends, unsigned int nr
 	return false;
 }
 
-/* Group the ends of an origin by function, or all in one group if symbols are missing. */
+/* Group the jump ends of an origin by function, or put all in one group if symbols are missing. */
 static void group_jump_ends_by_function(struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
@@ -154,7 +154,10 @@ static void group_jump_ends_by_function(struct jump_end *ends, unsigned int nr)
 	sort(ends, nr, sizeof(*ends), compare_jump_ends, NULL);
 }
 
-/* Group the ends of each origin by address, or by function if a jump does not land on a target. */
+/*
+ * Group the jump ends of each origin by address, or by function if one of the origin's jumps does
+ * not land on a target.
+ */
 static void group_jump_ends(struct jump_end *ends, unsigned int nr)
 {
 	unsigned int first, i;
@@ -179,7 +182,7 @@ static void link_copies_of_site(const struct jump_end *ends, unsigned int nr)
 			last->to_next = ends[i].state - last;
 			last = ends[i].state;
 		} else {
-			/* Pairs with rcu_dereference_raw() in sdt_fire(). */
+			/* Pairs with rcu_dereference_raw() in sdt_fire_0() to sdt_fire_7(). */
 			rcu_assign_pointer(ends[i].target->state, first);
 		}
 	}
@@ -200,8 +203,6 @@ int sdt_link_site_copies(struct sdt_table *table)
 	struct jump_end *ends;
 
 	lockdep_assert_held(&sdt_registry.lock);
-	for (i = 0; i < table->sites.nr; i++)
-		table->states[i].site = sdt_get_site(table, i);
 	ends = kvcalloc(table->sites.nr + table->nr_targets, sizeof(*ends), GFP_KERNEL);
 	if (!ends)
 		return -ENOMEM;
@@ -217,8 +218,11 @@ int sdt_link_site_copies(struct sdt_table *table)
 	return 0;
 }
 
-/* Disconnect jump targets from sites. Hits may use the sites until a grace period has ended. */
-void sdt_disconnect_jump_targets(struct sdt_table *table)
+/*
+ * Set the sites of all jump targets to NULL.  Running hits may use the sites until a grace period
+ * ends.
+ */
+void sdt_clear_sites_of_jump_targets(struct sdt_table *table)
 {
 	unsigned int i;
 

@@ -6,6 +6,6 @@
 struct sdt_table;
 
 int sdt_link_site_copies(struct sdt_table *table);
-void sdt_disconnect_jump_targets(struct sdt_table *table);
+void sdt_clear_sites_of_jump_targets(struct sdt_table *table);
 
 #endif /* SDT_COPIES_H */

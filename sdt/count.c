@@ -11,13 +11,12 @@
  */
 static void count_hit_once(void *private, const struct sdt_hit *hit)
 {
-	bool *counted = (bool *)&hit->counted;
-	struct sdt_state *state = hit->site;
+	struct sdt_hit *own = (struct sdt_hit *)hit;
 
-	if (*counted)
+	if (own->counted)
 		return;
-	*counted = true;
-	atomic_long_inc(&state->counted);
+	own->counted = 1;
+	atomic_long_inc(&sdt_get_hit_state(hit)->counted);
 }
 
 /* Start or stop counting the hits of sites. Return what sdt_attach() or sdt_detach() returns. */

@@ -55,7 +55,7 @@ static unsigned int count_symbols_named(struct module *module, const char *name)
 	return nr;
 }
 
-/* True if at least one argument is in memory, at an address that adds two registers. */
+/* True if at least one argument is in memory, at an address with an index register. */
 static bool has_index_register(const struct definition *definition)
 {
 	const u8 *codes = definition->codes;
@@ -191,9 +191,9 @@ static void show_definition_by_name(struct seq_file *m, const struct definition 
 }
 
 /*
- * Print a definition that gives the address of the note, because several functions have the name of
- * its function. Print no command of perf or bpftrace, which would probe the first of these
- * functions.
+ * Print a definition that gives the address of the note instead of its function, because several
+ * functions of the module have the same name. Print no perf or bpftrace command: it would probe the
+ * first function of that name.
  */
 static void show_definition_by_address(struct seq_file *m, const struct definition *definition)
 {
@@ -223,8 +223,8 @@ struct cursor {
 };
 
 /*
- * Look up the name of the current note. The last function is cached, because lookup is slow and
- * notes are sorted by address.
+ * Look up the name of the current note. Reuse the function of the previous note if it contains this
+ * note, too, because looking up a function is slow.
  */
 static void look_up_note_name(struct cursor *cursor)
 {
@@ -234,7 +234,7 @@ static void look_up_note_name(struct cursor *cursor)
 	unsigned long addr = patcher_site_addr(site);
 
 	if (addr - function->start < function->size) {
-		sdt_make_next_site_name(&cursor->place, table, site, addr - function->start);
+		sdt_make_name_in_same_function(&cursor->place, table, site, addr - function->start);
 		return;
 	}
 	sdt_make_site_name(&cursor->place, table, site);

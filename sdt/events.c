@@ -59,8 +59,8 @@ static struct {
 /* The functions of kmarkers_events; set once, by the first command that requests an event. */
 static const struct kmarkers_event_calls *calls;
 
-/* True if any request matches site @i of a table. */
-static bool is_site_requested(const struct sdt_table *table, unsigned int i)
+/* True if the trace event of site @i of a table is requested. */
+static bool is_event_requested(const struct sdt_table *table, unsigned int i)
 {
 	struct request *request;
 
@@ -71,8 +71,9 @@ static bool is_site_requested(const struct sdt_table *table, unsigned int i)
 }
 
 /*
- * True if the module of a table is live, so that its events may be offered. @table->ready is not
- * set if the module was live before the event source was registered.
+ * True if the module of a table is live, so that its events may be offered. The module's state is
+ * checked, too, because @table->ready is not set if the module was live before the event source was
+ * registered.
  */
 static bool is_sdt_module_live(const struct sdt_table *table)
 {
@@ -95,8 +96,8 @@ static bool mark_sdt_module_ready(struct module *module)
 	return found;
 }
 
-/* True if the current command requests the probe of site @i. */
-static bool is_site_newly_requested(const struct sdt_table *table, unsigned int i)
+/* True if the current command requests the trace event of site @i. */
+static bool is_site_of_current_request(const struct sdt_table *table, unsigned int i)
 {
 	const struct request *request = current_request.request;
 
@@ -104,14 +105,14 @@ static bool is_site_newly_requested(const struct sdt_table *table, unsigned int 
 }
 
 static int offer_site_event(const struct sdt_table *table, const struct patcher_site *site,
-			    bool is_new, kmarkers_event_visitor *visit, void *data)
+			    bool for_current_request, kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
 	char system[SYSTEM_BYTES], format[SDT_FORMAT], name[SDT_MAX_EVENT], place[SDT_MAX_NAME];
 	struct kmarkers_event_offer offer = {
 		.system = system, .name = name, .format = format, .place = place,
 		.module = table->sites.module,
-		.event_exists = is_new ? &current_request.event_exists : NULL,
+		.event_exists = for_current_request ? &current_request.event_exists : NULL,
 	};
 
 	snprintf(system, sizeof(system), SYSTEM "%s", probe->provider->name);
@@ -142,7 +143,7 @@ static bool is_site_of_event(const struct patcher_site *site,
 }
 
 static int visit_table_probes(const struct sdt_table *table,
-			      const struct kmarkers_event_offer *wanted,
+			      const struct kmarkers_event_offer *event,
 			      kmarkers_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *offered = NULL;
@@ -151,13 +152,13 @@ static int visit_table_probes(const struct sdt_table *table,
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
 		const struct patcher_site *site = sdt_get_site(table, i);
-		bool is_new = !current_request.event_exists && is_site_newly_requested(table, i);
+		bool is_new = !current_request.event_exists && is_site_of_current_request(table, i);
 
 		current_request.matched |= is_new;
 		/* Many consecutive sites have the same probe: offer the probe only once. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
-		if ((!wanted || is_site_of_event(site, wanted)) && is_site_requested(table, i)) {
+		if ((!event || is_site_of_event(site, event)) && is_event_requested(table, i)) {
 			offered = sdt_probe_of(site);
 			err = offer_site_event(table, site, is_new, visit, data);
 		}
@@ -165,7 +166,7 @@ static int visit_table_probes(const struct sdt_table *table,
 	return err;
 }
 
-static int visit_sdt_tables(struct module *module, const struct kmarkers_event_offer *wanted,
+static int visit_sdt_tables(struct module *module, const struct kmarkers_event_offer *event,
 			    kmarkers_event_visitor *visit, void *data)
 {
 	struct sdt_table *table;
@@ -175,7 +176,7 @@ static int visit_sdt_tables(struct module *module, const struct kmarkers_event_o
 	list_for_each_entry(table, &sdt_registry.tables, node) {
 		if ((module && table->sites.module != module) || !is_sdt_module_live(table))
 			continue;
-		err = visit_table_probes(table, wanted, visit, data);
+		err = visit_table_probes(table, event, visit, data);
 		if (err)
 			break;
 	}
@@ -183,28 +184,31 @@ static int visit_sdt_tables(struct module *module, const struct kmarkers_event_o
 	return err;
 }
 
-static int visit_probes(struct module *module, kmarkers_event_visitor *visit, void *data)
+static int visit_probes_of_module(struct module *module, kmarkers_event_visitor *visit, void *data)
 {
 	return visit_sdt_tables(module, NULL, visit, data);
 }
 
-static int visit_wanted_probe(const struct kmarkers_event_offer *wanted,
-			      kmarkers_event_visitor *visit, void *data)
+static int visit_probes_of_event(const struct kmarkers_event_offer *event,
+				 kmarkers_event_visitor *visit, void *data)
 {
-	return visit_sdt_tables(NULL, wanted, visit, data);
+	return visit_sdt_tables(NULL, event, visit, data);
 }
 
 /*
- * Handler of an enabled event: write a record of the hit to the trace. The kernel subtracts one
- * from the preemption depth that it stores in a record. As handlers are called with preemption
- * disabled once, the result is the depth at the site.
+ * Handler of an enabled event: write a record of the hit to the trace. Where the site passes fewer
+ * arguments than the probe has, the record has zeros. The kernel subtracts one from the preemption
+ * depth before it stores it in the record. Handlers are called with the depth raised by one, so the
+ * record holds the depth at the site.
  */
 static void write_event_record(void *user, const struct sdt_hit *hit)
 {
 	unsigned long args[1 + SDT_MAX_ARGS];
+	unsigned int i;
 
-	args[0] = hit->ip;
-	memcpy(&args[1], hit->args, sizeof(hit->args));
+	args[0] = sdt_hit_ip(hit);
+	for (i = 0; i < SDT_MAX_ARGS; i++)
+		args[1 + i] = i < hit->nr ? hit->args[i] : 0;
 	calls->write(user, args);
 }
 
@@ -234,8 +238,8 @@ static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *
 
 static struct kmarkers_event_source source = {
 	.ready = mark_sdt_module_ready,
-	.visit = visit_probes,
-	.find = visit_wanted_probe,
+	.visit = visit_probes_of_module,
+	.find = visit_probes_of_event,
 	.connect = connect_sdt_event,
 	.disconnect = disconnect_sdt_event,
 };
@@ -261,7 +265,7 @@ static int register_sdt_event_source(void)
 	return err;
 }
 
-static struct request *find_request(const char *pattern)
+static struct request *find_event_request(const char *pattern)
 {
 	struct request *request;
 
@@ -271,10 +275,10 @@ static struct request *find_request(const char *pattern)
 	return NULL;
 }
 
-static void set_request_linked(struct request *request, bool on)
+static void update_request_list(struct request *request, bool add)
 {
 	mutex_lock(&sdt_registry.lock);
-	if (on)
+	if (add)
 		list_add_tail(&request->node, &requests);
 	else
 		list_del(&request->node);
@@ -290,32 +294,32 @@ static void set_current_request(const struct request *request)
 	mutex_unlock(&sdt_registry.lock);
 }
 
-static int remove_request(const char *pattern)
+static int remove_event_request(const char *pattern)
 {
-	struct request *request = find_request(pattern);
+	struct request *request = find_event_request(pattern);
 	int err;
 
 	if (!request)
 		return -ENOENT;
-	set_request_linked(request, false);
+	update_request_list(request, false);
 	err = calls->update(&source);
 	if (!err) {
 		kfree(request);
 		return 0;
 	}
 	/* Restore the request, and offer the probes of modules that were loaded meanwhile. */
-	set_request_linked(request, true);
+	update_request_list(request, true);
 	calls->update(&source);
 	return err;
 }
 
-static int add_request(const char *pattern)
+static int add_event_request(const char *pattern)
 {
 	struct request *request;
 	bool no_event;
 	int err;
 
-	if (find_request(pattern))
+	if (find_event_request(pattern))
 		return -EBUSY;
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
 	if (!request)
@@ -325,7 +329,7 @@ static int add_request(const char *pattern)
 		kfree(request);
 		return err;
 	}
-	set_request_linked(request, true);
+	update_request_list(request, true);
 	set_current_request(request);
 	err = calls->update(&source);
 	no_event = current_request.matched && !current_request.event_exists;
@@ -335,7 +339,7 @@ static int add_request(const char *pattern)
 	set_current_request(NULL);
 	if (err || !no_event)
 		return err;
-	remove_request(pattern);
+	remove_event_request(pattern);
 	return -EOPNOTSUPP;
 }
 
@@ -366,7 +370,7 @@ int sdt_show_event_requests(struct seq_file *m)
  */
 int sdt_switch_event(const char *pattern, bool on)
 {
-	return on ? add_request(pattern) : remove_request(pattern);
+	return on ? add_event_request(pattern) : remove_event_request(pattern);
 }
 
 /*
@@ -378,7 +382,7 @@ void sdt_events_exit(void)
 	struct request *request, *next;
 
 	list_for_each_entry_safe(request, next, &requests, node) {
-		set_request_linked(request, false);
+		update_request_list(request, false);
 		kfree(request);
 	}
 	if (!calls)

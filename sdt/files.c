@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files in debugfs, and the module parameter "control", which accepts the same commands. */
+/* The debugfs files of SDT probes, and the module parameter "control", which runs commands. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -31,7 +31,7 @@ static ssize_t sdt_control_write(struct file *file, const char __user *buf, size
 	return patcher_control_write(&control, buf, count);
 }
 
-/* Show the usage, then the patterns in force, including those that match no site yet. */
+/* Show the usage, then the patterns of all attached handlers and requested trace events. */
 static int sdt_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);

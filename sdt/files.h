@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files in debugfs, and the module parameter "control". */
+/* The debugfs files of SDT probes, and the module parameter "control", which runs commands. */
 #ifndef SDT_FILES_H
 #define SDT_FILES_H
 

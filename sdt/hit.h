@@ -9,9 +9,9 @@ struct patcher_site;
 struct patcher_table;
 struct pt_regs;
 struct sdt_hit;
-struct sdt_set;
 
-void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit);
+void sdt_call_all_handlers(void *private, const struct sdt_hit *hit);
+void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit);
 bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_site *site,
 		     struct pt_regs *regs);
 

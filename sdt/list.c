@@ -26,13 +26,13 @@ static const char *const modes[] = {
 };
 
 /* Print the function that contains a site, and the offsets of all copies in that function. */
-static void show_site_place(struct seq_file *m, const struct sdt_table *table,
-			    const struct sdt_state *state, const struct sdt_place *first)
+static void show_site_location(struct seq_file *m, const struct sdt_table *table,
+			       const struct sdt_state *state, const struct sdt_place *first_copy)
 {
 	const struct sdt_state *copy;
 	struct sdt_place place;
 
-	seq_printf(m, "%s@+0x%lx", first->function, first->offset);
+	seq_printf(m, "%s@+0x%lx", first_copy->function, first_copy->offset);
 	for (copy = sdt_get_next_copy(state); copy != state; copy = sdt_get_next_copy(copy)) {
 		sdt_make_site_name(&place, table, copy->site);
 		seq_printf(m, ",+0x%lx", place.offset);
@@ -53,7 +53,7 @@ static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, uns
 		   sdt_note_is_unarmable(table, i) ? "unarmable" : modes[state->mode],
 		   flavours[site->size], sdt_count_live_handlers(sdt_get_handler_set(state)),
 		   atomic_long_read(&state->counted));
-	show_site_place(m, table, state, &place);
+	show_site_location(m, table, state, &place);
 	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
 }
 

@@ -116,8 +116,8 @@ static void report_probes_in_init_text(const struct module *module,
 }
 
 /*
- * Register the sites and the notes of a module. A module may have only one of these two tables: a
- * module with SDT_NOTES_ONLY in all its files has notes, but no sites.
+ * Register the sites and the notes of a module. One of the two tables may be missing: a module
+ * whose files all define SDT_NOTES_ONLY has notes, but no sites.
  */
 static int register_sdt_module(struct module *module)
 {

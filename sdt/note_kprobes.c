@@ -38,26 +38,24 @@ static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 	const struct sdt_note_record *record = sdt_get_note_record(note->table, note->site);
 	struct sdt_state *state = &note->table->states[note->site];
 	struct sdt_hit hit = {
-		.probe = sdt_probe_of(&record->site),
-		.ip = patcher_site_addr(&record->site),
+		.site = &state->shown,
 		.nr = sdt_count_args(&record->site),
-		.site = state,
 	};
 	/* Pairs with rcu_assign_pointer() in sdt_assign_handler_set(). */
-	const struct sdt_set *set = rcu_dereference_raw(state->set);
+	const struct sdt_call *call = rcu_dereference_raw(state->call);
 	bool in_breakpoint = in_nmi();
 
-	if (!set)
+	if (!call)
 		return 0;
 	sdt_fetch_operands(sdt_get_note_codes(record), hit.nr, regs, hit.args);
 	/*
-	 * Handlers must be called with a preemption depth of one, as in sdt_fire().  The kernel
+	 * Handlers must be called with a preemption depth of one, as for a jump.  The kernel
 	 * disables preemption for a kprobe that is a jump or an ftrace callback, but not in a
 	 * breakpoint, where in_nmi() is true.
 	 */
 	if (in_breakpoint)
 		preempt_disable_notrace();
-	sdt_call_handlers(set, &hit);
+	sdt_call_handler(call, &hit);
 	if (in_breakpoint)
 		preempt_enable_notrace();
 	return 0;
@@ -68,7 +66,7 @@ NOKPROBE_SYMBOL(handle_note_kprobe);
  * True if the kernel refused a kprobe because the module is being unloaded. This is no error: the
  * notes of the module are about to be unregistered.
  */
-static bool is_error_of_going_module(const struct sdt_table *table, int err)
+static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 {
 	return err == -ENOENT && READ_ONCE(table->sites.module->state) == MODULE_STATE_GOING;
 }
@@ -79,7 +77,7 @@ static const char refused[] = "the kernel accepts no kprobe at its instruction";
  * True if the kernel refused a kprobe while the module is being loaded. This is no error: loading
  * must not fail because a note cannot have a kprobe. Loading may fail only if memory is short.
  */
-static bool is_error_of_coming_module(const struct sdt_table *table, int err)
+static bool is_error_due_to_loading(const struct sdt_table *table, int err)
 {
 	return err && err != -ENOMEM &&
 	       READ_ONCE(table->sites.module->state) == MODULE_STATE_COMING;
@@ -97,7 +95,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_get_site(table, i));
 	probe->kp.pre_handler = handle_note_kprobe;
 	err = register_kprobe(&probe->kp);
-	if (is_error_of_going_module(table, err)) {
+	if (is_error_due_to_unloading(table, err)) {
 		kfree(probe);
 		return 0;
 	}
@@ -105,7 +103,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 		pr_info("%s: a note cannot be armed: no kprobe possible at %pS: error %d\n",
 			sdt_probe_of(sdt_get_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
-		if (!is_error_of_coming_module(table, err))
+		if (!is_error_due_to_loading(table, err))
 			return err;
 		table->notes[i].reason = refused;
 		return 0;

@@ -56,11 +56,11 @@ static int compare_note_records(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static void adjust_record_offsets(struct sdt_note_record *record, s32 distance)
+static void adjust_record_offsets(struct sdt_note_record *record, s32 moved_bytes)
 {
-	record->site.addr -= distance;
-	record->site.key -= distance;
-	record->codes -= distance;
+	record->site.addr -= moved_bytes;
+	record->site.key -= moved_bytes;
+	record->codes -= moved_bytes;
 }
 
 /* Swap two records for sort(): each holds offsets relative to itself, which must be adjusted. */
@@ -80,8 +80,8 @@ static __always_inline unsigned long note_addr_at(const void *records, unsigned 
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* Clear the field reason of those notes of @table that lie inside @function. */
-static void clear_reason_of_notes_in_function(struct sdt_table *table, const Elf_Sym *function)
+/* Mark the notes of @table that lie inside @function as armable: clear their field reason. */
+static void mark_notes_in_function_armable(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
 	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value,
@@ -102,22 +102,22 @@ static bool is_function_symbol(const struct mod_kallsyms *syms, const Elf_Sym *s
 }
 
 /*
- * Clear the field reason of all notes of @table that lie inside functions. No lock is needed: the
- * module's init function has not run yet, and the kernel changes the symbol table only afterwards.
+ * Mark all notes of @table that lie inside functions as armable. No lock is needed: the module's
+ * init function has not run yet, and the kernel changes the symbol table only afterwards.
  */
-static void clear_reason_of_notes_in_functions(struct sdt_table *table)
+static void mark_notes_in_functions_armable(struct sdt_table *table)
 {
 	const struct mod_kallsyms *syms = rcu_dereference_raw(table->sites.module->kallsyms);
 	unsigned int i;
 
 	for (i = 1; i < syms->num_symtab; i++)
 		if (is_function_symbol(syms, &syms->symtab[i]))
-			clear_reason_of_notes_in_function(table, &syms->symtab[i]);
+			mark_notes_in_function_armable(table, &syms->symtab[i]);
 }
 
 /*
- * True if an instruction begins at @addr. register_kprobe() checks this, because it decodes the
- * function from its start up to @addr.
+ * True if an instruction begins at @addr. register_kprobe() refuses any other address: it decodes
+ * the function from its start up to @addr.
  */
 static bool is_instruction_start(unsigned long addr)
 {
@@ -137,11 +137,11 @@ static bool is_instruction_start(unsigned long addr)
  * instruction after the note is reached whether or not the jump is taken, so a kprobe there
  * would also count executions that go around the note.
  */
-static bool is_note_alone_in_branch(struct module *module, unsigned long addr)
+static bool is_note_after_jump_by_zero(struct module *module, unsigned long addr)
 {
 	const u8 *before = (const u8 *)addr - 2;
 
-	/* The bytes before the module's text may not be mapped. */
+	/* The bytes before the module's text might be unmapped. */
 	return compat_is_in_module_text(module, addr - 2) &&
 	       (before[0] & 0xf0) == 0x70 && !before[1] &&
 	       is_instruction_start((unsigned long)before);
@@ -166,7 +166,7 @@ static void find_unarmable_notes(struct sdt_table *table)
 
 	for (i = 0; i < table->sites.nr; i++)
 		table->notes[i].reason = behind_its_function;
-	clear_reason_of_notes_in_functions(table);
+	mark_notes_in_functions_armable(table);
 	for (i = 0; i < table->sites.nr; i++) {
 		const struct sdt_note_record *record = sdt_get_note_record(table, i);
 
@@ -174,8 +174,8 @@ static void find_unarmable_notes(struct sdt_table *table)
 			continue;
 		if (!can_decode_arguments(record))
 			table->notes[i].reason = unreadable;
-		else if (is_note_alone_in_branch(table->sites.module,
-						 patcher_site_addr(&record->site)))
+		else if (is_note_after_jump_by_zero(table->sites.module,
+						    patcher_site_addr(&record->site)))
 			table->notes[i].reason = alone_in_its_branch;
 	}
 }
@@ -208,7 +208,7 @@ static int prepare_note_table(struct sdt_table *table)
  */
 int sdt_register_notes(struct module *module, const struct kmarkers_span *span)
 {
-	int err, nr = kmarkers_span_records(span, sizeof(struct sdt_note_record));
+	int err, nr = kmarkers_count_records(span, sizeof(struct sdt_note_record));
 	struct sdt_table *table;
 
 	if (nr <= 0)

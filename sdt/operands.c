@@ -40,9 +40,9 @@ static const u8 *decode_memory_operand(const u8 *at, u8 rex, struct sdt_operand 
 NOKPROBE_SYMBOL(decode_memory_operand);
 
 /*
- * Decode a mov to %rax whose ModR/M byte is at @at. The source is a register (opcode 89), memory
- * (8b) or a 4-byte constant (c7). Return the address after the instruction, or NULL for any other
- * instruction.
+ * Decode a mov to %rax, with opcode @op and the ModR/M byte at @at. The source is a register (@op
+ * is 89), memory (8b) or a 4-byte constant (c7). Return the address after the instruction, or NULL
+ * for any other instruction.
  */
 static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
 {

@@ -27,10 +27,10 @@ static void copy_probe_name(char *to, size_t size, const char *name)
 	to[at] = '\0';
 }
 
-/* Return the name @given by the probe's definition; if it is empty, return the @actual name. */
-static const char *choose_given_name(const char *given, const char *actual)
+/* Return the name that the probe's definition gives, @defined; if it is empty, return @actual. */
+static const char *prefer_defined_name(const char *defined, const char *actual)
 {
-	return *given ? given : actual;
+	return *defined ? defined : actual;
 }
 
 /*
@@ -42,8 +42,8 @@ static void fill_probe_name(struct sdt_place *place, const struct sdt_table *tab
 {
 	copy_probe_name(place->name, sizeof(place->name), probe->name);
 	place->part[SDT_PROVIDER] = probe->provider->name;
-	place->part[SDT_MODULE] = choose_given_name(probe->module,
-						    module_name(table->sites.module));
+	place->part[SDT_MODULE] = prefer_defined_name(probe->module,
+						      module_name(table->sites.module));
 	place->part[SDT_FUNCTION] = probe->function;
 	place->part[SDT_NAME] = place->name;
 }
@@ -57,7 +57,7 @@ static void look_up_site_function(struct sdt_place *place, const struct patcher_
 	cond_resched();
 	place->offset = sdt_find_function_name(patcher_site_addr(site), place->function,
 					       sizeof(place->function));
-	place->part[SDT_FUNCTION] = choose_given_name(place->part[SDT_FUNCTION], place->function);
+	place->part[SDT_FUNCTION] = prefer_defined_name(place->part[SDT_FUNCTION], place->function);
 }
 
 /**
@@ -74,18 +74,18 @@ void sdt_make_site_name(struct sdt_place *place, const struct sdt_table *table,
 }
 
 /**
- * sdt_make_next_site_name() - make the name of another site of the same function
- * @place: the name of a site of the function; changed to that of the other site
+ * sdt_make_name_in_same_function() - make the name of another site of the same function
+ * @place: the name of one site of the function; replaced by the name of the other site
  * @table: the table of the other site
  * @site: the other site
  * @offset: offset of the other site in the function, in bytes
  */
-void sdt_make_next_site_name(struct sdt_place *place, const struct sdt_table *table,
-			     const struct patcher_site *site, unsigned long offset)
+void sdt_make_name_in_same_function(struct sdt_place *place, const struct sdt_table *table,
+				    const struct patcher_site *site, unsigned long offset)
 {
 	fill_probe_name(place, table, sdt_probe_of(site));
 	place->offset = offset;
-	place->part[SDT_FUNCTION] = choose_given_name(place->part[SDT_FUNCTION], place->function);
+	place->part[SDT_FUNCTION] = prefer_defined_name(place->part[SDT_FUNCTION], place->function);
 }
 
 static bool name_part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
@@ -189,7 +189,7 @@ void sdt_make_event_name(char *name, const struct sdt_probe *probe)
 /**
  * sdt_make_probe_name() - make the full name of a probe, for the log
  * @text: buffer of SDT_MAX_NAME bytes for the name
- * @table: table of a site of the probe; its module is used if the probe's definition names none
+ * @table: table of a site of the probe; gives the module if the probe's definition names none
  * @probe: the probe
  */
 void sdt_make_probe_name(char *text, const struct sdt_table *table, const struct sdt_probe *probe)

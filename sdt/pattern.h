@@ -59,7 +59,7 @@ struct sdt_place {
 /* True if the function of a site must be looked up to match the site against @pattern. */
 static inline bool sdt_pattern_has_function(const struct sdt_pattern *pattern)
 {
-	return pattern->has_offset || patcher_pattern_has(&pattern->names, SDT_FUNCTION);
+	return pattern->has_offset || patcher_pattern_restricts(&pattern->names, SDT_FUNCTION);
 }
 
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text);
@@ -69,7 +69,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 			      unsigned int i);
 void sdt_make_site_name(struct sdt_place *place, const struct sdt_table *table,
 			const struct patcher_site *site);
-void sdt_make_next_site_name(struct sdt_place *place, const struct sdt_table *table,
-			     const struct patcher_site *site, unsigned long offset);
+void sdt_make_name_in_same_function(struct sdt_place *place, const struct sdt_table *table,
+				    const struct patcher_site *site, unsigned long offset);
 
 #endif /* SDT_PATTERN_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Promote sites: replace the breakpoint that arms a site by a jump, on request or if the site is
+ * Promote sites: replace the breakpoint that arms a site with a jump, on request or if the site is
  * hit often.
  */
 #include <linux/errno.h>
@@ -21,7 +21,7 @@ static int refuse_promotion(const struct patcher_site *site)
 		pr_info("%s: not promoted to a jump: its site is two nops, and a task preempted between them would resume inside a jump\n",
 			sdt_probe_of(site)->name);
 	else if (sdt_flavour_of(site) == SDT_NOTE)
-		pr_info("%s: not promoted to a jump: it is a note, which has no instruction of its own\n",
+		pr_info("%s: not promoted to a jump: this site is an SDT note, which describes code but adds no instruction that can be replaced\n",
 			sdt_probe_of(site)->name);
 	else
 		pr_info("%s: not promoted to a jump: its instruction is shorter than a jump\n",
@@ -178,7 +178,7 @@ int sdt_promote_hot_sites(unsigned int limit)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		/* The first copy of a site has the hits of all copies; it precedes the others. */
+		/* Only the first copy of a site counts hits; it is the first in the table, too. */
 		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > limit;
 		WRITE_ONCE(state->hits, 0);

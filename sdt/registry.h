@@ -4,6 +4,7 @@
 #define SDT_REGISTRY_H
 
 #include <linux/atomic.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -11,6 +12,7 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/sdt.h>
 
+struct sdt_call;
 struct sdt_set;
 
 /* The current instruction of a site. */
@@ -23,8 +25,12 @@ enum sdt_mode {
 
 /**
  * struct sdt_state - the state of a site
- * @set: set of the handlers attached to the site; NULL if there is none
- * @site: record of the site; NULL for a note
+ * @shown: what handlers can learn about the site
+ * @call: what a hit calls: the only handler of @set, or a handler that calls all; NULL if there is
+ *	no set
+ * @set: set of the handlers attached to the site, protected by the registry's lock; NULL if there
+ *	is none
+ * @site: record of the site
  * @mode: enum sdt_mode; stays SDT_TRAPPED until no CPU can hit the breakpoint any more
  * @promoted: true if the site should be a jump instead of a breakpoint while it is enabled
  * @was_promoted: value of @promoted to restore if a change fails
@@ -32,15 +38,17 @@ enum sdt_mode {
  * @change_failed: true if the last attempt to promote or demote the site failed
  * @counted: number of hits that the command "count" has counted; the state of the first copy of a
  *	site counts the hits of all copies
- * @hits: number of hits since the last call of sdt_promote_hot_sites(); the state of the first copy
- *	of a site counts the hits of all copies; hits on several CPUs at the same time may be
- *	counted as one
+ * @hits: number of hits since the last call of sdt_promote_hot_sites(), if the site is of the
+ *	flavour that is promoted; the state of the first copy of a site counts the hits of all
+ *	copies; hits on several CPUs at the same time may be counted as one
  * @to_first: index of the first copy of the site in the table, minus the index of this copy
  * @to_next: index of the next copy of the site in the table, minus the index of this copy; the
  *	first copy is the next of the last copy
  */
 struct sdt_state {
-	struct sdt_set __rcu *set;
+	struct sdt_site shown;
+	const struct sdt_call __rcu *call;
+	struct sdt_set *set;
 	const struct patcher_site *site;
 	u8 mode;
 	bool promoted;
@@ -61,6 +69,12 @@ static inline struct sdt_state *sdt_get_first_copy(struct sdt_state *state)
 static inline const struct sdt_state *sdt_get_next_copy(const struct sdt_state *state)
 {
 	return state + state->to_next;
+}
+
+/* Return the state of the first copy of the site that was hit. */
+static inline struct sdt_state *sdt_get_hit_state(const struct sdt_hit *hit)
+{
+	return container_of((struct sdt_site *)hit->site, struct sdt_state, shown);
 }
 
 /**
@@ -161,7 +175,7 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
-/* Return the number of arguments that a site passes. Handlers get 0 for each further argument. */
+/* Return the number of arguments that a site passes. */
 static inline unsigned int sdt_count_args(const struct patcher_site *site)
 {
 	return site->flags >> SDT_ARGS_SHIFT;
@@ -172,13 +186,10 @@ static inline bool sdt_note_is_unarmable(const struct sdt_table *table, unsigned
 	return table->notes && table->notes[i].reason;
 }
 
-/*
- * Return a site's set of handlers, or NULL. The caller holds the registry's lock, or has disabled
- * preemption.
- */
+/* Return a site's set of handlers, or NULL. The caller holds the registry's lock. */
 static inline struct sdt_set *sdt_get_handler_set(const struct sdt_state *state)
 {
-	return rcu_dereference_raw(state->set);
+	return state->set;
 }
 
 /* Iterate over all sites: s points to the state of a site, t to its table, i is its index there. */

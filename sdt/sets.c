@@ -13,12 +13,13 @@
 #include <linux/lockdep.h>
 #include <linux/slab.h>
 
+#include "hit.h"
 #include "registry.h"
 #include "sets.h"
 
 static LIST_HEAD(sets);
 
-/* While a handler is being attached: its set for sites that had no set before. Else NULL. */
+/* While a handler is being attached: the new set of sites that had no set before. Else NULL. */
 static struct sdt_set *grown_from_none;
 
 /* The function that replaces a removed handler in a set. */
@@ -35,7 +36,8 @@ static void append_handler_to_set(struct sdt_set *set, const struct sdt_call *ca
 /* Return a copy of a set, without its removed handlers and with one more handler. */
 static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct sdt_call *call)
 {
-	unsigned int i, nr = sdt_count_live_handlers(from) + 1;
+	/* The array ends with a handler whose function is NULL. */
+	unsigned int i, nr = sdt_count_live_handlers(from) + 2;
 	struct sdt_set *set = kzalloc(sizeof(*set) + nr * sizeof(set->call[0]), GFP_KERNEL);
 
 	if (!set)
@@ -44,12 +46,35 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
 		if (from->call[i].handler != do_nothing_on_hit)
 			append_handler_to_set(set, &from->call[i]);
 	append_handler_to_set(set, call);
+	set->all = (struct sdt_call){ sdt_call_all_handlers, set->call };
+	set->count = (struct sdt_call){ sdt_count_and_call_all_handlers, set->call };
 	set->from = from;
 	list_add_tail(&set->node, &sets);
 	return set;
 }
 
-/* Replace the handler set of a site by @set, or by none if @set is NULL. */
+/*
+ * Return what a hit of a site with the handlers @set calls: the only handler, or all of them. For a
+ * site that is promoted if it is hit often, this also counts the hit.
+ */
+static const struct sdt_call *choose_call(const struct patcher_site *site,
+					  const struct sdt_set *set)
+{
+	const struct sdt_call *call = set->call;
+
+	if (sdt_flavour_of(site) == SDT_BREAKPOINT)
+		return &set->count;
+	if (set->live != 1)
+		return &set->all;
+	while (call->handler == do_nothing_on_hit)
+		call++;
+	return call;
+}
+
+/*
+ * Replace the handler set of a site by @set, or by none if @set is NULL. If @set is the present set
+ * of the site, hits call its only handler directly from now on, if the others were removed.
+ */
 void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {
 	struct sdt_set *old = sdt_get_handler_set(state);
@@ -59,7 +84,8 @@ void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 		old->users--;
 	if (set)
 		set->users++;
-	rcu_assign_pointer(state->set, set);
+	state->set = set;
+	rcu_assign_pointer(state->call, set ? choose_call(state->site, set) : NULL);
 }
 
 /* Add a handler to a site. Return 0 or -ENOMEM; sdt_revert_handler_set() undoes this. */

@@ -3,6 +3,7 @@
 #ifndef SDT_SETS_H
 #define SDT_SETS_H
 
+#include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 
@@ -22,6 +23,12 @@ struct sdt_call {
 	const void *attachment;
 };
 
+/* Call a handler. Preemption is disabled. */
+static __always_inline void sdt_call_handler(const struct sdt_call *call, const struct sdt_hit *hit)
+{
+	READ_ONCE(call->handler)(call->private, hit);
+}
+
 /**
  * struct sdt_set - a set of handlers, shared by all sites that have the same handlers
  * @rcu: used to free the set after a grace period
@@ -31,9 +38,11 @@ struct sdt_call {
  * @nr: number of handlers, including those removed
  * @grown: while a handler is being attached, copy of this set with that handler; else NULL
  * @from: while a handler is being attached, set that this one was copied from; else NULL
- * @call: the handlers
+ * @all: a handler that calls all handlers of the set
+ * @count: a handler that counts the hit for promotion, and calls all handlers of the set
+ * @call: the handlers; behind the last is one whose function is NULL
  *
- * Hits of sites read @nr and @call without the registry's lock.
+ * Hits of sites read @all, @count and @call without the registry's lock.
  */
 struct sdt_set {
 	struct rcu_head rcu;
@@ -43,10 +52,12 @@ struct sdt_set {
 	unsigned int nr;
 	struct sdt_set *grown;
 	struct sdt_set *from;
+	struct sdt_call all;
+	struct sdt_call count;
 	struct sdt_call call[];
 };
 
-/* Return the number of handlers in a set that have not been removed; 0 for NULL. */
+/* Return the number of handlers in @set that have not been removed; 0 if @set is NULL. */
 static inline unsigned int sdt_count_live_handlers(const struct sdt_set *set)
 {
 	return set ? set->live : 0;

@@ -45,10 +45,10 @@ struct change {
 };
 
 /**
- * struct changes - changes that are applied in one batch, and the kind of these changes
+ * struct changes - changes that are applied in one batch, and flags that select them
  * @list: array of the changes
  * @pokes: array with room for a patcher_poke for each change
- * @stuck: array with room for a bool for each change
+ * @stuck: for each change, true if it could not be applied
  * @nr: number of changes
  * @to_off: true if the changes disable sites; false if they enable, promote or demote sites
  * @is_store: true if each change stores a single byte, false if each stores several
@@ -77,7 +77,7 @@ static enum sdt_mode choose_site_mode(const struct patcher_site *site,
  * Set the first bytes of a site's instruction for a mode. The displacement of the jump, in the last
  * bytes, never changes.
  */
-static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
+static void make_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
 {
 	if (mode == SDT_TRAPPED)
 		insn[0] = KMARKERS_INT3;
@@ -100,15 +100,15 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
-	set_sdt_insn(poke->old, site, from);
+	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
-	set_sdt_insn(poke->new, site, to);
-	/* Compare the other bytes: those behind a breakpoint may still be the bytes of a jump. */
+	make_sdt_insn(poke->new, site, to);
+	/* The bytes after a breakpoint may still be those of a jump: then they change, too. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Fill in @change for a site. True if the site needs it, and it is of the kind of @changes. */
+/* Fill in @change for a site. True if the site needs it, and the flags of @changes select it. */
 static bool needs_sdt_change(struct change *change, const struct changes *changes,
 			     const struct patcher_site *site, struct sdt_state *state)
 {
@@ -124,7 +124,7 @@ static bool needs_sdt_change(struct change *change, const struct changes *change
 	       make_sdt_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
 
-/* Collect all changes of the kind of @changes; if @changes->list is NULL, only count them. */
+/* Collect all changes that the flags of @changes select; only count them if the list is NULL. */
 static void collect_sdt_changes(struct changes *changes)
 {
 	struct sdt_table *table;
@@ -143,7 +143,7 @@ static void collect_sdt_changes(struct changes *changes)
 	}
 }
 
-/* Set the mode of each site whose instruction was written; restore the mode of a stuck site. */
+/* Set the mode of each site whose instruction was written; restore the mode of the others. */
 static void update_site_modes(const struct changes *changes)
 {
 	unsigned int i;
@@ -189,8 +189,8 @@ static int mark_stuck_sites(const struct changes *changes, int err)
 }
 
 /*
- * Drop the changes of sites that kprobes keep from being patched, because each attempt would log a
- * line, and changes of hot sites are attempted every second.
+ * Drop the changes of sites that cannot be patched because of kprobes: each attempt would log a line,
+ * and changes of hot sites are attempted every second.
  */
 static void drop_changes_of_probed_sites(struct changes *changes)
 {
@@ -325,7 +325,7 @@ int sdt_write_initial_nops(const struct patcher_table *sites)
 		nr++;
 	}
 	if (nr)
-		err = patcher_apply_new(sites, pokes, nr);
+		err = patcher_apply_at_load(sites, pokes, nr);
 	kvfree(pokes);
 	return err;
 }

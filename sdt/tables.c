@@ -32,7 +32,7 @@ static const u8 lengths[] = {
 	[SDT_SPLIT] = 3,
 };
 
-/* Check the record of a site, but not the site's instruction: its address may be invalid. */
+/* Check the record of a site, but do not read the site's instruction: its address may be wrong. */
 static bool is_valid_site_record(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
@@ -103,6 +103,21 @@ static int enable_table_sites(struct sdt_table *table)
 	return err;
 }
 
+/* Connect the state of each site to its record. The records are sorted and do not change any more. */
+static void fill_states(struct sdt_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++) {
+		const struct patcher_site *site = sdt_get_site(table, i);
+		struct sdt_state *state = &table->states[i];
+
+		state->site = site;
+		state->shown.probe = sdt_probe_of(site);
+		state->shown.ip = patcher_site_addr(site);
+	}
+}
+
 /*
  * Write nops to the branches of a new table, attach the handlers whose patterns match, add the
  * table to the registry, and enable the sites that have handlers.
@@ -111,6 +126,7 @@ static int activate_table(struct sdt_table *table)
 {
 	int err = 0;
 
+	fill_states(table);
 	if (!table->notes)
 		err = sdt_link_site_copies(table) ?: sdt_write_initial_nops(&table->sites);
 	if (err)
@@ -130,14 +146,14 @@ static int register_site_table(struct sdt_table *table)
 		return err;
 	err = activate_table(table);
 	if (err) {
-		sdt_disconnect_jump_targets(table);
+		sdt_clear_sites_of_jump_targets(table);
 		patcher_unregister(&table->sites);
 	}
 	return err;
 }
 
-/* Return a table with a note whose number is in @first to @first + @nr - 1, or NULL. */
-static const struct sdt_table *find_table_with_note_number(unsigned int first, unsigned int nr)
+/* Return a table that has a note with a number from @first to @first + @nr - 1, or NULL. */
+static const struct sdt_table *find_table_with_note_numbers(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
 
@@ -157,7 +173,7 @@ static int register_note_table(struct sdt_table *table)
 	const struct sdt_table *other;
 	int err;
 
-	while ((other = find_table_with_note_number(table->number, table->sites.nr)))
+	while ((other = find_table_with_note_numbers(table->number, table->sites.nr)))
 		table->number = other->number + other->sites.nr;
 	err = activate_table(table);
 
@@ -200,9 +216,9 @@ int sdt_register_table(struct sdt_table *table)
 int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
 		       const struct kmarkers_span *targets)
 {
-	int nr_targets = kmarkers_span_records(targets, sizeof(struct sdt_target));
+	int nr_targets = kmarkers_count_records(targets, sizeof(struct sdt_target));
 	struct patcher_site *sites = span->first;
-	int i, err, nr = kmarkers_span_records(span, sizeof(*sites));
+	int i, err, nr = kmarkers_count_records(span, sizeof(*sites));
 	struct sdt_table *table;
 
 	if (nr <= 0)
@@ -241,7 +257,7 @@ void sdt_unregister_module(struct module *module)
 		sdt_detach_handlers_from_table(table);
 		sdt_disable_sites_without_handlers();
 		list_del(&table->node);
-		sdt_disconnect_jump_targets(table);
+		sdt_clear_sites_of_jump_targets(table);
 		if (!table->notes)
 			patcher_drop(&table->sites);
 		/* After this grace period no hit reads the table. */

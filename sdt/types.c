@@ -14,7 +14,7 @@
 #include "types.h"
 
 /* Buffer size of the text of a type, in bytes; longer texts are cut off. */
-#define WORDS_MOST	64
+#define TYPE_TEXT_BYTES	64
 
 /* printf conversions of named integer types. Types made of C keywords are parsed with words[]. */
 static const struct {
@@ -121,18 +121,18 @@ static const char *strip_qualifiers(char *type)
 	return type + strspn(type, " ");
 }
 
-static const char *choose_printf_conversion(char *text)
+static const char *choose_printf_conversion(char *type)
 {
-	const char *type = text;
+	const char *bare_type;
 	unsigned int i, flags;
 
 	if (strchr(type, '*'))
 		return choose_pointer_conversion(type);
-	type = strip_qualifiers(text);
+	bare_type = strip_qualifiers(type);
 	for (i = 0; i < ARRAY_SIZE(known); i++)
-		if (!strcmp(type, known[i].type))
+		if (!strcmp(bare_type, known[i].type))
 			return known[i].conversion;
-	flags = collect_type_flags(type);
+	flags = collect_type_flags(bare_type);
 	if (!(flags & IS_INTEGER) || flags & IS_UNKNOWN)
 		return "%lx";
 	return choose_integer_conversion(flags);
@@ -167,7 +167,7 @@ static const char *copy_next_type(char *type, size_t size, const char *types)
 void sdt_make_event_format(char *format, const struct sdt_probe *probe)
 {
 	const char *types = probe->types;
-	char type[WORDS_MOST];
+	char type[TYPE_TEXT_BYTES];
 	unsigned int i;
 	int at;
 

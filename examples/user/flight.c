@@ -45,7 +45,7 @@ static void probe(void *probe_private, void *call_private, const char *fmt, va_l
 static void handle_request(struct worker *worker, int bytes)
 {
 	trace_mark(request, "%d", bytes);
-	if (bytes > imv_read(limit))
+	if (imv_above(bytes, limit))
 		WRITE_ONCE(worker->too_big, worker->too_big + 1);
 	WRITE_ONCE(worker->requests, worker->requests + 1);
 }

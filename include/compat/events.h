@@ -29,7 +29,7 @@ static inline bool compat_event_is_referenced(struct trace_event_call *call)
 
 /*
  * From now on, count references to an event in the event's own member refcnt, which is in a union
- * with its member module.
+ * with the member module.
  */
 static inline void compat_event_use_own_count(struct trace_event_call *call, struct module *module)
 {

@@ -76,7 +76,7 @@ enum bench_measured {
 	BENCH_SWITCH,	/* value: TSC ticks to switch sites on or off; size: number of sites */
 	BENCH_PART,	/* value: TSC ticks of one part of the work of switching sites */
 	BENCH_GAP,	/* value: TSC ticks of one gap in which another CPU was stalled */
-	BENCH_ROUNDS,	/* value: number of rounds of CPU synchronisation of a switch of sites */
+	BENCH_ROUNDS,	/* value: number of CPU synchronisations while sites were switched once */
 };
 
 /**
@@ -150,7 +150,7 @@ struct bench_sample {
 	u8 flags;
 };
 
-/* The configuration of a run, the same for every group in it. */
+/* The configuration of a run, the same for every group that the run measures. */
 struct bench_config {
 	u32 blocks;
 	u32 cpu;

@@ -19,8 +19,9 @@
  * Maximum number of layouts of a variant.  A layout is the offset of a loop in a cache line of 64
  * bytes: an instruction at the end of a line may cost an additional cycle.  A program, which is
  * measured until its variants can be distinguished, has layouts at every second byte.  A module,
- * which must stay small, has them at every eighth byte.  So has a program that is compiled with
- * BENCH_FEW_LAYOUTS to run under a sanitizer: it is not timed, and 32 layouts take long to compile.
+ * which must stay small, has layouts at every eighth byte.  A program that is compiled to run under
+ * a sanitizer is not timed; it defines BENCH_FEW_LAYOUTS to have only these 8 layouts, too, because
+ * 32 layouts take long to compile.
  */
 #if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
 #define BENCH_LAYOUTS		8
@@ -29,7 +30,7 @@
 #endif
 
 /* Let other tasks run; called between timed windows. */
-void bench_pause(void);
+void bench_let_tasks_run(void);
 
 /*
  * Read the time stamp counter between two LFENCE, which wait for all instructions
@@ -65,15 +66,16 @@ static __always_inline u64 bench_tsc(void)
 #endif
 
 /**
- * BENCH_ALIGN_HEAD() - place the loop with BENCH_HEAD() at the cache line offset of a layout
+ * BENCH_ALIGN_HEAD() - pad with nops so that the next BENCH_HEAD() is at a layout's offset
  * @layout: a number below BENCH_LAYOUTS
  *
- * Between the two macros the compiler places the code that prepares the loop, whose length
- * depends on the variant.  The padding makes up for this length, which the assembler computes
- * from the labels 8800 and 8801.  If the compiler copies the loop, 8801f is the head of the same
- * copy.  If the compiler aligned the head itself, GNU as would not terminate: the kernel's
- * flags, and elsewhere BENCH_NO_ALIGN, prevent that.  Clang's assembler cannot compute the
- * length, so with clang the code before the loop is placed at the offset instead.
+ * The macro stands before the loop, and BENCH_HEAD() in it.  Between the two the compiler places
+ * code that prepares the loop, whose length depends on the variant.  The assembler computes this
+ * length from the labels 8800 and 8801, and shortens the padding by it.  If the compiler copies
+ * the loop, 8801f is the head of the same copy.  If the compiler aligned the head itself, GNU as
+ * would not terminate: the kernel's flags, and elsewhere BENCH_NO_ALIGN, prevent that.  Clang's
+ * assembler cannot compute the length, so with clang the code before the loop is placed at the
+ * offset instead.
  */
 #define BENCH_ALIGN_HEAD(layout)	__BENCH_ALIGN_HEAD(layout)
 
@@ -102,7 +104,7 @@ do {									\
 	if (likely(!need_resched()))					\
 		break;							\
 	local_irq_restore(irqs);					\
-	bench_pause();							\
+	bench_let_tasks_run();						\
 } while (1)
 
 /**

@@ -10,9 +10,9 @@
  * record, and leaves all other calls unchanged.
  *
  * The records are found as described in <kmarkers/table.h>, with one difference: the head
- * refers to no symbol of kmarkers, so the client can be loaded without its modules and holds
- * no reference to them.  Therefore the parameter that holds the table's address uses the
- * kernel's param_ops_string, with a maximum length of 0, so that it cannot be set.
+ * refers to no symbol of kmarkers, so the client can be loaded without the modules of
+ * kmarkers and holds no reference to them.  Therefore the parameter that holds the table's address
+ * uses the kernel's param_ops_string, with a maximum length of 0, so that it cannot be set.
  */
 #if !defined(KMARKERS_ENTRY_RECORD_H) && !defined(__ASSEMBLER__)
 #define KMARKERS_ENTRY_RECORD_H

@@ -9,14 +9,15 @@
  * the same whether the data caches are warm or cold.  Changing an immediate value is expensive:
  * every instruction that reads it is patched on the running system, all in one batch.
  * Use immediate values for data that is read often and changed rarely.  A boolean can
- * be read as a branch, imv_branch(): one nop or one jump, without a test.
+ * be read as a branch, imv_branch(): one nop or one jump, without a test.  A threshold is best
+ * written as a comparison, such as imv_above(): one cmp with the value inside, and one jump.
  *
  * EXAMPLE
  *
  *	DEFINE_IMV(int, threshold) = 100;
  *	EXPORT_IMV_SYMBOL_GPL(threshold);	(only if other modules read it)
  *
- *	if (length > imv_read(threshold))
+ *	if (imv_above(length, threshold))	(length > threshold)
  *		...
  *
  *	err = imv_set(threshold, 200);
@@ -38,7 +39,7 @@
  * CONTEXT
  *
  *	macro			may sleep  irq	nmi
- *	imv_read(), imv_branch(), _imv_read()
+ *	imv_read(), imv_branch(), _imv_read(), imv_above() and the other comparisons
  *				no	   yes	yes
  *	imv_set(), imv_set_many()
  *				yes	   no	no
@@ -50,8 +51,8 @@
  *
  * Each read yields either the old or the new value, never a mixture.  After imv_set()
  * returned 0, no imv_read() on any CPU yields the old value.  imv_read() is volatile: the
- * compiler keeps every read.  A read does not order other accesses: to pass data along with a
- * value, synchronise as for any variable.
+ * compiler keeps every read.  A branch and a comparison are reads.  A read does not order other
+ * accesses: to pass data along with a value, synchronise as for any variable.
  *
  * imv_read() must not be used in __init text, which is freed while its sites stay
  * registered: use _imv_read(), a plain load, in such text.  A module that breaks this rule is
@@ -100,7 +101,10 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 
-/* In a program, the compiler treats the address of a hidden variable as a constant. */
+/*
+ * In a program, the variables are hidden, because otherwise the compiler would not treat their
+ * addresses as constants, as the asm operands of the sites must be.
+ */
 #ifdef __KERNEL__
 #define __IMV_EXTERN			extern
 #else
@@ -134,7 +138,18 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define _imv_read(name)			(name##__imv)
 
+/* Stop the build unless @x and the value have the same type after the promotion of integers. */
+#define __IMV_CHECK_TYPE(x, name)					\
+	_Static_assert(__builtin_types_compatible_p(__typeof__(+(x)), __typeof__(+name##__imv)), \
+		       "compare an immediate value with a number of its own type: use a cast")
+
 #ifdef IMV_PLAIN
+
+#define __IMV_COMPARE(x, name, op, ...)					\
+({									\
+	__IMV_CHECK_TYPE(x, name);					\
+	(x) op READ_ONCE(name##__imv);					\
+})
 
 #define imv_read(name)		READ_ONCE(name##__imv)
 #define imv_branch(name)	(READ_ONCE(name##__imv) != 0)
@@ -145,10 +160,13 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 /*
  * Flags of struct patcher_site.  IMV_BRANCH marks the instruction of an imv_branch(); IMV_FLIP
- * marks a conditional jump that is changed between jne and je.
+ * marks a conditional jump that is changed between jne and je.  IMV_COMPARE marks a comparison;
+ * with IMV_SIGNED, its value is sign-extended to the size of the operand.
  */
 #define IMV_BRANCH	0x100
 #define IMV_FLIP	0x200
+#define IMV_COMPARE	0x400
+#define IMV_SIGNED	0x800
 
 /* Emit an instruction that reads a value, and its struct patcher_site. */
 #define __IMV_SITE(instruction, var, bytes, flags)			\
@@ -223,10 +241,10 @@ on:
 })
 
 /*
- * Two other forms of branches, which were tried in 2006 and 2008.  The first instruction of each
- * sets ZF: it compares a register with itself, or clears a register with xor.  The second is a
- * jne, which is then never taken.  Changing one byte turns the jne into a je, which is always
- * taken.
+ * Two other forms of branch, of two instructions each, which were tried in 2006 and 2008.  The
+ * first instruction sets ZF: it compares a register with itself, or clears a register with xor.
+ * The second instruction is a jne while the branch is off: because ZF is set, it is never taken.
+ * To switch the branch on, one byte is changed, which turns the jne into a je, always taken.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -268,7 +286,134 @@ on:
  */
 #define imv_xor_flip(name)	__imv_xor_flip(&name##__imv)
 
+/*
+ * Define the functions that compare @x with the value of a variable and return true if the jump
+ * with the condition @cc is taken: one for 8 bits, and one for 32 bits, to which smaller values
+ * are extended.
+ *
+ * An assembler stores a small constant in 8 bits, which the CPU extends to 32.  Therefore the
+ * compiled constant is the largest signed number, which needs all 32 bits.
+ */
+#define __IMV_DEFINE_COMPARISON(cc)					\
+static __always_inline bool __imv_compare_8_##cc(u8 x, const void *var)	\
+{									\
+	asm goto(__IMV_SITE("cmpb $0x7f, %b0", "1", "1", __stringify(IMV_COMPARE)) \
+		 "	j" #cc " %l[yes]"				\
+		 : : "r" (x), "i" (var) : "cc" : yes);			\
+	return false;							\
+yes:									\
+	return true;							\
+}									\
+									\
+static __always_inline bool						\
+__imv_compare_32_##cc(u32 x, const void *var, int size, int flags)	\
+{									\
+	asm goto(__IMV_SITE("cmpl $0x7fffffff, %k0", "1", "%c2", "%c3")	\
+		 "	j" #cc " %l[yes]"				\
+		 : : "r" (x), "i" (var), "i" (size), "i" (flags) : "cc" : yes); \
+	return false;							\
+yes:									\
+	return true;							\
+}
+
+__IMV_DEFINE_COMPARISON(e)
+__IMV_DEFINE_COMPARISON(b)
+__IMV_DEFINE_COMPARISON(be)
+__IMV_DEFINE_COMPARISON(a)
+__IMV_DEFINE_COMPARISON(ae)
+__IMV_DEFINE_COMPARISON(l)
+__IMV_DEFINE_COMPARISON(le)
+__IMV_DEFINE_COMPARISON(g)
+__IMV_DEFINE_COMPARISON(ge)
+
+#define __IMV_IS_SIGNED(type)	((type)-1 < (type)1)
+
+/* True if both are of the same type, of one byte: they are not extended before a comparison. */
+#define __IMV_COMPARES_BYTES(x, name)					\
+	(sizeof(name##__imv) == 1 &&					\
+	 __builtin_types_compatible_p(__typeof__(x), __typeof__(name##__imv)))
+
+/* Compare @x with a value: by @op, or by a jump on the condition @above or, if signed, @greater. */
+#define __IMV_COMPARE(x, name, op, above, greater)			\
+({									\
+	__typeof__(+(x)) __imv_x = (x);					\
+	const int __imv_flags = IMV_COMPARE | (sizeof(name##__imv) < 4 && \
+		__IMV_IS_SIGNED(__typeof__(name##__imv)) ? IMV_SIGNED : 0); \
+									\
+	__IMV_CHECK_TYPE(x, name);					\
+	sizeof(__imv_x) == 8 ? __imv_x op imv_read(name) :		\
+	__IMV_COMPARES_BYTES(x, name) ?					\
+		__IMV_IS_SIGNED(__typeof__(name##__imv)) ?		\
+			__imv_compare_8_##greater((u8)__imv_x, &name##__imv) : \
+			__imv_compare_8_##above((u8)__imv_x, &name##__imv) : \
+	__IMV_IS_SIGNED(__typeof__(__imv_x)) ?				\
+		__imv_compare_32_##greater((u32)__imv_x, &name##__imv, \
+					   sizeof(name##__imv), __imv_flags) : \
+		__imv_compare_32_##above((u32)__imv_x, &name##__imv,	\
+					 sizeof(name##__imv), __imv_flags); \
+})
+
 #endif /* IMV_PLAIN */
+
+/**
+ * imv_equal() - test whether a number equals an immediate value
+ * @x: the number; evaluated once
+ * @name: name of the immediate value; an integer, enum or bool
+ *
+ * Numbers of 1, 2 and 4 bytes take one cmp with the value as its operand, and one conditional jump.
+ * A cmp has no operand of 8 bytes, so numbers of 8 bytes take an imv_read(), too.
+ *
+ * @x must have the type of the value, after types smaller than int have been promoted to int;
+ * another type is an error of the build.
+ *
+ * Return: true if they are equal.
+ */
+#define imv_equal(x, name)	__IMV_COMPARE(x, name, ==, e, e)
+
+/**
+ * imv_below() - test whether a number is less than an immediate value
+ * @x: the number; evaluated once
+ * @name: name of the immediate value; an integer, enum or bool
+ *
+ * The code and the types are those of imv_equal().  Numbers of a signed type are compared as signed
+ * ones.
+ *
+ * Return: true if @x is less.
+ */
+#define imv_below(x, name)	__IMV_COMPARE(x, name, <, b, l)
+
+/**
+ * imv_at_most() - test whether a number is less than or equal to an immediate value
+ * @x: the number; evaluated once
+ * @name: name of the immediate value; an integer, enum or bool
+ *
+ * See imv_below().
+ *
+ * Return: true if @x is less or equal.
+ */
+#define imv_at_most(x, name)	__IMV_COMPARE(x, name, <=, be, le)
+
+/**
+ * imv_above() - test whether a number is greater than an immediate value
+ * @x: the number; evaluated once
+ * @name: name of the immediate value; an integer, enum or bool
+ *
+ * See imv_below().
+ *
+ * Return: true if @x is greater.
+ */
+#define imv_above(x, name)	__IMV_COMPARE(x, name, >, a, g)
+
+/**
+ * imv_at_least() - test whether a number is greater than or equal to an immediate value
+ * @x: the number; evaluated once
+ * @name: name of the immediate value; an integer, enum or bool
+ *
+ * See imv_below().
+ *
+ * Return: true if @x is greater or equal.
+ */
+#define imv_at_least(x, name)	__IMV_COMPARE(x, name, >=, ae, ge)
 
 /**
  * struct imv_change - the new value of an immediate value, in a batch of changes

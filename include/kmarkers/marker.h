@@ -292,13 +292,21 @@ do {									\
 	.module = __MARKER_MODULE,					\
 }
 
+/* True if @call_data is the constant NULL. The cast keeps gcc from warning about addresses. */
+#define __MARKER_IS_NULL(call_data)					\
+	(__builtin_constant_p((unsigned long)(call_data)) && !(unsigned long)(call_data))
+
 #define __MARKER_SITE(kind, marker, call_data, fmt, args...)		\
 do {									\
 	__MARKER_RECORD(marker);					\
 	if (0)								\
 		__marker_check_format(fmt, ## args);			\
-	if (unlikely(__marker_state_##kind(marker)))			\
-		marker_probe_call(&(marker), call_data, fmt, ## args);	\
+	if (unlikely(__marker_state_##kind(marker))) {			\
+		if (__MARKER_IS_NULL(call_data))			\
+			marker_call_probes(&(marker), ## args);		\
+		else							\
+			marker_probe_call(&(marker), call_data, fmt, ## args); \
+	}								\
 } while (0)
 
 /**
@@ -330,7 +338,7 @@ do {									\
  *
  * The callback is connected to the tracepoint while any marker in it has probes.  It may
  * contain several markers, or several copies of a marker in an inline function.  Other code
- * must not connect the callback with NULL as data.  While it does, registering a probe
+ * must not connect the callback with NULL as data: while that is so, registering a probe
  * returns -EEXIST, and a module whose marker has a registered probe is not loaded; the log
  * names the marker, the callback and the tracepoint.
  */
@@ -376,6 +384,7 @@ asm(KMARKERS_RECORD(markers, "	.long __marker_" #mark " - .\n"))
  */
 #define GET_MARKER(mark)	(__marker_##mark)
 
+void marker_call_probes(const struct marker *marker, ...);
 void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...);
 int marker_probe_register(const char *name, const char *format,
 			  marker_probe_func *probe, void *probe_private);

@@ -212,7 +212,7 @@ struct patcher_poke {
 #define PATCHER_BUCKETS		24
 
 /* Return the bucket of a batch that took @ns nanoseconds. */
-static inline unsigned int patcher_bucket(u64 ns)
+static inline unsigned int patcher_get_duration_bucket(u64 ns)
 {
 	unsigned int bucket = 0;
 
@@ -260,8 +260,8 @@ struct patcher_stats {
 int patcher_register(struct patcher_table *table);
 void patcher_unregister(struct patcher_table *table);
 void patcher_drop(struct patcher_table *table);
-int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
-		      unsigned int nr);
+int patcher_apply_at_load(const struct patcher_table *table, struct patcher_poke *pokes,
+			  unsigned int nr);
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk);

@@ -29,12 +29,13 @@ struct patcher_pattern {
 };
 
 int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, const s8 *first_part,
-			  unsigned int most);
+			  unsigned int max_parts);
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name);
 
-/* Return true if a pattern restricts this part of names; otherwise the part matches anything. */
-static inline bool patcher_pattern_has(const struct patcher_pattern *pattern, unsigned int part)
+/* Return true if a pattern restricts part number @part of names, and false if any text matches. */
+static inline bool patcher_pattern_restricts(const struct patcher_pattern *pattern,
+					     unsigned int part)
 {
 	return *pattern->part[part];
 }

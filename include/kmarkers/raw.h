@@ -39,8 +39,8 @@ void marker_raw_call_12(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e, u64
 			u64 i, u64 j, u64 k, u64 l);
 
 /*
- * The kernel's functions that run programs with 5 and with 12 arguments, declared as data because
- * their types differ between kernel versions.
+ * The kernel's functions that run BPF programs with 5 and with 12 arguments, declared as data
+ * because their types differ between kernel versions.
  */
 extern const char __marker_bpf_run_5[] asm("bpf_trace_run5");
 extern const char __marker_bpf_run_12[] asm("bpf_trace_run12");

@@ -181,23 +181,50 @@ struct sdt_target {
 	s32 origin;
 };
 
-/**
- * struct sdt_hit - the data of one hit, which a site passes to its handlers
- * @probe: the probe
- * @ip: address of the site; of its first copy, if the compiler made copies
- * @nr: number of arguments that the site passes
- * @args: the arguments, extended to 64 bits as C does; 0 where the site passes none
- * @site: private
- * @counted: private
- */
-struct sdt_hit {
+/* What is the same for all hits of a site: read it by sdt_hit_probe() and sdt_hit_ip(). */
+struct sdt_site {
 	const struct sdt_probe *probe;
 	unsigned long ip;
-	unsigned int nr;
-	unsigned long args[SDT_MAX_ARGS];
-	void *site;
-	bool counted;
 };
+
+/**
+ * struct sdt_hit - the data of one hit, which a site passes to its handlers
+ * @site: private
+ * @nr: number of arguments that the site passes
+ * @counted: private
+ * @args: the arguments, extended to 64 bits as C does: @args[0] to @args[@nr - 1]. The elements
+ *	behind them are undefined: they may hold anything that was on the stack
+ */
+struct sdt_hit {
+	const struct sdt_site *site;
+	unsigned int nr;
+	unsigned int counted;
+	unsigned long args[SDT_MAX_ARGS];
+};
+
+/**
+ * sdt_hit_probe() - get the probe of a hit
+ * @hit: the hit
+ *
+ * Context: any.
+ * Return: the probe.
+ */
+static inline const struct sdt_probe *sdt_hit_probe(const struct sdt_hit *hit)
+{
+	return hit->site->probe;
+}
+
+/**
+ * sdt_hit_ip() - get the address of the site of a hit
+ * @hit: the hit
+ *
+ * Context: any.
+ * Return: the address; that of the site's first copy, if the compiler made copies.
+ */
+static inline unsigned long sdt_hit_ip(const struct sdt_hit *hit)
+{
+	return hit->site->ip;
+}
 
 /**
  * typedef sdt_handler - a handler, called for each hit
@@ -210,7 +237,6 @@ int sdt_attach(const char *pattern, sdt_handler *handler, void *private);
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private);
 void sdt_synchronize(void);
 int sdt_promote(const char *pattern, bool on);
-void sdt_fire(const struct sdt_target *target, ...);
 
 /**
  * SDT_PROVIDER_DEFINE() - define a provider, in one file
@@ -246,7 +272,10 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define __SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
-/* In position-independent code, clang treats only the address of a hidden symbol as constant. */
+/*
+ * Probes are hidden in clang's position-independent code, because there only the addresses of
+ * hidden symbols are constants, as the asm operands of the sites must be.
+ */
 #if defined(__clang__) && defined(__PIC__)
 #define __SDT_LOCAL			__attribute__((__visibility__("hidden")))
 #else
@@ -259,7 +288,10 @@ void sdt_fire(const struct sdt_target *target, ...);
 	__SDT_DECLARE_KINDS(id);					\
 	void __sdt_check_##id(int, ...)
 
-/* The array __sdt_args_ID is only declared: its length is the number of arguments plus one. */
+/*
+ * The array __sdt_args_ID is only declared: its length, the number of arguments plus one, lets the
+ * compiler check the number of arguments of each site.
+ */
 #define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\

@@ -151,7 +151,10 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_NOP			"	nop\n"
 #endif
 
-/* Because of the .reloc, a linker with --gc-sections keeps .stapsdt.base if it keeps the site. */
+/*
+ * The .reloc makes the site refer to the section .stapsdt.base, so that a linker with --gc-sections
+ * keeps this section if it keeps the site.
+ */
 #define __SDT_SITE_note(id, prov, name, n, args...)			\
 	__asm__ volatile("1:	.reloc ., R_X86_64_NONE, _.stapsdt.base\n" \
 		__SDT_NOTE_NOP						\

@@ -57,6 +57,18 @@
 #define __SDT_PARAMS_6		__SDT_PARAMS_5, unsigned long a5
 #define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
 
+/* Call the handlers of a site, while it is a jump: one function for each number of arguments. */
+#define __SDT_DECLARE_FIRE(n)						\
+	void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)
+__SDT_DECLARE_FIRE(0);
+__SDT_DECLARE_FIRE(1);
+__SDT_DECLARE_FIRE(2);
+__SDT_DECLARE_FIRE(3);
+__SDT_DECLARE_FIRE(4);
+__SDT_DECLARE_FIRE(5);
+__SDT_DECLARE_FIRE(6);
+__SDT_DECLARE_FIRE(7);
+
 #define __SDT_PASS_0
 #define __SDT_PASS_1		, a0
 #define __SDT_PASS_2		__SDT_PASS_1, a1
@@ -67,13 +79,13 @@
 #define __SDT_PASS_7		__SDT_PASS_6, a6
 
 /*
- * The code that the jump of a site leads to.  The first asm statement in this code emits a struct
- * sdt_target and loads the address of the struct, which identifies the site of a hit.  Compilers
- * copy sites with or without this code, and may merge the code of several copies; sdt/copies.c
- * matches sites and targets.  Copies that are inlined into one function can be distinguished only
- * if their code is not merged.  gcc merges asm statements unless their operands differ, so for gcc
- * the label is an operand.  clang merges no asm statements, and would not inline a function that
- * uses the address of a label.
+ * The target of a site: the code that the jump of the site leads to.  The first asm statement in a
+ * target emits a struct sdt_target and loads the address of the struct, which identifies the site
+ * of a hit.  A compiler may copy a site together with its target or alone, and may merge the
+ * targets of several copies; sdt/copies.c finds the target of each site.  Copies that are inlined
+ * into one function can be distinguished only if their targets are not merged.  gcc merges asm
+ * statements unless their operands differ, so for gcc the label is an operand.  clang merges no asm
+ * statements, and would not inline a function that uses the address of a label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -114,7 +126,7 @@ __sdt_breakpoint_##n(struct sdt_origin *origin __SDT_PARAMS_##n)	\
 	}								\
 	return;								\
 	__SDT_HERE(on, target, origin);					\
-	sdt_fire(target __SDT_PASS_##n);				\
+	sdt_fire_##n(target __SDT_PASS_##n);				\
 }									\
 									\
 static __always_inline void						\
@@ -164,7 +176,7 @@ __SDT_EAGER(7)
  */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])
-/* A site may pass fewer arguments than its probe has, as in FreeBSD: the missing ones are 0. */
+/* A site may pass fewer arguments than its probe has, as in FreeBSD. */
 #define __SDT_TAKES_7(id)	__SDT_HAS_ARGS(id, 7)
 #define __SDT_TAKES_6(id)	(__SDT_HAS_ARGS(id, 6) || __SDT_TAKES_7(id))
 #define __SDT_TAKES_5(id)	(__SDT_HAS_ARGS(id, 5) || __SDT_TAKES_6(id))
@@ -230,7 +242,7 @@ do {									\
 		const struct sdt_target *__sdt_target;			\
 									\
 		__SDT_TARGET(__sdt_target, &__sdt_origin, "i" (0));	\
-		sdt_fire(__sdt_target __SDT_WORDS_##n(args));		\
+		sdt_fire_##n(__sdt_target __SDT_WORDS_##n(args));		\
 	}								\
 } while (0)
 #else
@@ -245,7 +257,7 @@ do {									\
 		     "i" ((n) << SDT_ARGS_SHIFT) : : __sdt_on);		\
 	goto __sdt_off;							\
 	__SDT_HERE(__sdt_on, __sdt_target, &__sdt_origin);		\
-	sdt_fire(__sdt_target __SDT_WORDS_##n(args));			\
+	sdt_fire_##n(__sdt_target __SDT_WORDS_##n(args));			\
 __sdt_off: ;								\
 } while (0)
 #endif

@@ -63,7 +63,7 @@ struct kmarkers_span {
 	unsigned int chunks;
 };
 
-static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
+static inline void *kmarkers_first_record(const struct kmarkers_chunk *chunk)
 {
 	return (void *)((unsigned long)&chunk->first + chunk->first);
 }
@@ -72,18 +72,19 @@ static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
  * kmarkers_join_chunk() - add the records of one translation unit to a span
  * @span: the span; all zero before the first call
  * @chunk: the head of these records
- * @record: expected size of a record in bytes
+ * @record_bytes: expected size of a record
  *
  * Return: 0, or -EINVAL if the head has another table version or record size, or if the total
- * size of its records is not a multiple of @record.
+ * size of its records is not a multiple of @record_bytes.
  */
 static inline int kmarkers_join_chunk(struct kmarkers_span *span,
-				      const struct kmarkers_chunk *chunk, unsigned int record)
+				      const struct kmarkers_chunk *chunk,
+				      unsigned int record_bytes)
 {
-	void *first = kmarkers_chunk_first(chunk), *end = (u8 *)first + chunk->bytes;
+	void *first = kmarkers_first_record(chunk), *end = (u8 *)first + chunk->bytes;
 
-	if (chunk->version != KMARKERS_TABLE_VERSION || chunk->record != record ||
-	    chunk->bytes % record)
+	if (chunk->version != KMARKERS_TABLE_VERSION || chunk->record != record_bytes ||
+	    chunk->bytes % record_bytes)
 		return -EINVAL;
 	span->chunks++;
 	if (!chunk->bytes)
@@ -96,12 +97,13 @@ static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 	return 0;
 }
 
-/* Return the number of records of @record bytes in a span; -EINVAL if they are not contiguous. */
-static inline int kmarkers_span_records(const struct kmarkers_span *span, unsigned int record)
+/* Return the number of records in a span, or -EINVAL if they are not contiguous. */
+static inline int kmarkers_count_records(const struct kmarkers_span *span,
+					 unsigned int record_bytes)
 {
 	if ((unsigned long)span->end - (unsigned long)span->first != span->bytes)
 		return -EINVAL;
-	return span->bytes / record;
+	return span->bytes / record_bytes;
 }
 
 /*

@@ -100,7 +100,7 @@ typedef void marker_typed_func(void);
  * @array: the array of @probes; private to the registry, protected by its lock
  * @idle: state from get_state_synchronize_rcu(): after that grace period no CPU executes the
  *	instructions of the stub that follow the first one
- * @direct: true while the stub calls a single probe, with the instructions after the first one
+ * @direct: true while the stub's instructions after the first one call a single probe
  * @raw: its raw tracepoint; NULL in user space, and on kernels without BPF programs for
  *	tracepoints
  */
@@ -129,8 +129,8 @@ void marker_typed_nothing(void);
 #endif
 
 /*
- * Stubs are in .kprobes.text, where kprobes are forbidden, because they are patched whenever a
- * probe is registered or unregistered.
+ * Stubs are patched whenever a probe is registered or unregistered.  So they are in .kprobes.text,
+ * where kprobes are forbidden.
  */
 #ifdef __KERNEL__
 #define __MARKER_STUB_TEXT	".kprobes.text, \"ax\", @progbits"
@@ -167,13 +167,15 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	export(__typed_marker_##mark);					\
 	export(__marker_stub_##mark)
 
-/* Return a first argument for a stub: any value, since the stub loads %rdi itself. */
-static __always_inline void *__marker_hole(void)
+/*
+ * Return a first argument for a stub: whatever %rdi contains, because the stub loads %rdi itself.
+ */
+static __always_inline void *__marker_unused_data(void)
 {
-	void *hole;
+	void *data;
 
-	asm("" : "=D" (hole));
-	return hole;
+	asm("" : "=D" (data));
+	return data;
 }
 
 #else
@@ -184,7 +186,7 @@ static __always_inline void *__marker_hole(void)
 	__MARKER_CHECK_EXPORT(mark);					\
 	export(__typed_marker_##mark)
 
-static __always_inline void *__marker_hole(void)
+static __always_inline void *__marker_unused_data(void)
 {
 	return NULL;
 }
@@ -290,7 +292,7 @@ static __always_inline void __marker_call_##mark(proto)			\
 	void *__data;						\
 									\
 	preempt_disable_notrace();					\
-	__data = __marker_hole();					\
+	__data = __marker_unused_data();				\
 	__marker_stub(mark)(probe_args);				\
 	preempt_enable_notrace();					\
 }									\

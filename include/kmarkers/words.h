@@ -22,7 +22,7 @@
 struct dentry;
 
 struct dentry *patcher_debugfs_dir(void);
-char *patcher_read_line(const char __user *buf, size_t count, size_t most);
+char *patcher_read_line(const char __user *buf, size_t count, size_t max_bytes);
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value);
 #endif
 int patcher_parse_number(const char *text, bool is_signed, u64 *value);
@@ -38,7 +38,7 @@ struct patcher_verb {
 	int (*run)(const char *pattern, bool on);
 };
 
-int patcher_split_words(char *line, char **words, unsigned int most);
+int patcher_split_words(char *line, char **words, unsigned int max_words);
 int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr);
 bool patcher_is_identifier(const char *name);
 

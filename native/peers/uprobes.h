@@ -47,7 +47,7 @@ static int read_uprobe_pmu_type(void)
 	return type;
 }
 
-/* Return the offset in an ELF file of an address, or 0 if no segment contains the address. */
+/* Return the file offset of an address of an ELF file; 0 if no segment contains the address. */
 static unsigned long find_file_offset(const Elf64_Ehdr *elf, unsigned long addr)
 {
 	const Elf64_Phdr *phdr = (const void *)elf + elf->e_phoff;

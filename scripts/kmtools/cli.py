@@ -26,7 +26,7 @@ from kmtools.base.errors import (
     UnableError,
     explain_error,
 )
-from kmtools.base.paths import read_version, require_checkout
+from kmtools.base.paths import INSTALLED, read_version, require_checkout
 from kmtools.base.processes import raise_on_signals
 from kmtools.base.text import escape_unprintable, get_terminal_width, wrap_line
 from kmtools.commands import Run
@@ -45,6 +45,10 @@ COMMANDS = {
     "export": (
         "exporting",
         "export a run as Parquet, as OpenMetrics, or as a trace of when sites were switched",
+    ),
+    "pack": (
+        "exporting",
+        "write a run to one file without personal details, so that it can be published",
     ),
     "fleet": ("many", "compare the runs of many machines by CPU model, microcode and kernel"),
     "history": (
@@ -85,11 +89,15 @@ COMMANDS = {
     ),
 }
 
-# Commands that work on files of the user alone. All others need a checkout of kmarkers.
-ANYWHERE = {"collect", "report", "table", "compare", "impact", "plot", "rates", "macro", "sites"}
+# Commands that need only files of the user. All others need a checkout of kmarkers.
+ANYWHERE = {
+    *("collect", "report", "table", "compare", "pack", "impact", "plot", "rates", "macro", "sites"),
+}
 
 # Python packages of requirements-fleet.txt, which only a few commands need.
 EXTRAS = ("duckdb", "ruptures", "scipy")
+# Python packages whose names in Debian differ from python3-NAME.
+DEBIAN_NAMES = {"elftools": "pyelftools"}
 
 
 def list_commands(prefix: str = "") -> str:
@@ -145,14 +153,22 @@ def main(words: Sequence[str] | None = None) -> int:
         package = str(error.name).partition(".")[0]
         if package == "kmtools":
             raise
-        setup = "scripts/setup --fleet" if package in EXTRAS else "scripts/setup"
-        print(f"{name}: needs the Python package {package}: run {setup}", file=sys.stderr)
+        print(
+            f"{name}: needs the Python package {package}: {find_remedy(package)}", file=sys.stderr
+        )
         return UNABLE
     except OBSTACLES as error:
         print_error(name, explain_error(error))
         return UNABLE
     except KeyboardInterrupt as error:
         return 128 + int(error.args[0] if error.args else signal.SIGINT)
+
+
+def find_remedy(package: str) -> str:
+    """Return what the user can do if a Python package is missing."""
+    if INSTALLED:
+        return f"install it, in Debian as python3-{DEBIAN_NAMES.get(package, package)}"
+    return "run scripts/setup --fleet" if package in EXTRAS else "run scripts/setup"
 
 
 def print_error(name: str, error: str) -> None:
@@ -181,7 +197,7 @@ def print_version_or_help(words: Sequence[str]) -> int:
 
 
 def run_command(name: str, words: Sequence[str]) -> int:
-    """Run a command with its arguments; returns its exit code."""
+    """Run a command with its arguments; return its exit code."""
     if name not in ANYWHERE:
         require_checkout()
     where, about = COMMANDS[name]

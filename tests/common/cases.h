@@ -15,6 +15,8 @@ const char *patcher_storm_of_jumps(void);
 void patcher_cleanup(void);
 
 const char *patcher_checks_neighbours(void);
+const char *patcher_compact_neighbours(void);
+const char *patcher_compact_owners(void);
 const char *patcher_neighbour_lengths(void);
 const char *patcher_neighbour_owners(void);
 const char *patcher_neighbour_runs(void);
@@ -43,6 +45,7 @@ const char *imv_refuses_bad_changes(void);
 const char *imv_storm(void);
 const char *imv_many_sites(void);
 const char *imv_branches(void);
+const char *imv_comparisons(void);
 const char *imv_every_alignment(void);
 const char *imv_branch_storm(void);
 
@@ -88,6 +91,7 @@ const char *markers_scale_on_many_names(void);
 void scale_cleanup(void);
 
 const char *sdt_calls_handlers(void);
+const char *sdt_calls_only_handler_directly(void);
 const char *sdt_errors(void);
 const char *sdt_functions_of_inlined_copies(void);
 const char *sdt_of_every_flavour(void);

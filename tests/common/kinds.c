@@ -19,6 +19,7 @@
 
 #define NR_NOPS		6
 #define NR_REGS		16
+#define NR_COMPARISONS	7
 
 /* Define the symbols test_NAME and test_NAME_end around the records that SITE(NAME, ...) adds. */
 #define RECORDS(name)							\
@@ -52,7 +53,8 @@ asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
 #define ASM_REG		16
 #define ASM_JCC		32
 #define ASM_NEAR	48
-#define ASM_RUN		64
+#define ASM_CMP		64
+#define ASM_RUN		80
 
 RECORDS(kinds);
 RECORDS(many);
@@ -199,7 +201,7 @@ do {									\
 	(seen) |= get_state_of_value(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
 } while (0)
 
-/* Load a constant into every register but rsp and rbp, and return the states in two bits each. */
+/* Load a constant into each register but rsp and rbp.  Return the state of each site in 2 bits. */
 static noinline u64 pass_registers(void)
 {
 	u64 seen = 0;
@@ -218,6 +220,38 @@ static noinline u64 pass_registers(void)
 	READ_REG(seen, 13, "r13", "0x41, 0xbd");
 	READ_REG(seen, 14, "r14", "0x41, 0xbe");
 	READ_REG(seen, 15, "r15", "0x41, 0xbf");
+	return seen;
+}
+
+/*
+ * Every byte of @value is 0x80.  The first instruction compares it with bytes 0x7f: flags AF and OF.
+ * The second one compares it with 0x80: flags ZF and PF.  lahf loads SF ZF AF PF CF, and bit 1 of
+ * the flags, which is set.
+ */
+#define COMPARE_REG(seen, nr, name, bytes)				\
+do {									\
+	register u64 value asm(name) = 0x8080808080808080ULL;		\
+	u16 flags;							\
+									\
+	asm volatile(SITE(kinds, ASM_CMP + nr, bytes)			\
+		     "	lahf\n"						\
+		     "	seto %%al\n"					\
+		     : "=a" (flags) : "r" (value) : "cc");		\
+	(seen) |= get_state_of_value(flags, 0x1201, 0x4600) << (2 * (nr)); \
+} while (0)
+
+/* Compare registers with constants.  Return the state of each site in two bits. */
+static noinline u64 pass_comparisons(void)
+{
+	u64 seen = 0;
+
+	COMPARE_REG(seen, 0, "rax", "0x3c, 0x7f");
+	COMPARE_REG(seen, 1, "rax", "0x3d, 0x7f, 0x7f, 0x7f, 0x7f");
+	COMPARE_REG(seen, 2, "rdx", "0x80, 0xfa, 0x7f");
+	COMPARE_REG(seen, 3, "rbx", "0x80, 0xff, 0x7f");
+	COMPARE_REG(seen, 4, "rsi", "0x40, 0x80, 0xfe, 0x7f");
+	COMPARE_REG(seen, 5, "rcx", "0x81, 0xf9, 0x7f, 0x7f, 0x7f, 0x7f");
+	COMPARE_REG(seen, 6, "r9", "0x41, 0x81, 0xf9, 0x7f, 0x7f, 0x7f, 0x7f");
 	return seen;
 }
 
@@ -325,6 +359,8 @@ u64 kinds_execute(enum kinds_pass pass)
 		return pass_nops();
 	case PASS_REGISTERS:
 		return pass_registers();
+	case PASS_COMPARISONS:
+		return pass_comparisons();
 	case PASS_MANY:
 		return pass_many();
 	default:
@@ -356,6 +392,8 @@ static u64 get_site_contribution(enum kinds_pass pass, int kind, unsigned int nu
 		return kind == CALL32 && second ? kinds_callee(0) : 0;
 	case PASS_NOPS:
 		return kind >= NOP && kind < NOP + NR_NOPS;
+	case PASS_COMPARISONS:
+		return kind >= CMP && kind < RUN && second ? 1ULL << (2 * (kind - CMP)) : 0;
 	case PASS_REGISTERS:
 		return kind >= REG && kind < JCC && second ? 1ULL << (2 * (kind - REG)) : 0;
 	default:
@@ -394,6 +432,8 @@ bool kinds_is_possible_result(enum kinds_pass pass, u64 seen)
 		return seen == NR_NOPS;
 	case PASS_REGISTERS:
 		return !(seen & ~0x55555555ULL);
+	case PASS_COMPARISONS:
+		return !(seen >> (2 * NR_COMPARISONS)) && !(seen & ~0x5555ULL);
 	case PASS_MANY:
 		for (i = 0; i < 64; i += 16)
 			if ((seen >> i & 0xffff) > MANY_COPIES)

@@ -26,11 +26,13 @@
 
 /*
  * The kinds of sites.  NOP + n is a nop of the n-th length, REG + r is a mov of a constant into
- * register r, JCC + c is the short jump and NEAR + c the near jump on condition c.
+ * register r, JCC + c is the short jump and NEAR + c the near jump on condition c, CMP + n is the
+ * n-th encoding of a comparison.
  */
 enum kind {
 	JMP32, JMP8, JCC8, JCC32, MOV8, MOV16, MOV32, MOV64, CALL32,
-	NOP, REG = 16, JCC = REG + 16, NEAR = JCC + 16, RUN = NEAR + 16,
+	NOP, REG = 16, JCC = REG + 16, NEAR = JCC + 16, CMP = NEAR + 16,
+	RUN = CMP + 16,
 };
 
 /**
@@ -59,7 +61,7 @@ void kinds_get_insn(const struct kinds_record *record, bool second, u8 *insn);
  * the first of three passes, one for each pattern of CPU flags.
  */
 enum kinds_pass {
-	PASS_BRANCHES, PASS_MOVES, PASS_CALLS, PASS_NOPS, PASS_REGISTERS,
+	PASS_BRANCHES, PASS_MOVES, PASS_CALLS, PASS_NOPS, PASS_REGISTERS, PASS_COMPARISONS,
 	PASS_SHORT, PASS_NEAR = PASS_SHORT + 3,
 	PASS_MANY = PASS_NEAR + 3, NR_PASSES,
 };

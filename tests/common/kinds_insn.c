@@ -26,6 +26,15 @@ static const struct {
 			   { 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
 	[NOP + 5] = { 9, { { 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 },
 			   { 0x66, 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
+	[CMP] = { 2, { { 0x3c, 0x7f }, { 0x3c, 0x80 } } },
+	[CMP + 1] = { 5, { { 0x3d, 0x7f, 0x7f, 0x7f, 0x7f }, { 0x3d, 0x80, 0x80, 0x80, 0x80 } } },
+	[CMP + 2] = { 3, { { 0x80, 0xfa, 0x7f }, { 0x80, 0xfa, 0x80 } } },
+	[CMP + 3] = { 3, { { 0x80, 0xff, 0x7f }, { 0x80, 0xff, 0x80 } } },
+	[CMP + 4] = { 4, { { 0x40, 0x80, 0xfe, 0x7f }, { 0x40, 0x80, 0xfe, 0x80 } } },
+	[CMP + 5] = { 6, { { 0x81, 0xf9, 0x7f, 0x7f, 0x7f, 0x7f },
+			   { 0x81, 0xf9, 0x80, 0x80, 0x80, 0x80 } } },
+	[CMP + 6] = { 7, { { 0x41, 0x81, 0xf9, 0x7f, 0x7f, 0x7f, 0x7f },
+			   { 0x41, 0x81, 0xf9, 0x80, 0x80, 0x80, 0x80 } } },
 };
 
 /* The 32-bit constants that the two instructions of a REG site load. */
@@ -46,6 +55,8 @@ unsigned int kinds_get_len(const struct kinds_record *record)
 {
 	if (record->kind >= RUN)
 		return RUN_LEN;
+	if (record->kind >= CMP)
+		return kinds[record->kind].len;
 	if (record->kind >= NEAR)
 		return 6;
 	if (record->kind >= JCC)
@@ -63,6 +74,8 @@ void kinds_get_insn(const struct kinds_record *record, bool second, u8 *insn)
 	memset(insn, 0, PATCHER_INSN_MAX);
 	if (kind >= RUN) {
 		memcpy(insn, run_insn[second], RUN_LEN);
+	} else if (kind >= CMP) {
+		memcpy(insn, kinds[kind].insn[second], kinds[kind].len);
 	} else if (kind >= NEAR) {
 		insn[0] = 0x0f;
 		insn[1] = 0x80 + ((kind - NEAR) ^ second);

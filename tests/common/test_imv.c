@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of immediate values: every size and alignment, branches, and a stress test on 256 sites. */
+/*
+ * Tests of immediate values: every size and alignment, branches, comparisons, and stress tests, one
+ * of them on 256 sites.
+ */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -88,6 +91,88 @@ const char *imv_branches(void)
 	EXPECT(!imv_set_many(&assigned, 1));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 	return NULL;
+}
+
+/* The results of the five comparisons of @x with an immediate value, and of @x with a variable. */
+#define COMPARED(x, name)						\
+	(imv_equal(x, name) | imv_below(x, name) << 1 | imv_at_most(x, name) << 2 | \
+	 imv_above(x, name) << 3 | imv_at_least(x, name) << 4)
+#define CALCULATED(x, y)						\
+	(((x) == (y)) | ((x) < (y)) << 1 | ((x) <= (y)) << 2 | ((x) > (y)) << 3 | ((x) >= (y)) << 4)
+
+/*
+ * Define a value of @type, and a function that sets it to @value, and compares it with @number, as
+ * a number of @type and of the type to which @type is promoted.
+ */
+#define DEFINE_COMPARISON(id, type)					\
+static DEFINE_IMV(type, limit_##id);					\
+									\
+static noinline bool compare_##id(u64 value, u64 number)		\
+{									\
+	type own = (type)number, limit = (type)value;			\
+	__typeof__(+own) promoted = (__typeof__(+own))number;		\
+									\
+	return !imv_set(limit_##id, limit) &&				\
+	       COMPARED(own, limit_##id) == CALCULATED(own, limit) &&	\
+	       COMPARED(promoted, limit_##id) == CALCULATED(promoted, limit); \
+}
+
+DEFINE_COMPARISON(bool, bool)
+DEFINE_COMPARISON(u8, u8)
+DEFINE_COMPARISON(s8, s8)
+DEFINE_COMPARISON(u16, u16)
+DEFINE_COMPARISON(s16, s16)
+DEFINE_COMPARISON(u32, u32)
+DEFINE_COMPARISON(int, int)
+DEFINE_COMPARISON(colour, enum colour)
+DEFINE_COMPARISON(u64, u64)
+DEFINE_COMPARISON(long, long)
+
+static const char *compare_all_types(u64 value, u64 number)
+{
+	EXPECT(compare_bool(value, number));
+	EXPECT(compare_u8(value, number));
+	EXPECT(compare_s8(value, number));
+	EXPECT(compare_u16(value, number));
+	EXPECT(compare_s16(value, number));
+	EXPECT(compare_u32(value, number));
+	EXPECT(compare_int(value, number));
+	EXPECT(compare_colour(value, number));
+	EXPECT(compare_u64(value, number));
+	EXPECT(compare_long(value, number));
+	return NULL;
+}
+
+static DEFINE_IMV(s8, coldest) = -40;
+static DEFINE_IMV(u16, longest) = 40000;
+
+static int nr_calls;
+
+static noinline int count_call(void)
+{
+	return ++nr_calls;
+}
+
+const char *imv_comparisons(void)
+{
+	static const u64 values[] = {
+		0, 1, 0x7e, 0x7f, 0x80, 0x81, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
+		0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff,
+		0x8000000000000000, -1, -2, -128, -129, -32768, -32769,
+	};
+	const char *failed = NULL;
+	unsigned int i, j;
+	int calls = nr_calls;
+
+	/* The sites of a new table have the values that the variables were defined with. */
+	EXPECT(imv_equal(-40, coldest) && imv_below(-41, coldest) && imv_above(216, coldest));
+	EXPECT(imv_equal(40000, longest) && imv_below(-25536, longest));
+	/* The number is evaluated once. */
+	EXPECT(imv_below(count_call(), longest) && nr_calls == calls + 1);
+	for (i = 0; i < ARRAY_SIZE(values) && !failed; i++)
+		for (j = 0; j < ARRAY_SIZE(values) && !failed; j++)
+			failed = compare_all_types(values[i], values[j]);
+	return failed;
 }
 
 /*
@@ -288,13 +373,13 @@ const char *imv_storm(void)
 	return NULL;
 }
 
-/* Data of the stress test of branches: in generation g the value is g & 1. */
+/* Data of the stress test of branches and comparisons: in generation g the value is g & 1. */
 static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
 /*
- * Check the result @seen of a branch.  If a change has begun since generation @low, both results
- * are right, and nothing is checked.
+ * Check the result @seen of a branch or a comparison.  If a change has begun since generation @low,
+ * both results are right, and nothing is checked.
  */
 static void check_branch(bool seen, unsigned long low)
 {
@@ -312,7 +397,13 @@ do {									\
 	check_branch(form(storm_branch), low);				\
 } while (0)
 
+/* The first comparison has an operand of one byte, the second one of four. */
+#define EQUALS_TRUE(name)	imv_equal((bool)true, name)
+#define EXCEEDS_0(name)		imv_below(0, name)
+
 #define CHECK_FORMS							\
+	CHECK_BRANCH(EQUALS_TRUE);					\
+	CHECK_BRANCH(EXCEEDS_0);					\
 	CHECK_BRANCH(imv_branch);					\
 	CHECK_BRANCH(imv_cmp_flip);					\
 	CHECK_BRANCH(imv_xor_flip)

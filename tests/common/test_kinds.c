@@ -380,7 +380,7 @@ static const char *check_refused_prefixes(u8 *prefix)
 
 const char *patcher_prefixes(void)
 {
-	/* The compiler may emit the two functions in either order. */
+	/* The compiler may emit the two functions in either order, so look at the record's kind. */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
 	u8 *prefix = kinds_get_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;

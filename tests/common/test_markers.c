@@ -237,7 +237,7 @@ const char *markers_storm(void)
  */
 static atomic_long_t lingered;
 
-static void probe_linger(void *private, void *call_private, const char *fmt, va_list *args)
+static void slow_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	unsigned int i;
 
@@ -269,7 +269,7 @@ const char *markers_storm_of_pairs(void)
 	int err;
 
 	mixed = 0;
-	err = marker_probe_register("test_storm", "%d", probe_linger, NULL);
+	err = marker_probe_register("test_storm", "%d", slow_probe, NULL);
 	EXPECT(!err);
 	EXPECT(!test_start_threads(hit_storm_markers));
 	/* Make few changes, because each waits twice for the slow probe. */
@@ -278,7 +278,7 @@ const char *markers_storm_of_pairs(void)
 		wait_for_slow_probe();
 	}
 	EXPECT(test_stop_threads());
-	EXPECT(!marker_probe_unregister("test_storm", probe_linger, NULL));
+	EXPECT(!marker_probe_unregister("test_storm", slow_probe, NULL));
 	EXPECT(!err);
 	EXPECT(!mixed);
 	return NULL;

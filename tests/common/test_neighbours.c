@@ -34,10 +34,11 @@ static noinline __used notrace void neighbours_text(void)
 
 static const char owner[] = "neighbours", other[] = "others";
 static struct patcher_site records[NR];
+static struct patcher_compact_site compact_records[NR];
 static struct patcher_table tables[2];
 static bool registered[2];
 static struct patcher_poke pokes[NR];
-static bool backwards, short_last;
+static bool backwards, short_last, is_compact;
 
 /* Return the address of site number @i.  If short_last is set, the last site has 4 bytes. */
 static u8 *get_site_addr(unsigned int i)
@@ -45,7 +46,10 @@ static u8 *get_site_addr(unsigned int i)
 	return test_neighbours + (i + (short_last && i == NR - 1)) * INSN;
 }
 
-/* Register all sites in one table; if @second is not NULL, the last half for the owner @second. */
+/*
+ * Register all sites in one table or, if @second is not NULL, the last half of them in a second
+ * table with the owner @second.  If is_compact is set, the tables are compact.
+ */
 static int register_all_sites(const char *second)
 {
 	unsigned int i, nr = second ? 2 : 1;
@@ -54,12 +58,17 @@ static int register_all_sites(const char *second)
 	for (i = 0; i < NR; i++) {
 		records[i].addr = (long)get_site_addr(i) - (long)&records[i].addr;
 		records[i].len = short_last && i == NR - 1 ? INSN - 1 : INSN;
+		compact_records[i].addr = (long)get_site_addr(i) - (long)&compact_records[i].addr;
 	}
 	for (i = 0; i < nr && !err; i++) {
 		tables[i] = (struct patcher_table) {
-			.sites = records + i * HALF, .nr = NR / nr, .module = THIS_MODULE,
-			.owner = i ? second : owner,
+			.nr = NR / nr, .module = THIS_MODULE, .owner = i ? second : owner,
+			.alike.len = INSN,
 		};
+		if (is_compact)
+			tables[i].compact = compact_records + i * HALF;
+		else
+			tables[i].sites = records + i * HALF;
 		err = patcher_register(&tables[i]);
 		registered[i] = !err;
 	}
@@ -211,6 +220,13 @@ const char *patcher_checks_neighbours(void)
 	return failed;
 }
 
+/* The same for the sites of a compact table. */
+const char *patcher_compact_neighbours(void)
+{
+	is_compact = true;
+	return patcher_checks_neighbours();
+}
+
 /* A batch is refused if the last poke is longer than its site. */
 const char *patcher_neighbour_lengths(void)
 {
@@ -237,6 +253,13 @@ const char *patcher_neighbour_owners(void)
 	return NULL;
 }
 
+/* The same for the sites of compact tables. */
+const char *patcher_compact_owners(void)
+{
+	is_compact = true;
+	return patcher_neighbour_owners();
+}
+
 /* A batch that contains one run, a site of several instructions, is accepted. */
 const char *patcher_neighbour_runs(void)
 {
@@ -261,4 +284,5 @@ void neighbours_cleanup(void)
 	memset(registered, 0, sizeof(registered));
 	memset(records, 0, sizeof(records));
 	short_last = false;
+	is_compact = false;
 }

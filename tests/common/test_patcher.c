@@ -318,7 +318,10 @@ const char *patcher_three_rounds_per_batch(void)
 /* Numbers of changes begun, changes ended, wrong results, and results not affected by a change. */
 static unsigned long started, done, wrong, compared;
 
-/* Execute the sites and check the result.  @done and @started bound the states that are allowed. */
+/*
+ * Execute the sites.  Each must hold a complete nop or jump; if no change ran meanwhile, the result
+ * must be that of the last change.
+ */
 static void check_result(void)
 {
 	unsigned long low = smp_load_acquire(&done), high;
@@ -365,12 +368,12 @@ const char *patcher_histogram(void)
 	struct patcher_stats before, after;
 	unsigned int i, grown = 0;
 
-	EXPECT(patcher_bucket(0) == 0 && patcher_bucket(999) == 0);
+	EXPECT(patcher_get_duration_bucket(0) == 0 && patcher_get_duration_bucket(999) == 0);
 	for (i = 1; i < PATCHER_BUCKETS; i++) {
-		EXPECT(patcher_bucket((1000ULL << (i - 1)) - 1) == i - 1);
-		EXPECT(patcher_bucket(1000ULL << (i - 1)) == i);
+		EXPECT(patcher_get_duration_bucket((1000ULL << (i - 1)) - 1) == i - 1);
+		EXPECT(patcher_get_duration_bucket(1000ULL << (i - 1)) == i);
 	}
-	EXPECT(patcher_bucket(~0ULL) == PATCHER_BUCKETS - 1);
+	EXPECT(patcher_get_duration_bucket(~0ULL) == PATCHER_BUCKETS - 1);
 	EXPECT(!register_sites());
 	patcher_read_stats(&before);
 	fill_both_pokes(nop, jump);

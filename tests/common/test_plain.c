@@ -44,6 +44,9 @@ static const char *check_values(void)
 	EXPECT(imv_read(flag) && count_branches() == 3);
 	EXPECT(imv_read(small) == -5 && imv_read(medium) == 0xabcd && imv_read(large) == -1);
 	EXPECT(!strcmp(imv_read(pointer), "text"));
+	EXPECT(imv_equal(-5, small) && imv_below(-6, small) && !imv_above(-5, small));
+	EXPECT(imv_at_most(0xabcd, medium) && imv_at_least(0xabcd, medium));
+	EXPECT(!imv_below(0L, large) && imv_above(0L, large));
 	EXPECT(!imv_set(flag, false) && !imv_read(flag) && !count_branches());
 	EXPECT(!imv_set(pointer, "other") && !strcmp(imv_read(pointer), "other"));
 	EXPECT(!imv_set_many(changes, ARRAY_SIZE(changes)));

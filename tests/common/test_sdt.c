@@ -89,7 +89,7 @@ const char *sdt_calls_handlers(void)
 	EXPECT(!sdt_attach("test:::two-words", record_hit, &second));
 	hit_none();
 	EXPECT(seen[0].calls == 1 && !seen[1].calls && !seen[0].last.nr);
-	EXPECT(seen[0].last.probe == &sdt_test___none);
+	EXPECT(sdt_hit_probe(&seen[0].last) == &sdt_test___none);
 	hit_two(-3, text);
 	EXPECT(evaluated == 1 && seen[0].calls == 1 && seen[1].calls == 1);
 	EXPECT(seen[1].last.nr == 2 && (int)seen[1].last.args[0] == -3);
@@ -111,6 +111,48 @@ const char *sdt_calls_handlers(void)
 	hit_two(6, text);
 	EXPECT(seen[0].calls == 5 && evaluated == 3);
 	return NULL;
+}
+
+/* The address to which record_caller() returned when it was last called. */
+static const void *caller;
+
+static noinline void record_caller(void *private, const struct sdt_hit *hit)
+{
+	caller = __builtin_return_address(0);
+}
+
+static noinline void ignore_caller(void *private, const struct sdt_hit *hit)
+{
+	barrier();
+}
+
+/* Attach record_caller() first, so that a second handler makes a loop call it. */
+static const char *check_callers(void)
+{
+	const void *alone;
+
+	EXPECT(!sdt_attach("none", record_caller, NULL));
+	hit_none();
+	alone = caller;
+	EXPECT(alone);
+	EXPECT(!sdt_attach("none", ignore_caller, NULL));
+	hit_none();
+	EXPECT(caller != alone);
+	EXPECT(!sdt_detach("none", ignore_caller, NULL));
+	hit_none();
+	EXPECT(caller == alone);
+	return NULL;
+}
+
+/* The only handler of a site is called directly, also after another one was detached. */
+const char *sdt_calls_only_handler_directly(void)
+{
+	const char *failed = check_callers();
+
+	sdt_detach("none", record_caller, NULL);
+	sdt_detach("none", ignore_caller, NULL);
+	sdt_synchronize();
+	return failed;
 }
 
 const char *sdt_errors(void)
@@ -163,7 +205,7 @@ const char *sdt_functions_of_inlined_copies(void)
 	EXPECT(seen[0].calls == 1 && !seen[1].calls && seen[0].last.args[0] == 1);
 	sdt_inlined_two(2);
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1 && seen[1].last.args[0] == 2);
-	EXPECT(seen[0].last.ip != seen[1].last.ip);
+	EXPECT(sdt_hit_ip(&seen[0].last) != sdt_hit_ip(&seen[1].last));
 	/* The module named in the definition is matched, not the module that contains the site. */
 	EXPECT(!sdt_attach("given::named", record_hit, &first));
 	hit_named(7);
@@ -182,7 +224,7 @@ static noinline void hit_seven(int n)
 
 static unsigned int arguments_wrong;
 
-static void check_seven(void *private, const struct sdt_hit *hit)
+static void check_seven_arguments(void *private, const struct sdt_hit *hit)
 {
 	unsigned int i, *calls = private;
 
@@ -197,9 +239,9 @@ const char *sdt_of_every_flavour(void)
 
 	arguments_wrong = 0;
 	hit_seven(40);
-	EXPECT(!sdt_attach("seven", check_seven, &calls));
+	EXPECT(!sdt_attach("seven", check_seven_arguments, &calls));
 	hit_seven(40);
-	sdt_detach("seven", check_seven, &calls);
+	sdt_detach("seven", check_seven_arguments, &calls);
 	EXPECT(calls == 4);
 	EXPECT(!arguments_wrong);
 	hit_seven(40);
@@ -244,12 +286,12 @@ static const struct {
 
 static const char few_text[] = "text";
 
-static void check_few(void *private, const struct sdt_hit *hit)
+static void check_few_arguments(void *private, const struct sdt_hit *hit)
 {
 	unsigned int i, *calls = private;
 
 	arguments_wrong += *calls >= ARRAY_SIZE(few) || hit->nr != few[*calls].nr;
-	for (i = 0; i < SDT_MAX_ARGS && *calls < ARRAY_SIZE(few); i++)
+	for (i = 0; i < hit->nr && *calls < ARRAY_SIZE(few); i++)
 		arguments_wrong += hit->args[i] !=
 			(few[*calls].args[i] < 0 ? (unsigned long)few_text : few[*calls].args[i]);
 	++*calls;
@@ -260,16 +302,16 @@ const char *sdt_fewer_arguments(void)
 	unsigned int calls = 0;
 
 	arguments_wrong = 0;
-	EXPECT(!sdt_attach("few:::", check_few, &calls));
+	EXPECT(!sdt_attach("few:::", check_few_arguments, &calls));
 	hit_few(40, few_text);
-	EXPECT(!sdt_detach("few:::", check_few, &calls));
+	EXPECT(!sdt_detach("few:::", check_few_arguments, &calls));
 	EXPECT(calls == ARRAY_SIZE(few) && !arguments_wrong);
 	EXPECT(!sdt_attach("sdt:::few-of-its-own", record_hit, &first));
 	hit_dtrace_probe(7, few_text);
 	EXPECT(seen[0].calls == 1 && seen[0].last.nr == 2 && seen[0].last.args[0] == 7);
 	EXPECT(seen[0].last.args[1] == (unsigned long)few_text);
-	EXPECT(!strcmp(seen[0].last.probe->types, "int,const char *"));
-	EXPECT(!strcmp(seen[0].last.probe->provider->name, "sdt"));
+	EXPECT(!strcmp(sdt_hit_probe(&seen[0].last)->types, "int,const char *"));
+	EXPECT(!strcmp(sdt_hit_probe(&seen[0].last)->provider->name, "sdt"));
 	return NULL;
 }
 
@@ -317,22 +359,26 @@ const char *sdt_promotes_breakpoints(void)
 	EXPECT(!sdt_attach("hot", record_hit, &first));
 	hit_hot(1);
 	EXPECT(seen[0].calls == 1);
-	site = (const u8 *)seen[0].last.ip;
+	site = (const u8 *)sdt_hit_ip(&seen[0].last);
 	EXPECT(site[0] == 0xcc);
 	before = count_rounds();
 	EXPECT(!sdt_promote("hot", true));
 	EXPECT(count_rounds() == before + 3 && site[0] == 0x2e);
 	hit_hot(2);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 2);
-	EXPECT(seen[0].last.ip == (unsigned long)site);
+	EXPECT(sdt_hit_ip(&seen[0].last) == (unsigned long)site);
 	EXPECT(!sdt_promote("hot", false));
 	EXPECT(count_rounds() == before + 4 && site[0] == 0xcc);
 	hit_hot(3);
 	EXPECT(seen[0].calls == 3 && seen[0].last.args[0] == 3);
+	EXPECT(!sdt_attach("hot", record_hit, &second));
+	hit_hot(5);
+	EXPECT(seen[0].calls == 4 && seen[1].calls == 1 && seen[1].last.args[0] == 5);
+	EXPECT(!sdt_detach("hot", record_hit, &second));
 	EXPECT(!sdt_detach("hot", record_hit, &first));
 	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0xa9);
 	hit_hot(4);
-	EXPECT(seen[0].calls == 3);
+	EXPECT(seen[0].calls == 4 && seen[1].calls == 1);
 	return NULL;
 }
 
@@ -345,9 +391,9 @@ const char *sdt_switches_others_off(void)
 
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	hit_named(1);
-	other = (const u8 *)seen[0].last.ip;
+	other = (const u8 *)sdt_hit_ip(&seen[0].last);
 	hit_none();
-	site = (u8 *)seen[0].last.ip;
+	site = (u8 *)sdt_hit_ip(&seen[0].last);
 	EXPECT(site[0] == 0x2e && other[0] == 0x2e);
 	EXPECT(!test_plant_breakpoint(site));
 	off = sdt_detach("test:::*", record_hit, &first);

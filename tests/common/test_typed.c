@@ -36,7 +36,7 @@ static void probe(void *private, u64 sector, u32 bytes, const char *text)
 	record->text = text;
 }
 
-static void probe_too(void *private, u64 sector, u32 bytes, const char *text)
+static void second_probe(void *private, u64 sector, u32 bytes, const char *text)
 {
 	probe(private, sector, bytes, text);
 }
@@ -104,7 +104,7 @@ void typed_cleanup(void)
 
 	for (i = 0; i < ARRAY_SIZE(records); i++) {
 		marker_unregister_test_typed(probe, &records[i]);
-		marker_unregister_test_typed(probe_too, &records[i]);
+		marker_unregister_test_typed(second_probe, &records[i]);
 		marker_unregister_test_typed_noargs(probe_noargs, &records[i]);
 		marker_unregister_test_typed_many(probe_many, &records[i]);
 		marker_probe_unregister("test_typed", probe_by_name, &records[i]);
@@ -130,7 +130,7 @@ const char *typed_call_probes(void)
 	EXPECT(evaluated == 2);
 
 	/* Register a second probe, then unregister the first one, then the second one. */
-	EXPECT(!marker_register_test_typed(probe_too, &records[1]));
+	EXPECT(!marker_register_test_typed(second_probe, &records[1]));
 	EXPECT(!*direct);
 	hit(3, text);
 	EXPECT(has_seen(&records[0], 3, 3, text) && has_seen(&records[1], 1, 3, text));
@@ -138,7 +138,7 @@ const char *typed_call_probes(void)
 	EXPECT(*direct);
 	hit(4, text);
 	EXPECT(records[0].calls == 3 && has_seen(&records[1], 2, 4, text));
-	EXPECT(!marker_unregister_test_typed(probe_too, &records[1]));
+	EXPECT(!marker_unregister_test_typed(second_probe, &records[1]));
 	hit(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
 	/* Call the stub, as a CPU does that has executed the site before it was switched off. */
@@ -146,7 +146,7 @@ const char *typed_call_probes(void)
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
 	/* Register the same function with other private data. */
-	EXPECT(!marker_register_test_typed(probe_too, &records[2]));
+	EXPECT(!marker_register_test_typed(second_probe, &records[2]));
 	hit(6, text);
 	EXPECT(records[1].calls == 2 && has_seen(&records[2], 1, 6, text));
 	return NULL;
@@ -180,7 +180,7 @@ const char *typed_errors(void)
 	EXPECT(!marker_register_test_typed(probe, &records[0]));
 	EXPECT(marker_register_test_typed(probe, &records[0]) == -EBUSY);
 	EXPECT(marker_unregister_test_typed(probe, &records[1]) == -ENOENT);
-	EXPECT(marker_unregister_test_typed(probe_too, &records[0]) == -ENOENT);
+	EXPECT(marker_unregister_test_typed(second_probe, &records[0]) == -ENOENT);
 	EXPECT(!marker_unregister_test_typed(probe, &records[0]));
 	EXPECT(marker_unregister_test_typed(probe, &records[0]) == -ENOENT);
 	EXPECT(marker_typed_register(&unknown, (marker_typed_func *)(void *)probe, NULL) == -ENOENT);

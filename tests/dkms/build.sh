@@ -32,7 +32,7 @@ ln -sfn "$kernel"/usr/lib/modules/* /usr/lib/modules/
 ln -sfn "$kernel"/usr/lib/linux-kbuild-* /usr/lib/
 
 # build KIND: build the package with dkms, copy its modules, and write a log, all to OUT; KIND is
-# unmarked or marked
+# unmarked, or marked (with the markers that mark.py inserts)
 build() {
 	local log=$out/$1-$package.log
 	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
@@ -108,7 +108,9 @@ for package in "${packages[@]}"; do
 		more=", without exits: $(new_warnings)"
 		grep -rlF /entry.mk "$sources" | xargs sed -i '/entry\.mk$/i KMARKERS_ENTRY_EXITS := n'
 	fi
-	if [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
+	if grep -q "modpost: GPL-incompatible module" "$out/marked-$package.log"; then
+		echo "SKIP $package: its licence is not compatible with the GPL, and kmarkers exports its symbols to GPL modules only"
+	elif [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
 		echo "FAILED $package: does not build marked: $(failed_line marked)"
 		failed=1
 	elif [[ $(new_warnings) ]]; then

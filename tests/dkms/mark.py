@@ -7,8 +7,8 @@ usage: mark.py SOURCES KMARKERS
 Each file with a MODULE_LICENSE() gets an inline function with a marker, and two calls of that
 function; a module parameter whose setter hits a marker and reads an immediate value; and a marker
 before a return statement of an existing function. Each makefile of modules includes kmarkers.mk and
-entry.mk. Folders named configure contain small modules that test the kernel for features, and are
-not changed.
+entry.mk, also one that a Perl script of the package writes. Folders named configure contain small
+modules that test the kernel for features, and are not changed.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ KMARKERS := {kmarkers}
 include $(KMARKERS)/kmarkers.mk
 include $(KMARKERS)/entry.mk
 """
+# Matches the start of a statement of Perl that writes the list of modules into a makefile.
+PERL_PRINT = re.compile(r'^print (\$\w+) "(?=obj-m\b)')
 # Matches a function: its name, and its body up to the closing brace in the first column.
 FUNCTION = re.compile(r"^(?!#)\w[^;{}#]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*\n\{\n(.*?)^\}", re.M | re.S)
 # Matches the position before a return statement that is not behind a condition.
@@ -81,7 +83,8 @@ def mark_file(path: Path) -> None:
 
 
 def main() -> None:
-    """Insert markers into all C files of a package, and includes into its makefiles."""
+    """Insert markers into the C files of a package that contain MODULE_LICENSE(), and includes into
+    its makefiles."""
     sources, includes = Path(sys.argv[1]), INCLUDES.format(kmarkers=sys.argv[2])
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):
@@ -91,6 +94,17 @@ def main() -> None:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         if re.search(r"obj-(m|y|\$)|-objs\b|-y\s*[:+]?=", text):
             path.write_text(text + includes, encoding="utf-8", errors="surrogateescape")
+    perl = includes.replace("$", "\\$")
+    for path in sorted(path for path in own if path.suffix == ".pl"):
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        marked = "".join(
+            f"{line[: found.end()]}{perl}{line[found.end() :]}"
+            if (found := PERL_PRINT.match(line))
+            else line
+            for line in text.splitlines(keepends=True)
+        )
+        if marked != text:
+            path.write_text(marked, encoding="utf-8", errors="surrogateescape")
 
 
 if __name__ == "__main__":

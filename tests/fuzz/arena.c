@@ -42,6 +42,8 @@ static const struct {
 	{ { 0x0f, 0x84 }, 2, 6 }, { { 0xb0 }, 1, 2 }, { { 0xb8 }, 1, 5 },
 	{ { 0x41, 0xb8 }, 2, 6 }, { { 0x48, 0xb8 }, 2, 10 }, { { 0xf0 }, 1, 1 },
 	{ { 0x3e, 0x0f, 0x85 }, 3, 7 }, { { 0x2e, 0x2e, 0xe9 }, 3, 7 },
+	{ { 0x3c }, 1, 2 }, { { 0x3d }, 1, 5 }, { { 0x80, 0xfb }, 2, 3 }, { { 0x81, 0xfb }, 2, 6 },
+	{ { 0x40, 0x80, 0xff }, 3, 4 }, { { 0x41, 0x81, 0xff }, 3, 7 },
 };
 
 void arena_instruction(struct input *in, u8 *bytes, unsigned int len)
@@ -137,15 +139,15 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	pokes = NULL;
 }
 
-void patcher_text_lock(bool core)
+void patcher_text_lock(bool core_text)
 {
 }
 
-void patcher_text_unlock(bool core)
+void patcher_text_unlock(bool core_text)
 {
 }
 
-bool patcher_text_can_wait(void)
+bool patcher_text_can_wait_for_tasks(void)
 {
 	return arena_can_wait;
 }

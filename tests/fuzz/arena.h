@@ -13,7 +13,7 @@
 extern u8 arena[ARENA_BYTES];
 
 /*
- * Return values of patcher_text_can_wait(), patcher_is_one_cpu_online() and
+ * Return values of patcher_text_can_wait_for_tasks(), patcher_is_one_cpu_online() and
  * patcher_text_check_core().
  */
 extern bool arena_can_wait, arena_alone;

@@ -9,6 +9,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 
+#include "../../base/operand.h"
 #include "../../immediate/load.h"
 #include "../../patcher/insn.h"
 #include "arena.h"
@@ -41,7 +42,7 @@ static void fill_record(struct input *in, struct patcher_site *site)
 	site->addr = kind ? (long)place - (long)&site->addr : (long)take(in, 4);
 	site->len = kind > 1 ? arena_len(place) : take(in, 1);
 	site->size = kind > 2 ? 1 << take_below(in, 4) : take(in, 1);
-	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 8) << 2 : 0;
+	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 16) << 8 : 0;
 	/* Use valid addresses of variables only, as the linker does. */
 	site->key = (long)&variables[take_below(in, VARIABLES)] - (long)&site->key;
 }
@@ -111,6 +112,13 @@ static void check_site(const struct patcher_site *site)
 		MUST(insn.kind == (value ? PATCHER_INSN_JMP : PATCHER_INSN_NOP));
 	} else if (site->flags & IMV_FLIP) {
 		MUST(insn.kind == PATCHER_INSN_JCC && insn.cond == (value ? 4 : 5));
+	} else if (site->flags & IMV_COMPARE) {
+		s64 extended = kmarkers_read_signed_number((u8 *)&value, site->size);
+
+		MUST(insn.kind == PATCHER_INSN_CMP);
+		MUST(insn.size == (site->size == 1 && site->len < 5 ? 1 : 4));
+		value = site->flags & IMV_SIGNED ? extended : value;
+		MUST(!memcmp(&insn.imm, &value, insn.size));
 	} else {
 		MUST(insn.kind == PATCHER_INSN_MOV);
 		MUST(insn.size == get_maximum(site->size, site->len < 4 ? 1 : 4));

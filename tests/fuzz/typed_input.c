@@ -135,8 +135,8 @@ void typed_fill_stubs(struct input *in, int chunk)
 }
 
 /*
- * Fill the arena with instructions of any kind.  At most places, write a valid stub, or a stub
- * whose first instruction is too short.
+ * Fill the arena with instructions of any kind.  Then overwrite most of its blocks of STUB_ROOM
+ * bytes with a valid stub, or with a stub whose first instruction is too short.
  */
 void typed_fill_arena(struct input *in)
 {

@@ -208,7 +208,7 @@ static void check_control(const char *line)
 	free(copy);
 }
 
-/* Check the parsers of the files of a marker name, which accept a command, or 0 and 1. */
+/* Check the parsers for the files of a marker in debugfs: one accepts a command, one 0 or 1. */
 static void check_word(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);
@@ -217,7 +217,7 @@ static void check_word(const char *line)
 	MUST(!command == !(is_command(line) && !strchr(line, ' ')));
 	if (command)
 		check_command(command, line);
-	command = marker_command_parse_enable(line);
+	command = marker_command_parse_enable_word(line);
 	MUST(!command == !digit);
 	if (command)
 		check_command(command, *line == '1' ? "trace" : "-trace");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose __init function reads an immediate value with imv_read(), which makes a patch site
- * in init text.  Loading the module must fail.  _imv_read(), a plain load, is allowed in init text.
+ * A module whose __init function reads an immediate value with imv_read() and by a comparison, which
+ * make patch sites in init text.  Loading the module must fail.  _imv_read(), a plain load, is allowed
+ * in init text.
  */
 #include <linux/module.h>
 
@@ -11,7 +12,7 @@ static DEFINE_IMV(int, value) = 1;
 
 static int __init bad_init(void)
 {
-	return imv_read(value) - 1;
+	return imv_read(value) - 1 + imv_above(0, value);
 }
 module_init(bad_init);
 

@@ -65,15 +65,15 @@ int stop_registering_site(void)
 
 /**
  * struct racer - one of two threads that call the same function at the same time
- * @want: function that the thread calls
- * @with: argument of @want
+ * @request: function that the thread calls
+ * @arg: argument of @request
  * @go: completion that starts both threads
- * @done: completed when this thread has called @want
- * @err: result of @want
+ * @done: completed when this thread has called @request
+ * @err: result of @request
  */
 struct racer {
-	int (*want)(void *with);
-	void *with;
+	int (*request)(void *arg);
+	void *arg;
 	struct completion *go;
 	struct completion done;
 	int err;
@@ -84,7 +84,7 @@ static int run_racer(void *data)
 	struct racer *racer = data;
 
 	wait_for_completion(racer->go);
-	racer->err = racer->want(racer->with);
+	racer->err = racer->request(racer->arg);
 	complete(&racer->done);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -111,13 +111,16 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 	return started == nr ? 0 : -ENOMEM;
 }
 
-/* Return 0 if @want returned 0 in one of the threads and @refusal in the other. */
-static int race_two_threads(int (*want)(void *with), void *with, int refusal)
+/*
+ * Call @request with @arg in two threads at the same time.  Return 0 if one call returned 0 and the
+ * other returned @refusal.
+ */
+static int race_two_threads(int (*request)(void *arg), void *arg, int refusal)
 {
 	DECLARE_COMPLETION_ONSTACK(go);
 	struct racer racers[2] = {
-		{ .want = want, .with = with, .go = &go, .err = -EPROTO },
-		{ .want = want, .with = with, .go = &go, .err = -EPROTO },
+		{ .request = request, .arg = arg, .go = &go, .err = -EPROTO },
+		{ .request = request, .arg = arg, .go = &go, .err = -EPROTO },
 	};
 	int err = run_racers(racers, ARRAY_SIZE(racers), &go);
 

@@ -73,9 +73,9 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Add a form that always gives @result.  If @result is the result when the branch is not taken,
- * which is @not_taken, the form is a nop.  Otherwise it is a jump, which is added only to a site of
- * 2 bytes.
+ * Add to the forms of the branch @site an instruction with which the function always returns
+ * @result: a nop if @result is @not_taken, the result when the branch is not taken; otherwise a
+ * jump, which is added only if the branch has 2 bytes.
  */
 static void add_unconditional_form(struct changed *site, unsigned long result,
 				   unsigned long not_taken)
@@ -106,8 +106,9 @@ static int find_lcm_branch(struct changed *site)
 	memcpy(insn, text + offset, len);
 	not_taken = insn[len == 2 ? 0 : 1] & 1 ? 0 : 12;
 	/*
-	 * The tested argument is not zero: je is not taken, jne is taken.  Each added nop or jump
-	 * gives the same result as the form that comes after it.
+	 * The tested argument is not zero: je is not taken, jne is taken.  The order of the forms
+	 * is: the original branch, a nop or jump with the opposite result, the inverted branch, a
+	 * nop or jump with the original result.
 	 */
 	add_form(site, insn, 12);
 	add_unconditional_form(site, 0, not_taken);
@@ -171,7 +172,7 @@ static void check_both_sites(void)
 		check_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* Replace both instructions in one batch, by form @number modulo the number of forms. */
+/* Replace both instructions in one batch: each by its form @number, modulo its number of forms. */
 static int change_both_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };

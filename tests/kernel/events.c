@@ -157,7 +157,7 @@ static int add_breakpoint(void)
  * that function, before the hit reserves its record.  This kprobe uses ftrace, so its handler runs
  * in the context of the caller.
  */
-static int on_measure(struct kprobe *probe, struct pt_regs *regs)
+static int on_compute_size(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nested, "nested %d", 1);
 	return 0;
@@ -165,7 +165,7 @@ static int on_measure(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe inside = {
 	.symbol_name = "kmarkers_layout_compute_size",
-	.pre_handler = on_measure,
+	.pre_handler = on_compute_size,
 };
 
 static void hit_nested(void)
@@ -198,7 +198,7 @@ static const struct {
 	{ "nested", hit_nested },
 };
 
-static int hit_named(char *line)
+static int run_hit_function(char *line)
 {
 	char *name = strsep(&line, " ");
 	unsigned int i, times = 1;
@@ -226,7 +226,7 @@ static ssize_t hit_write(struct file *file, const char __user *buf, size_t count
 	if (IS_ERR(line))
 		return PTR_ERR(line);
 	mutex_lock(&lock);
-	err = hit_named(strim(line));
+	err = run_hit_function(strim(line));
 	mutex_unlock(&lock);
 	kfree(line);
 	return err ?: count;

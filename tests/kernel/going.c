@@ -28,7 +28,7 @@ module_param_string(hold, hold, sizeof(hold), 0600);
 static bool held;
 module_param(held, bool, 0400);
 
-static bool is_selected(const struct module *module)
+static bool is_module_to_hold(const struct module *module)
 {
 	return sysfs_streq(hold, module->name);
 }
@@ -38,10 +38,10 @@ static int hold_going_module(struct notifier_block *nb, unsigned long event, voi
 {
 	unsigned long end = jiffies + 60 * HZ;
 
-	if (event != MODULE_STATE_GOING || !is_selected(data))
+	if (event != MODULE_STATE_GOING || !is_module_to_hold(data))
 		return NOTIFY_DONE;
 	WRITE_ONCE(held, true);
-	while (is_selected(data) && time_before(jiffies, end))
+	while (is_module_to_hold(data) && time_before(jiffies, end))
 		msleep(20);
 	WRITE_ONCE(held, false);
 	return NOTIFY_DONE;

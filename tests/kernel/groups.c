@@ -49,7 +49,7 @@ static const struct bench_variant own_variants[] = {
 static unsigned int last_variant = 1;
 static unsigned int own_samples = 2;
 
-static int own_block(u32 block, struct bench_sample *samples)
+static int fill_own_block(u32 block, struct bench_sample *samples)
 {
 	samples[0] = (struct bench_sample) { .block = block, .size = 1, .value = 100 + block };
 	samples[1] = (struct bench_sample) {
@@ -58,7 +58,7 @@ static int own_block(u32 block, struct bench_sample *samples)
 	return 0;
 }
 
-static unsigned int own_block_samples(void)
+static unsigned int return_own_samples(void)
 {
 	return own_samples;
 }
@@ -78,8 +78,8 @@ static void set_block_function(void)
 {
 	second.variants = own_variants;
 	second.nr_variants = ARRAY_SIZE(own_variants);
-	second.block = own_block;
-	second.block_samples = own_block_samples;
+	second.block = fill_own_block;
+	second.block_samples = return_own_samples;
 }
 
 static const char long_name[] = "a123456789b123456789c123456789d123456789e123456789f123456789g1234";

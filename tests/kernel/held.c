@@ -74,8 +74,8 @@ static struct held {
 } held;
 
 /*
- * Offsets of the run and of the prefix from these variables, which are in a section that objtool
- * skips: objtool reports any other reference into a function.
+ * Each variable holds the distance from itself to the run or to the prefix.  Both are in a section
+ * that objtool skips, because objtool reports a reference into a function from any other section.
  */
 extern const s32 test_held_record, test_held_prefix_record;
 
@@ -111,11 +111,11 @@ static noinline void pass_held_run(void)
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
-	/* The run enables interrupts with sti, but the jump that replaces the run does not. */
+	/* The run begins with sti, but the jump that replaces the run leaves interrupts off. */
 	raw_local_irq_enable();
 }
 
-/* The interrupt is delivered after the nop, before the prefix. */
+/* The pending interrupt is delivered one instruction after sti: between the nop and the prefix. */
 static noinline void pass_held_prefix(void)
 {
 	u32 one = 1;

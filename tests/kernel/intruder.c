@@ -57,7 +57,7 @@ static enum hrtimer_restart remove_breakpoint_late(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static void serialise(void *unused)
+static void serialise_cpu(void *unused)
 {
 	sync_core();
 }
@@ -83,7 +83,7 @@ int test_plant_breakpoint(u8 *addr)
 	hrtimer_setup(&planted.timer, remove_breakpoint_late, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	hrtimer_start(&planted.timer, ns_to_ktime(REMOVE_NS), HRTIMER_MODE_REL);
 	WRITE_ONCE(*planted.alias, INT3);
-	on_each_cpu(serialise, NULL, 1);
+	on_each_cpu(serialise_cpu, NULL, 1);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ unsigned int test_take_breakpoint(void)
 		return 0;
 	hrtimer_cancel(&planted.timer);
 	WRITE_ONCE(*planted.alias, planted.byte);
-	on_each_cpu(serialise, NULL, 1);
+	on_each_cpu(serialise_cpu, NULL, 1);
 	unregister_die_notifier(&last);
 	vunmap(planted.page);
 	planted.page = NULL;

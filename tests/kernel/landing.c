@@ -7,6 +7,7 @@
  *	branch	imv_branch()
  *	jump	a nop that becomes a jump; a patcher site of this module
  *	run	five nops that become xor, jmp and nop; a patcher site of several instructions
+ *	compare	a cmp of eax with 0 that becomes one with 3; it jumps nowhere
  *	plain	code that does not change
  *
  * Writing 0 or 1 to a parameter switches its jump off or on.  Reading a parameter calls its
@@ -33,11 +34,12 @@ asm(".pushsection .discard_test_landing, \"aw\", @progbits\n"
 	"landing_sites:\n"
 	".popsection\n");
 
-#define SITE(flags, bytes)						\
+/* The site number @number: the field size of the record, which the patcher does not use. */
+#define SITE(number, flags, bytes)					\
 	"77:	.byte " bytes "\n"					\
 	".pushsection .discard_test_landing, \"aw\", @progbits\n"	\
 	"	.long 77b - ., 0\n"					\
-	"	.byte 5, 0\n"						\
+	"	.byte 5, " number "\n"					\
 	"	.short " flags "\n"					\
 	".popsection\n"
 
@@ -54,14 +56,20 @@ static noinline int landing_branch(int n, int m)
 
 static noinline int landing_jump(int n, int m)
 {
-	asm volatile(SITE("0", "0x0f, 0x1f, 0x44, 0, 0") ADD_AND_MULTIPLY : "+a" (n) : : "cc");
+	asm volatile(SITE("0", "0", "0x0f, 0x1f, 0x44, 0, 0") ADD_AND_MULTIPLY : "+a" (n) : : "cc");
 	return n + m;
 }
 
 static noinline int landing_run(int n, int m)
 {
-	asm volatile(SITE("1", "0x90, 0x90, 0x90, 0x90, 0x90") ADD_AND_MULTIPLY
+	asm volatile(SITE("1", "1", "0x90, 0x90, 0x90, 0x90, 0x90") ADD_AND_MULTIPLY
 		     : "+a" (n) : : "cc", "rdx");
+	return n + m;
+}
+
+static noinline int landing_compare(int n, int m)
+{
+	asm volatile(SITE("2", "0", "0x3d, 0, 0, 0, 0") ADD_AND_MULTIPLY : "+a" (n) : : "cc");
 	return n + m;
 }
 
@@ -72,28 +80,29 @@ static noinline int landing_plain(int n, int m)
 }
 
 static struct patcher_table table = {
-	.sites = landing_sites, .nr = 2, .module = THIS_MODULE, .owner = owner,
+	.sites = landing_sites, .nr = 3, .module = THIS_MODULE, .owner = owner,
 };
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
 	/* When the run is on, it is xor %edx, %edx; jmp over the nop and the addition; nop. */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
+	{ { 0x3d, 0, 0, 0, 0 }, { 0x3d, 3, 0, 0, 0 } },
 };
 
-/* Switch a jump on or off.  If @wrong, the batch is refused, because its old bytes are wrong. */
-static int switch_site(bool run, bool on, bool wrong)
+/* Switch a site on or off.  If @wrong, pass wrong old bytes, so that the batch is refused. */
+static int switch_site(unsigned int number, bool on, bool wrong)
 {
 	struct patcher_poke poke = { .len = LEN };
 	unsigned int i;
 
-	/* Find the site by its flags: registering the table has sorted the sites. */
+	/* Registering the table has sorted the sites. */
 	for (i = 0; i < table.nr; i++)
-		if (!!(landing_sites[i].flags & PATCHER_SITE_RUN) == run)
+		if (landing_sites[i].size == number)
 			poke.addr = (u8 *)patcher_site_addr(&landing_sites[i]);
 	memcpy(poke.old, poke.addr, LEN);
 	poke.old[LEN - 1] ^= wrong;
-	memcpy(poke.new, insn[run][on], LEN);
+	memcpy(poke.new, insn[number][on], LEN);
 	return patcher_apply(owner, &poke, 1);
 }
 
@@ -108,20 +117,27 @@ static int set_jump(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(false, on, false);
+	return kstrtobool(text, &on) ?: switch_site(0, on, false);
 }
 
 static int set_run(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(true, on, false);
+	return kstrtobool(text, &on) ?: switch_site(1, on, false);
+}
+
+static int set_compare(const char *text, const struct kernel_param *kp)
+{
+	bool on;
+
+	return kstrtobool(text, &on) ?: switch_site(2, on, false);
 }
 
 /* Try to switch the jump on in a batch that is refused, because its old bytes are wrong. */
 static int set_refused(const char *text, const struct kernel_param *kp)
 {
-	return switch_site(false, true, true);
+	return switch_site(0, true, true);
 }
 
 /* Call the function that kp->arg points to, and print its result. */
@@ -135,18 +151,21 @@ static int get_result(char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = get_result };
 static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = get_result };
 static const struct kernel_param_ops run_ops = { .set = set_run, .get = get_result };
+static const struct kernel_param_ops compare_ops = { .set = set_compare, .get = get_result };
 static const struct kernel_param_ops refused_ops = { .set = set_refused };
 static const struct kernel_param_ops plain_ops = { .get = get_result };
 
 module_param_cb(branch, &branch_ops, landing_branch, 0600);
 module_param_cb(jump, &jump_ops, landing_jump, 0600);
 module_param_cb(run, &run_ops, landing_run, 0600);
+module_param_cb(compare, &compare_ops, landing_compare, 0600);
 module_param_cb(refused, &refused_ops, NULL, 0200);
 module_param_cb(plain, &plain_ops, landing_plain, 0400);
 
 static int __init landing_init(void)
 {
-	if (landing_branch(5, 1) != OFF || landing_jump(5, 1) != OFF || landing_run(5, 1) != OFF)
+	if (landing_branch(5, 1) != OFF || landing_jump(5, 1) != OFF || landing_run(5, 1) != OFF ||
+	    landing_compare(5, 1) != OFF)
 		return -EILSEQ;
 	return patcher_register(&table);
 }

@@ -55,7 +55,7 @@ static void run_case(unsigned int i)
 		results[i].state = strncmp(message, "SKIP ", 5) ? FAILED : SKIPPED;
 }
 
-static int run_named(const char *name)
+static int run_named_case(const char *name)
 {
 	bool all = !strcmp(name, "all");
 	int err = -EINVAL;
@@ -81,7 +81,7 @@ static int set_run(const char *value, const struct kernel_param *param)
 	if (!name)
 		return -ENOMEM;
 	mutex_lock(&lock);
-	err = run_named(strim(name));
+	err = run_named_case(strim(name));
 	mutex_unlock(&lock);
 	kfree(name);
 	return err;

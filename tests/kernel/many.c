@@ -1,60 +1,92 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ten thousand markers of different names, many_0000 to many_9999.  Writing N to the parameter
- * "pass" hits each of them N times.  With HUNDRED_ONLY, the file has only the hundred markers
- * many_000 to many_099.
+ * "pass" hits each of them N times.
  */
+#include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/stddef.h>
+
+#include <asm/asm.h>
 
 #include <kmarkers/marker.h>
 
 #include "each.h"
+#include "pass.h"
 
-#define ONE(n)		{ trace_mark(many_##n, "%d", value); }
-#define TEN(n)		EACH_4(ONE, n)
-#define HUNDRED(n)							\
+static_assert(sizeof(struct marker) == 72 && offsetof(struct marker, line) == 32 &&
+	      offsetof(struct marker, state__imv) == 36 && offsetof(struct marker, probes) == 40 &&
+	      offsetof(struct marker, node) == 48 && offsetof(struct marker, module) == 64);
+
+asm(".pushsection .rodata.str, \"a\", @progbits\n"
+	".Lmany_format:	.asciz \"%d\"\n"
+	".Lmany_func:	.asciz \"pass\"\n"
+	".Lmany_file:	.asciz \"many.c\"\n"
+	".Lmany_module:	.asciz \"" KBUILD_MODNAME "\"\n"
+	".popsection\n");
+
+/*
+ * Define a function with a thousand markers, each like trace_mark(many_0000, "%d", value).  The
+ * assembler repeats them, which is much faster than a compiler.  The code at label 3 runs while the
+ * marker is enabled.
+ */
+#define PASS(n)								\
 static noinline void pass_##n(int value)				\
 {									\
-	EACH_3(TEN, n)							\
+	asm volatile("	.set many_n, " #n " * 1000\n"			\
+		     "	.rept 1000\n"					\
+		     "	.pushsection .data\n"				\
+		     "5:	.ascii \"many_\"\n"			\
+		     "	.byte '0' + many_n / 1000, '0' + many_n / 100 %% 10\n" \
+		     "	.byte '0' + many_n / 10 %% 10, '0' + many_n %% 10, 0\n" \
+		     "	.balign 8\n"					\
+		     "6:	.quad 5b, .Lmany_format, .Lmany_func, .Lmany_file\n" \
+		     "	.long many_n\n"				\
+		     "7:	.byte 0, %c1, 1, 0\n"			\
+		     "	.quad 0, 0, 0, .Lmany_module\n"		\
+		     "	.popsection\n"					\
+		     KMARKERS_RECORD(markers, "	.long 6b - .\n")	\
+		     "1:	" KMARKERS_BRANCH("3f") "\n"		\
+		     "2:\n"						\
+		     KMARKERS_RECORD(imv,				\
+		     "	.long 1b - ., 7b - .\n"			\
+		     "	.byte 2b - 1b, 1\n"				\
+		     "	.short " __stringify(IMV_BRANCH) "\n")		\
+		     "	jmp 4f\n"					\
+		     "3:	leaq 6b(%%rip), %%rdi\n"			\
+		     "	xorl %%esi, %%esi\n"				\
+		     "	leaq .Lmany_format(%%rip), %%rdx\n"		\
+		     "	movl %2, %%ecx\n"				\
+		     "	xorl %%eax, %%eax\n"				\
+		     "	call marker_probe_call\n"			\
+		     "4:\n"						\
+		     "	.set many_n, many_n + 1\n"			\
+		     "	.endr\n"					\
+		     : ASM_CALL_CONSTRAINT				\
+		     : "i" (MARKER_JUMP), "b" (value)			\
+		     : "ax", "cx", "dx", "si", "di", "r8", "r9", "r10", "r11", \
+		       "cc", "memory");					\
 }
 
-#ifdef HUNDRED_ONLY
-HUNDRED(0)
-
-static void (*const passes[])(int value) = { pass_0 };
-#else
-#define THOUSAND(n)	EACH_2(HUNDRED, n)
-
-EACH_1(THOUSAND)
+EACH_1(PASS)
 
 #define NAME(n)		pass_##n,
-#define NAMES(n)	EACH_2(NAME, n)
 
 static void (*const passes[])(int value) = {
-	EACH_1(NAMES)
+	EACH_1(NAME)
 };
-#endif
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static void hit_all(unsigned int value)
 {
-	unsigned int i, times;
-	int err = kstrtouint(text, 0, &times);
+	unsigned int i;
 
-	if (err)
-		return err;
-	while (times--)
-		for (i = 0; i < ARRAY_SIZE(passes); i++)
-			passes[i](times);
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(passes); i++)
+		passes[i](value);
 }
 
-static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
-};
-module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "write N to hit each marker N times");
+DEFINE_PASS(hit_all, "write N to hit each marker N times");
 
 static int __init many_init(void)
 {
@@ -68,6 +100,6 @@ static void __exit many_exit(void)
 module_init(many_init);
 module_exit(many_exit);
 
-MODULE_DESCRIPTION("Ten thousand markers, or a hundred");
+MODULE_DESCRIPTION("Ten thousand markers");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

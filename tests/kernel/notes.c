@@ -42,7 +42,7 @@ static void store_hit(void *private, const struct sdt_hit *hit)
 {
 	unsigned int i;
 
-	written += scnprintf(seen + written, sizeof(seen) - written, "%s", hit->probe->name);
+	written += scnprintf(seen + written, sizeof(seen) - written, "%s", sdt_hit_probe(hit)->name);
 	for (i = 0; i < hit->nr; i++)
 		written += scnprintf(seen + written, sizeof(seen) - written, " %ld",
 				     hit->args[i]);

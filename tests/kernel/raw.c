@@ -29,7 +29,7 @@ struct program {
 static struct program programs[2];
 static atomic_long_t counted;
 
-static void call_5(void *data, u64 a, u64 b, u64 c, u64 d, u64 e)
+static void store_5_args(void *data, u64 a, u64 b, u64 c, u64 d, u64 e)
 {
 	struct program *program = data;
 
@@ -37,8 +37,8 @@ static void call_5(void *data, u64 a, u64 b, u64 c, u64 d, u64 e)
 	memcpy(program->args, ((u64[]){ a, b, c, d, e }), 5 * sizeof(u64));
 }
 
-static void call_12(void *data, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h, u64 i,
-		    u64 j, u64 k, u64 l)
+static void store_12_args(void *data, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h, u64 i,
+			  u64 j, u64 k, u64 l)
 {
 	struct program *program = data;
 
@@ -46,7 +46,7 @@ static void call_12(void *data, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g,
 	memcpy(program->args, ((u64[]){ a, b, c, d, e, f, g, h, i, j, k, l }), 12 * sizeof(u64));
 }
 
-static void count_seven(void *data, u64 number)
+static void count_call_with_7(void *data, u64 number)
 {
 	if (number == 7)
 		atomic_long_inc(&counted);
@@ -153,17 +153,17 @@ const char *raw_calls_programs(void)
 	EXPECT(find_raw_event("test_typed_many")->num_args == 8);
 	EXPECT(!find_raw_event("test_marker"));
 	hit(1);
-	EXPECT(!attach("test_typed", call_5, &programs[0]));
+	EXPECT(!attach("test_typed", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(typed, true) && typed->direct);
 	hit(1ULL << 40);
 	EXPECT(has_seen(&programs[0], 1, 1ULL << 40));
-	EXPECT(!attach("test_typed", call_5, &programs[1]));
+	EXPECT(!attach("test_typed", store_5_args, &programs[1]));
 	hit(3);
 	EXPECT(has_seen(&programs[0], 2, 3) && has_seen(&programs[1], 1, 3));
-	EXPECT(!detach("test_typed", call_5, &programs[0]));
+	EXPECT(!detach("test_typed", store_5_args, &programs[0]));
 	hit(4);
 	EXPECT(programs[0].calls == 2 && has_seen(&programs[1], 2, 4));
-	EXPECT(!detach("test_typed", call_5, &programs[1]));
+	EXPECT(!detach("test_typed", store_5_args, &programs[1]));
 	EXPECT(wait_until_connected(typed, false) && !typed->marker.state__imv);
 	hit(5);
 	EXPECT(programs[0].calls == 2 && programs[1].calls == 2);
@@ -177,11 +177,11 @@ const char *raw_arguments(void)
 		-1, 1ULL << 40, (unsigned long)programs, -2, 200, -6, 7, -8,
 	};
 
-	EXPECT(!attach("test_typed_many", call_12, &programs[0]));
+	EXPECT(!attach("test_typed_many", store_12_args, &programs[0]));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_many, true));
 	hit_many();
 	EXPECT(program->calls == 1 && !memcmp(program->args, wanted, sizeof(wanted)));
-	EXPECT(!attach("test_typed_noargs", call_5, &programs[0]));
+	EXPECT(!attach("test_typed_noargs", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_noargs, true));
 	mark_typed(test_typed_noargs);
 	EXPECT(program->calls == 2 && !program->args[0]);
@@ -202,7 +202,7 @@ const char *raw_after_refusal(void)
 		return "SKIP no way to make allocations fail";
 	for (nth = 1; nth < FAR && failed; nth++) {
 		test_fail_at(nth);
-		err = attach("test_typed", call_5, &programs[0]);
+		err = attach("test_typed", store_5_args, &programs[0]);
 		failed = test_has_failed();
 		test_fail_at(0);
 		EXPECT(!err || (failed && err == -ENOMEM));
@@ -211,11 +211,11 @@ const char *raw_after_refusal(void)
 		calls += !err;
 		EXPECT(programs[0].calls == calls);
 		if (err)
-			EXPECT(!attach("test_typed", call_5, &programs[0]));
+			EXPECT(!attach("test_typed", store_5_args, &programs[0]));
 		EXPECT(wait_until_connected(typed, true));
 		hit(nth);
 		EXPECT(has_seen(&programs[0], ++calls, nth));
-		EXPECT(!detach("test_typed", call_5, &programs[0]));
+		EXPECT(!detach("test_typed", store_5_args, &programs[0]));
 		EXPECT(wait_until_connected(typed, false));
 	}
 	EXPECT(refused && nth < FAR);
@@ -241,12 +241,12 @@ const char *raw_exactly_once(void)
 	int err;
 
 	atomic_long_set(&counted, 0);
-	EXPECT(!attach("test_typed_storm", count_seven, NULL));
+	EXPECT(!attach("test_typed_storm", count_call_with_7, NULL));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_storm, true));
 	err = test_start_threads(hit_storm_marker);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = attach("test_typed_storm", call_5, &programs[0]) ?:
-		      detach("test_typed_storm", call_5, &programs[0]);
+		err = attach("test_typed_storm", store_5_args, &programs[0]) ?:
+		      detach("test_typed_storm", store_5_args, &programs[0]);
 	passes = test_stop_threads();
 	EXPECT(!err && passes);
 	EXPECT(atomic_long_read(&counted) == passes);
@@ -293,13 +293,13 @@ const char *raw_storm_of_locks(void)
 	busy = false;
 	err = test_start_threads(take_registry_lock_first);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = attach("test_typed_storm", count_seven, NULL) ?:
-		      detach("test_typed_storm", count_seven, NULL);
-	err = err ?: attach("test_typed_storm", count_seven, NULL);
+		err = attach("test_typed_storm", count_call_with_7, NULL) ?:
+		      detach("test_typed_storm", count_call_with_7, NULL);
+	err = err ?: attach("test_typed_storm", count_call_with_7, NULL);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(wait_until_connected(typed, true));
-	EXPECT(!detach("test_typed_storm", count_seven, NULL));
+	EXPECT(!detach("test_typed_storm", count_call_with_7, NULL));
 	EXPECT(wait_until_connected(typed, false));
 	return NULL;
 }

@@ -55,7 +55,7 @@ static noinline void hit_pointers(void)
 	POINTERS(HIT)
 }
 
-/* Eight numbers of 250 characters.  One EIGHT fits in a page of the trace core, three do not. */
+/* Eight numbers of 250 characters.  The text of one EIGHT fits in a page, that of three not. */
 #define EIGHT	" %250d %250d %250d %250d %250d %250d %250d %250d"
 
 static noinline void hit_long(int nr)

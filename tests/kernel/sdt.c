@@ -10,6 +10,8 @@
 
 #include <kmarkers/sdt.h>
 
+#include "pass.h"
+
 SDT_PROVIDER_DEFINE(tsdt);
 SDT_PROBE_DEFINE2(tsdt, , , io__start, "struct module *", "int");
 SDT_PROBE_DEFINE1(tsdt, , , trapped, "int");
@@ -55,25 +57,13 @@ static noinline __used void tsdt_apart(void)
 		     "	.endr" : : : "rax");
 }
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static void execute_probes(unsigned int number)
 {
-	unsigned int times;
-	int err = kstrtouint(text, 0, &times);
-
-	if (err)
-		return err;
-	while (times--) {
-		tsdt_read(times);
-		tsdt_write(times);
-	}
-	return 0;
+	tsdt_read(number);
+	tsdt_write(number);
 }
 
-static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
-};
-module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "write N to execute each site N times");
+DEFINE_PASS(execute_probes, "write N to execute each site N times");
 
 static unsigned int held;
 module_param(held, uint, 0400);

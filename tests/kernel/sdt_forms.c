@@ -10,6 +10,8 @@
 
 #include <kmarkers/sdt.h>
 
+#include "pass.h"
+
 SDT_PROVIDER_DEFINE(tpath);
 SDT_PROVIDER_DEFINE(tproc);
 SDT_PROVIDER_DEFINE(tsched);
@@ -221,23 +223,12 @@ static noinline int pass_forms(void *place, const char *text, int number)
 	return number;
 }
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static void execute_forms(unsigned int number)
 {
-	unsigned int times;
-	int err = kstrtouint(text, 0, &times);
-
-	if (err)
-		return err;
-	while (times--)
-		pass_forms(THIS_MODULE, "text", times);
-	return 0;
+	pass_forms(THIS_MODULE, "text", number);
 }
 
-static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
-};
-module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "write N to execute each site N times");
+DEFINE_PASS(execute_forms, "write N to execute each site N times");
 
 static int __init test_sdt_forms_init(void)
 {

@@ -10,6 +10,8 @@
 
 #include <kmarkers/sdt.h>
 
+#include "pass.h"
+
 SDT_PROVIDER_DEFINE(thot);
 SDT_PROBE_DEFINE1(thot, , , probed, "int");
 SDT_PROBE_DEFINE1(thot, , , free, "int");
@@ -29,25 +31,13 @@ static noinline void thot_free(int number)
 	SDT_PROBE_FLAVOUR(breakpoint, thot, , , free, number);
 }
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static void execute_probes(unsigned int number)
 {
-	unsigned int times;
-	int err = kstrtouint(text, 0, &times);
-
-	if (err)
-		return err;
-	while (times--) {
-		thot_probed(times);
-		thot_free(times);
-	}
-	return 0;
+	thot_probed(number);
+	thot_free(number);
 }
 
-static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
-};
-module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "write N to execute both sites N times");
+DEFINE_PASS(execute_probes, "write N to execute both sites N times");
 
 MODULE_DESCRIPTION("SDT probes that are promoted when they are hit often");
 MODULE_AUTHOR("kmarkers developers");

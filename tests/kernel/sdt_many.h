@@ -16,6 +16,7 @@
 
 #include "each.h"
 #include "many_probes.h"
+#include "pass.h"
 
 #define DEFINE_PROVIDER(name)	SDT_PROVIDER_DEFINE(name)
 DEFINE_PROVIDER(MANY_PROVIDER);
@@ -23,9 +24,9 @@ DEFINE_PROVIDER(MANY_PROVIDER);
 MANY_PROBES("sdt_provider_" __stringify(MANY_PROVIDER));
 
 /*
- * A function with a thousand sites, as SDT_PROBE1(many, , , p0000, value) makes them.  The code at
- * label 3 runs while the site is enabled.  The flavour breakpoint requires the argument in rdi, the
- * register of the first argument of a call.
+ * Define a function with a thousand sites, like that of SDT_PROBE1(many, , , p0000, value).  The
+ * code at label 3 runs while the site is enabled.  The flavour breakpoint requires the argument in
+ * rdi, the register of the first argument of a call.
  */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\
@@ -45,8 +46,7 @@ static noinline void pass_##n(int value)				\
 		     "	.balign 8\n"					\
 		     "6:	.quad 0\n"				\
 		     "	.long 3b - ., 5b - .\n")			\
-		     "	xorl %%eax, %%eax\n"				\
-		     "	call sdt_fire\n"				\
+		     "	call sdt_fire_1\n"				\
 		     "4:\n"						\
 		     "	.set many_n, many_n + 1\n"			\
 		     "	.endr\n"					\
@@ -64,24 +64,15 @@ static void (*const passes[])(int value) = {
 	EACH_1(NAME)
 };
 
-static int set_pass(const char *text, const struct kernel_param *unused)
+static void execute_sites(unsigned int value)
 {
-	unsigned int i, times;
-	int err = kstrtouint(text, 0, &times);
+	unsigned int i;
 
-	if (err)
-		return err;
-	while (times--)
-		for (i = 0; i < ARRAY_SIZE(passes); i++)
-			passes[i](times);
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(passes); i++)
+		passes[i](value);
 }
 
-static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
-};
-module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "write N to execute each site N times");
+DEFINE_PASS(execute_sites, "write N to execute each site N times");
 
 static int __init sdt_many_init(void)
 {

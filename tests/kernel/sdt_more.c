@@ -10,6 +10,8 @@
 
 #include <kmarkers/sdt.h>
 
+#include "pass.h"
+
 SDT_PROVIDER_DEFINE(tsdt);
 SDT_PROBE_DEFINE2(tsdt, , , io__start, "struct module *", "int");
 SDT_PROBE_DEFINE1(tsdt, , , trapped, "const char *");
@@ -27,23 +29,7 @@ static noinline int tsdt_more(int number)
 	return number;
 }
 
-static int set_pass(const char *text, const struct kernel_param *unused)
-{
-	unsigned int times;
-	int err = kstrtouint(text, 0, &times);
-
-	if (err)
-		return err;
-	while (times--)
-		tsdt_more(times);
-	return 0;
-}
-
-static const struct kernel_param_ops pass_ops = {
-	.set = set_pass,
-};
-module_param_cb(pass, &pass_ops, NULL, 0200);
-MODULE_PARM_DESC(pass, "write N to execute each site N times");
+DEFINE_PASS(tsdt_more, "write N to execute each site N times");
 
 static unsigned int first;
 module_param(first, uint, 0400);

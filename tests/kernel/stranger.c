@@ -5,17 +5,17 @@
 
 static DEFINE_STATIC_KEY_FALSE(strange);
 
-static noinline bool is_strange(void)
+static noinline bool is_key_on(void)
 {
 	return static_branch_unlikely(&strange);
 }
 
 static int __init stranger_init(void)
 {
-	bool before = is_strange();
+	bool before = is_key_on();
 
 	static_branch_enable(&strange);
-	return !before && is_strange() ? 0 : -EILSEQ;
+	return !before && is_key_on() ? 0 : -EILSEQ;
 }
 
 static void __exit stranger_exit(void)

@@ -55,7 +55,7 @@ static int start_thread_on(unsigned int cpu)
 	return 0;
 }
 
-static bool have_all_passed(void)
+static bool have_all_threads_passed(void)
 {
 	unsigned int cpu;
 
@@ -88,7 +88,7 @@ int test_start_threads(void (*pass)(void))
 		test_stop_threads();
 		return err;
 	}
-	while (!have_all_passed())
+	while (!have_all_threads_passed())
 		schedule_timeout_uninterruptible(1);
 	return 0;
 }

@@ -34,7 +34,8 @@ VIOLATIONS = {
     "unclaimed": Found.UNCLAIMED,
     "freed": Found.FREED,
 }
-# These match a number in a replay that is the value of a part of an instruction; one value is int3.
+# These match the values of parts of an instruction in a replay. The value that stands for int3 is
+# replaced by this word.
 VALUES = (
     re.compile(r"(?<=part \d := )\d+"),
     re.compile(r"(?<=part \d: )\d+"),

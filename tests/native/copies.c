@@ -220,7 +220,7 @@ static void record_ip(void *private, const struct sdt_hit *hit)
 	struct hits *hits = private;
 
 	if (hits->nr < MOST)
-		hits->ip[hits->nr++] = hit->ip;
+		hits->ip[hits->nr++] = sdt_hit_ip(hit);
 }
 
 static void call_all_functions(void)

@@ -26,16 +26,16 @@ static const struct {
 	{ "wait4", SYS_wait4 },
 };
 
-static int deny_syscall(char *what)
+static int deny_syscall(char *failure)
 {
-	char *error = strchr(what, '=');
+	char *error = strchr(failure, '=');
 	unsigned int i;
 
 	if (!error)
 		return -1;
 	*error++ = 0;
 	for (i = 0; i < ARRAY_SIZE(syscalls); i++)
-		if (!strcmp(what, syscalls[i].name))
+		if (!strcmp(failure, syscalls[i].name))
 			return refuse_syscall(syscalls[i].number, atoi(error));
 	return -1;
 }

@@ -41,6 +41,7 @@ static u64 draw_random(void)
 static const char *const forms[] = {
 	"P\x90", "P\x0f\x1f", "P\x0f\x1f", "\xeb", "\xe9", "\xe8",
 	"C\x70", "\x0f" "C\x80", "C\xb0", "RC\xb0", "6C\xb0", "6RC\xb0", "66C\xb0",
+	"\x3c", "\x3d", "\x80" "C\xf0", "\x81" "C\xf0", "R\x80" "C\xf0", "R\x81" "C\xf0",
 };
 
 static unsigned int put_form(u8 *code, const char *form)

@@ -80,10 +80,10 @@ static int register_core_table(void)
 	return err;
 }
 
-/* The linker replaces patcher_text_can_wait() by this function. */
-bool __wrap_patcher_text_can_wait(void);
+/* Replace patcher_text_can_wait_for_tasks(), with the option --wrap of the linker. */
+bool __wrap_patcher_text_can_wait_for_tasks(void);
 
-bool __wrap_patcher_text_can_wait(void)
+bool __wrap_patcher_text_can_wait_for_tasks(void)
 {
 	return can_wait;
 }
@@ -203,8 +203,8 @@ static const char *check_unregister_waits(void)
 }
 
 /*
- * Check that a run may be replaced by instructions with a jump, if the jump leads to the end of the
- * run.
+ * Check that a run, a site of several instructions, may be replaced by instructions with a jump, if
+ * the jump leads to the end of the run.
  */
 static const char *check_runs_that_jump(void)
 {
@@ -242,7 +242,7 @@ static int write_byte(unsigned int offset, u8 byte)
 	return 0;
 }
 
-/* The linker replaces native_has_shadow_stack() by this function. */
+/* Replace native_has_shadow_stack(), with the option --wrap of the linker. */
 bool __wrap_native_has_shadow_stack(void);
 
 bool __wrap_native_has_shadow_stack(void)

@@ -178,7 +178,7 @@ static const char *check_stars(void)
  * Return the number of arguments that the quoted part of a print fmt takes, as parsed by
  * libtraceevent, or -1 if libtraceevent does not support a conversion.
  */
-static int count_taken(const char *at, const char *end)
+static int count_taken_arguments(const char *at, const char *end)
 {
 	int nr = 0;
 
@@ -200,8 +200,8 @@ static int count_taken(const char *at, const char *end)
 	return nr;
 }
 
-/* Return the number of arguments behind the quoted part of a print fmt. */
-static int count_given(const char *at)
+/* Return the number of arguments that follow the quoted part of a print fmt. */
+static int count_given_arguments(const char *at)
 {
 	bool quoted = false;
 	int nr = 0, depth = 0;
@@ -214,7 +214,7 @@ static int count_given(const char *at)
 	return nr;
 }
 
-/* Return true if the print fmt takes as many arguments as it has. */
+/* Return true if the quoted part of the print fmt takes as many arguments as follow it. */
 static bool takes_all_arguments(const char *format)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
@@ -224,7 +224,8 @@ static bool takes_all_arguments(const char *format)
 	if (IS_ERR(layout))
 		return false;
 	end = strstr(layout->print_fmt, "\", ");
-	same = end && count_taken(layout->print_fmt + 1, end) == count_given(end + 1);
+	same = end && count_taken_arguments(layout->print_fmt + 1, end) ==
+		      count_given_arguments(end + 1);
 	if (!same)
 		printf("# %s: %s\n", format, layout->print_fmt);
 	kmarkers_layout_free(layout);

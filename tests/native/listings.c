@@ -114,7 +114,7 @@ static const char *check_list_of_sdt_sites(void)
 	return NULL;
 }
 
-/* Values that are changed in different orders.  Each has its own count of changes. */
+/* Values that are changed one by one, then all at once.  Each has its own count of changes. */
 static DEFINE_IMV(u8, counted)[5];
 
 static const char *check_update_counts_locked(void)

@@ -97,7 +97,7 @@ int main(void)
 	unsigned int i;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	records = kmarkers_chunk_first(heads);
+	records = kmarkers_first_record(heads);
 	nr_records = heads->bytes / sizeof(*records);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_records; i++) {

@@ -251,7 +251,10 @@ int main(void)
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_notes; i++)
 		prepare_site(&notes[i]);
-	/* Store the breakpoints last: two notes may be at one address. */
+	/*
+	 * Store the breakpoints only now: two notes may be at one address, and each must have saved
+	 * the original byte.
+	 */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;
 	hit_registers(-1, 2, 3, 4, 5, 1L << 40);

@@ -134,7 +134,7 @@ static void leave_sandbox(ucontext_t *context, int sig)
 	struct pt_regs got;
 
 	read_frame(&got, context);
-	/* After a breakpoint, ip is one byte behind it; after a single step it is not. */
+	/* A breakpoint leaves ip one byte after its own address; a single step needs no correction. */
 	if (context->uc_mcontext.gregs[REG_TRAPNO] == 3)
 		got.ip--;
 	compare_results(&got, sig);

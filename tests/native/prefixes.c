@@ -182,7 +182,10 @@ static const char *check_held_thread(void)
 	EXPECT(standing.ip == (unsigned long)prefixes_first);
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
 	EXPECT(*standing.memory == 6 && add_second(standing.memory) == 6);
-	/* Behind a nop, the thread would not execute a LOCK prefix that is stored over the nop. */
+	/*
+	 * The thread that is held at the addition returns behind the nop: it would not execute a
+	 * LOCK prefix that is stored over the nop meanwhile.
+	 */
 	EXPECT(change_while_held(add_behind_nop, change_nothing) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);
 	return NULL;

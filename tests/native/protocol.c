@@ -301,7 +301,7 @@ static unsigned int unclaimed;
 
 static void record_hit_address(void *private, const struct sdt_hit *hit)
 {
-	met_at = hit->ip;
+	met_at = sdt_hit_ip(hit);
 }
 
 static void trap_at_met(void)
@@ -312,8 +312,8 @@ static void trap_at_met(void)
 }
 
 /*
- * Check that a trap directly after a breakpoint was stored is handled: the breakpoint that arms a
- * site, and the one that demotes a site.
+ * Check that a breakpoint is handled at once if a thread hits it directly after it was stored: the
+ * breakpoint that enables a site, and the one that replaces the jump of a site.
  */
 static const char *check_first_trap(void)
 {
@@ -375,8 +375,8 @@ static const char *check_durations(void)
 	patcher_read_stats(&after);
 	while (bucket < PATCHER_BUCKETS && after.durations[bucket] == before.durations[bucket])
 		bucket++;
-	EXPECT(bucket >= patcher_bucket(9000000));
-	EXPECT(bucket <= patcher_bucket(begin));
+	EXPECT(bucket >= patcher_get_duration_bucket(9000000));
+	EXPECT(bucket <= patcher_get_duration_bucket(begin));
 	EXPECT(after.apply_ns - before.apply_ns >= 9000000);
 	EXPECT(after.longest_round_ns >= 3000000);
 	return NULL;

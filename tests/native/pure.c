@@ -59,6 +59,12 @@ static const struct encoding known[] = {
 	{ { 0xb8, 1, 2, 3, 4 }, 5, PATCHER_INSN_MOV },
 	{ { 0x41, 0xbf, 1, 2, 3, 4 }, 6, PATCHER_INSN_MOV },
 	{ { 0x49, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8 }, 10, PATCHER_INSN_MOV },
+	{ { 0x3c, 0x80 }, 2, PATCHER_INSN_CMP },			/* %al */
+	{ { 0x3d, 1, 2, 3, 4 }, 5, PATCHER_INSN_CMP },			/* %eax */
+	{ { 0x80, 0xff, 0x7f }, 3, PATCHER_INSN_CMP },			/* %bh */
+	{ { 0x40, 0x80, 0xff, 0x7f }, 4, PATCHER_INSN_CMP },		/* %dil */
+	{ { 0x81, 0xf8, 1, 2, 3, 4 }, 6, PATCHER_INSN_CMP },
+	{ { 0x41, 0x81, 0xff, 1, 2, 3, 4 }, 7, PATCHER_INSN_CMP },	/* %r15d */
 };
 
 static const struct encoding unknown[] = {
@@ -74,6 +80,16 @@ static const struct encoding unknown[] = {
 	{ { 0x66 }, 1, 0 },
 	{ { 0x66, 0x66, 0x66, 0x66 }, 4, 0 },
 	{ { 0xc3 }, 1, 0 },
+	{ { 0x83, 0xf8, 0x01 }, 3, 0 },		/* cmp with 8 bits, extended to 32 */
+	{ { 0x66, 0x3d, 1, 2 }, 4, 0 },		/* cmp of 16 bits */
+	{ { 0x48, 0x81, 0xf8, 1, 2, 3, 4 }, 7, 0 },	/* cmp of 64 bits */
+	{ { 0x44, 0x81, 0xf8, 1, 2, 3, 4 }, 7, 0 },	/* a prefix without effect */
+	{ { 0x2e, 0x3d, 1, 2, 3, 4 }, 6, 0 },
+	{ { 0x41, 0x3c, 1 }, 3, 0 },
+	{ { 0x81, 0x38, 1, 2, 3, 4 }, 6, 0 },	/* cmp with memory */
+	{ { 0x81, 0xc0, 1, 2, 3, 4 }, 6, 0 },	/* add */
+	{ { 0x80, 0xf0, 1 }, 3, 0 },		/* xor */
+	{ { 0xa9, 1, 2, 3, 4 }, 5, 0 },		/* test */
 };
 
 static const char *check_decoder(void)
@@ -236,6 +252,92 @@ static const char *check_emulated_jumps(void)
 	return NULL;
 }
 
+#define STATUS_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
+			 X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+/* Return the flags that the CPU sets when it compares the low @size bytes of @a with @b. */
+static unsigned long cpu_compare(unsigned int size, u32 a, u32 b)
+{
+	unsigned long flags;
+
+	if (size == 1)
+		asm volatile("cmpb %b2, %b1; pushf; pop %0" : "=r" (flags) : "q" (a), "q" (b) : "cc");
+	else
+		asm volatile("cmpl %2, %1; pushf; pop %0" : "=r" (flags) : "r" (a), "r" (b) : "cc");
+	return flags & STATUS_FLAGS;
+}
+
+/* Compare an emulated cmp and each conditional jump behind it with the CPU. */
+static const char *check_one_cmp(const u8 *code, unsigned int len, unsigned int slot,
+				 unsigned int shift, u32 a, u32 b)
+{
+	struct pt_regs regs, expected;
+	struct patcher_insn insn;
+	unsigned int cond;
+	u64 value = 0x5a5a5a5a5a5a5a5aULL;
+
+	EXPECT(!patcher_insn_decode(code, len, &insn) && insn.len == len);
+	memset(&regs, 0x5a, sizeof(regs));
+	value = shift ? (value & ~0xff00ULL) | (a & 0xff) << shift : (value & ~0xffffffffULL) | a;
+	memcpy((char *)&regs + slot, &value, sizeof(value));
+	regs.flags = a & 1 ? ~0UL : ~STATUS_FLAGS;
+	expected = regs;
+	expected.flags = (regs.flags & ~STATUS_FLAGS) | cpu_compare(insn.size, a, b);
+	expected.ip = 0x1000 + len;
+	patcher_insn_emulate(&insn, 0x1000, &regs);
+	EXPECT(!memcmp(&regs, &expected, sizeof(regs)));
+	for (cond = 0; cond < 16; cond++) {
+		const u8 jump[] = { 0x70 | cond, 0x20 };
+		bool met = cpu_condition(cond, 2 | (regs.flags & STATUS_FLAGS));
+
+		EXPECT(!patcher_insn_decode(jump, 2, &insn));
+		patcher_insn_emulate(&insn, 0x1000, &regs);
+		EXPECT(regs.ip == (met ? 0x1022 : 0x1002));
+	}
+	return NULL;
+}
+
+/* Emulate each encoding of cmp that compares @a with @b, with each register. */
+static const char *check_cmp(u32 a, u32 b)
+{
+	const u8 al[] = { 0x3c, b }, eax[] = { 0x3d, b, b >> 8, b >> 16, b >> 24 };
+	const char *failed = check_one_cmp(al, sizeof(al), slots[0], 0, a, b) ?:
+			     check_one_cmp(eax, sizeof(eax), slots[0], 0, a, b);
+	unsigned int reg;
+
+	for (reg = 0; reg < 16 && !failed; reg++) {
+		const u8 rex = 0x40 | reg >> 3, modrm = 0xf8 | (reg & 7);
+		const u8 byte[] = { rex, 0x80, modrm, b };
+		const u8 word[] = { rex, 0x81, modrm, b, b >> 8, b >> 16, b >> 24 };
+		bool high = reg >= 4 && reg < 8;
+
+		failed = check_one_cmp(byte, sizeof(byte), slots[reg], 0, a, b) ?:
+			 check_one_cmp(word, sizeof(word), slots[reg], 0, a, b);
+		/* Without REX, byte registers 4 to 7 are ah, ch, dh and bh. */
+		if (!failed && reg < 8)
+			failed = check_one_cmp(byte + 1, sizeof(byte) - 1, slots[reg & 3],
+					       high ? 8 : 0, a, b) ?:
+				 check_one_cmp(word + 1, sizeof(word) - 1, slots[reg], 0, a, b);
+	}
+	return failed;
+}
+
+static const char *check_emulated_cmp(void)
+{
+	static const u32 values[] = {
+		0, 1, 2, 0x0f, 0x10, 0x7e, 0x7f, 0x80, 0x81, 0xfe, 0xff, 0x100, 0x7fff, 0x8000,
+		0x7fffff80, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
+		0x12345678, 0xdeadbeef,
+	};
+	const char *failed = NULL;
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(values) && !failed; i++)
+		for (j = 0; j < ARRAY_SIZE(values) && !failed; j++)
+			failed = check_cmp(values[i], values[j]);
+	return failed;
+}
+
 /* Check that patcher_is_common_insn(), a fast test of some encodings, agrees with the decoder. */
 static const char *check_usual_instructions(void)
 {
@@ -294,6 +396,7 @@ const struct test_case pure_cases[] = {
 	{ "insn_usual_as_decoded", check_usual_instructions, NULL },
 	{ "insn_emulates_mov", check_emulated_mov, NULL },
 	{ "insn_emulates_jumps", check_emulated_jumps, NULL },
+	{ "insn_emulates_cmp", check_emulated_cmp, NULL },
 	{ "control_parses_commands", check_commands, NULL },
 };
 

@@ -239,7 +239,10 @@ static int cancel_a_change(void)
 		3 : 0;
 }
 
-/* Check that a cancelled thread makes its changes, ends in the wait and leaves nothing locked. */
+/*
+ * Check that a cancelled thread still makes its changes, ends while it waits for probes, and leaves
+ * nothing locked.
+ */
 static const char *check_cancelled_change(void)
 {
 	EXPECT(run_in_child(cancel_a_change) == 0);
@@ -359,7 +362,7 @@ static int hold_streams(void)
 	return err || ftell(file) <= 0;
 }
 
-/* Check that the library holds none of its locks while it waits for the lock of a stream. */
+/* Check that the library holds none of its locks while it waits for the lock of a stdio stream. */
 static const char *check_locked_streams(void)
 {
 	EXPECT(run_in_child(hold_streams) == 0);

@@ -210,7 +210,10 @@ static const char *check_failed_disconnect(void)
 #define WAITING	"regs_waiting"
 #define OTHERS	64
 
-/* Call @change for many other names, because the order of names in the registry is not known. */
+/*
+ * Call @change for many other names.  The order of names in the registry is not known, but of so
+ * many names, some probably precede and some follow the name of the test.
+ */
 static int change_others(int (*change)(const char *name))
 {
 	unsigned int i;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Test cases of register_probes.c: probes by name that have a register probe. */
+/*
+ * Test cases of register_probes.c: probes registered by name, each with a second function that gets
+ * the arguments in registers.
+ */
 #ifndef TESTS_NATIVE_REGISTER_PROBES_H
 #define TESTS_NATIVE_REGISTER_PROBES_H
 

@@ -66,24 +66,24 @@ static struct {
 	u32 least, most;
 } delays;
 
-void __real_bench_dither(u32 turns);
-void __wrap_bench_dither(u32 turns);
+void __real_bench_delay(u32 iterations);
+void __wrap_bench_delay(u32 iterations);
 
-void __wrap_bench_dither(u32 turns)
+void __wrap_bench_delay(u32 iterations)
 {
 	delays.nr++;
-	if (turns < delays.least)
-		delays.least = turns;
-	if (turns > delays.most)
-		delays.most = turns;
-	__real_bench_dither(turns);
+	if (iterations < delays.least)
+		delays.least = iterations;
+	if (iterations > delays.most)
+		delays.most = iterations;
+	__real_bench_delay(iterations);
 }
 
 /*
  * Check the random order of a run.  Each variant has each position equally often.  Each layout is
  * used equally often, and each eight blocks use layouts in all eighths of a cache line.  Each
  * loop count comes first, second and last in a good part of the windows.  Each window is delayed
- * by a random number of turns of a waiting loop, less than 1024.
+ * by a random number of iterations of an empty loop, less than 1024.
  */
 static const char *check_random_order(void)
 {
@@ -245,7 +245,7 @@ static const char *check_long_windows(void)
 		err[i] = bench_run_group(&own[i], &result, never_stop);
 		moved.used = false;
 	}
-	/* A pass takes 2 ms and a little. */
+	/* 499 passes of 2 ms take less than a second; 500 passes take longer, with the overhead. */
 	EXPECT(!err[0] && err[1] == -E2BIG && !result.nr);
 	EXPECT(moved.ns - start < 100000000);
 	bench_free_result(&result);
@@ -369,7 +369,7 @@ u64 bench_count_context_switches(void)
 	return switches;
 }
 
-void bench_pause(void)
+void bench_let_tasks_run(void)
 {
 }
 

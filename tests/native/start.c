@@ -32,14 +32,14 @@ static bool value_works(void)
 	       imv_read(value) == before + 1;
 }
 
-static bool set_limit(int what, rlim_t most)
+static bool set_limit(int resource, rlim_t most)
 {
 	struct rlimit limit;
 
-	if (getrlimit(what, &limit))
+	if (getrlimit(resource, &limit))
 		return false;
 	limit.rlim_cur = most;
-	return !setrlimit(what, &limit);
+	return !setrlimit(resource, &limit);
 }
 
 /* Return true if an int3 calls the handler that was installed before kmarkers_start(). */

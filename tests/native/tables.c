@@ -33,6 +33,9 @@ static_assert(sizeof(struct sdt_target) == 16, "struct sdt_target");
 #define SITE(label, code)	"tables_" #label ":\n\t" code "\n"
 
 NAME(mov1) NAME(mov4) NAME(mov8) NAME(nop) NAME(jump) NAME(jne) NAME(mov2) NAME(end)
+NAME(cmp1) NAME(cmp1_al) NAME(cmp1_bh) NAME(cmp4) NAME(cmp4_eax)
+NAME(cmp_short) NAME(cmp8) NAME(cmp2) NAME(cmp_rex) NAME(cmp_memory) NAME(add4) NAME(test4)
+NAME(cmp_end)
 
 /* Instructions for sites, which are changed but never executed. */
 static __used noinline void instructions(void)
@@ -45,6 +48,19 @@ static __used noinline void instructions(void)
 		     SITE(jne, ".byte 0x75, 0")
 		     SITE(mov2, ".byte 0x66, 0xb8, 0, 0")
 		     SITE(end, ""));
+	asm volatile(SITE(cmp1, ".byte 0x41, 0x80, 0xf9, 1")
+		     SITE(cmp1_al, ".byte 0x3c, 1")
+		     SITE(cmp1_bh, ".byte 0x80, 0xff, 1")
+		     SITE(cmp4, ".byte 0x41, 0x81, 0xf9, 1, 2, 3, 4")
+		     SITE(cmp4_eax, ".byte 0x3d, 1, 2, 3, 4")
+		     SITE(cmp_short, ".byte 0x83, 0xf8, 1")
+		     SITE(cmp8, ".byte 0x48, 0x81, 0xf8, 1, 2, 3, 4")
+		     SITE(cmp2, ".byte 0x66, 0x3d, 1, 2")
+		     SITE(cmp_rex, ".byte 0x44, 0x81, 0xf8, 1, 2, 3, 4")
+		     SITE(cmp_memory, ".byte 0x81, 0x3b, 1, 2, 3, 4")
+		     SITE(add4, ".byte 0x81, 0xc3, 1, 2, 3, 4")
+		     SITE(test4, "testl $-1, %eax")
+		     SITE(cmp_end, ""));
 }
 
 /* A header and records as the assembler emits them, with space for three records. */
@@ -102,6 +118,60 @@ static const char *check_accepted_sites(void)
 	memcpy(&operand, tables_mov8 + 2, sizeof(operand));
 	EXPECT(operand == 77);
 	EXPECT(!add_and_drop(tables_jne, tables_mov2, 1, IMV_FLIP));
+	return NULL;
+}
+
+static const char *check_accepted_comparisons(void)
+{
+	static const u8 four[] = { 0x41, 0x81, 0xf9, 0x80, 0xff, 0, 0 };
+	static const u8 extended[] = { 0x41, 0x81, 0xf9, 0x80, 0xff, 0xff, 0xff };
+	static const u8 byte[] = { 0x41, 0x81, 0xf9, 0x80, 0, 0, 0 };
+	static const u8 eax[] = { 0x3d, 0x80, 0xff, 0, 0 };
+
+	variable = 0xff80;
+	EXPECT(!add_and_drop(tables_cmp1, tables_cmp1_al, 1, IMV_COMPARE));
+	EXPECT(tables_cmp1[3] == 0x80);
+	EXPECT(!add_and_drop(tables_cmp1_al, tables_cmp1_bh, 1, IMV_COMPARE));
+	EXPECT(tables_cmp1_al[1] == 0x80);
+	EXPECT(!add_and_drop(tables_cmp1_bh, tables_cmp4, 1, IMV_COMPARE));
+	EXPECT(!add_and_drop(tables_cmp4, tables_cmp4_eax, 4, IMV_COMPARE));
+	EXPECT(!memcmp(tables_cmp4, four, sizeof(four)));
+	EXPECT(!add_and_drop(tables_cmp4_eax, tables_cmp_short, 2, IMV_COMPARE));
+	EXPECT(!memcmp(tables_cmp4_eax, eax, sizeof(eax)));
+	EXPECT(!add_and_drop(tables_cmp4, tables_cmp4_eax, 2, IMV_COMPARE | IMV_SIGNED));
+	EXPECT(!memcmp(tables_cmp4, extended, sizeof(extended)));
+	EXPECT(!add_and_drop(tables_cmp4, tables_cmp4_eax, 1, IMV_COMPARE));
+	EXPECT(!memcmp(tables_cmp4, byte, sizeof(byte)));
+	return NULL;
+}
+
+static const char *check_refused_comparisons(void)
+{
+	const u8 *const refused[] = {
+		tables_cmp_short, tables_cmp8, tables_cmp2, tables_cmp_rex, tables_cmp_memory,
+		tables_add4, tables_test4, tables_cmp_end,
+	};
+	unsigned int i, size;
+	u8 before[64], bytes = tables_cmp_end - tables_cmp_short;
+
+	EXPECT(bytes <= sizeof(before));
+	memcpy(before, tables_cmp_short, bytes);
+	variable = 0;
+	for (i = 0; i + 1 < ARRAY_SIZE(refused); i++)
+		for (size = 1; size <= 8; size *= 2)
+			EXPECT(add_and_drop(refused[i], refused[i + 1], size,
+					    IMV_COMPARE) == -EINVAL);
+	EXPECT(!memcmp(before, tables_cmp_short, bytes));
+	/* Wrong sizes and flags, and other instructions that read values. */
+	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 8, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 4, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 2, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 4, IMV_SIGNED) == -EINVAL);
+	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 1, IMV_COMPARE | IMV_FLIP) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov4, tables_mov8, 4, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov8, tables_nop, 8, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov1, tables_mov4, 1, IMV_COMPARE) == -EINVAL);
 	return NULL;
 }
 
@@ -166,7 +236,7 @@ static int join_two(unsigned int first, unsigned int second, struct kmarkers_spa
 	fill_head(site, site);
 	chunk.head.first += second * site;
 	return err ?: kmarkers_join_chunk(span, &chunk.head, site) ?:
-	       kmarkers_span_records(span, site);
+	       kmarkers_count_records(span, site);
 }
 
 /* Check that adjacent records of two chunks form one table, in any order of the chunks. */
@@ -174,7 +244,7 @@ static const char *check_joined_chunks(void)
 {
 	struct kmarkers_span span = { NULL };
 
-	EXPECT(!kmarkers_span_records(&span, sizeof(s32)));
+	EXPECT(!kmarkers_count_records(&span, sizeof(s32)));
 	EXPECT(join_two(0, 1, &span) == 2 && span.first == &chunk.sites[0] && span.chunks == 2);
 	EXPECT(join_two(1, 0, &span) == 2 && span.first == &chunk.sites[0]);
 	EXPECT(span.end == &chunk.sites[2]);
@@ -191,7 +261,7 @@ static const char *check_joined_chunks(void)
 	chunk.head.bytes = 0;
 	chunk.head.first = 0;
 	EXPECT(!kmarkers_join_chunk(&span, &chunk.head, sizeof(struct patcher_site)));
-	EXPECT(kmarkers_span_records(&span, sizeof(struct patcher_site)) == 2);
+	EXPECT(kmarkers_count_records(&span, sizeof(struct patcher_site)) == 2);
 	EXPECT(span.first == &chunk.sites[1] && span.chunks == 3);
 	return NULL;
 }
@@ -213,8 +283,8 @@ static __used noinline void other_instructions(void)
 
 static struct patcher_site others[OTHERS];
 /*
- * The site in read_scaled() reads scaled[1], which the test sets.  All others read scaled[0], at a
- * lower address.
+ * The site in read_scaled() reads scaled[1], which the test sets.  All other sites read scaled[0],
+ * at a lower address.
  */
 static DEFINE_IMV(u8, scaled)[2];
 
@@ -228,10 +298,10 @@ static noinline u8 read_scaled(void)
 }
 
 /*
- * Set a value that has one site, SETS times.  Return the minimum time of several tries in ns, or 0
- * on error.
+ * Measure how long it takes to set a value, which has one site, SETS times.  Return the minimum of
+ * several tries in ns, or 0 on error.
  */
-static u64 time_sets(void)
+static u64 measure_set_time(void)
 {
 	struct imv_change change = { .var = &scaled__imv[1], .size = 1 };
 	u64 start, least = ~0ULL;
@@ -266,11 +336,11 @@ static int add_others(void)
 /* Check that the time to set a value does not depend on the number of sites of other values. */
 static const char *check_time_of_set(void)
 {
-	u64 alone = time_sets(), among;
+	u64 alone = measure_set_time(), among;
 
 	EXPECT(alone);
 	EXPECT(!add_others());
-	among = time_sets();
+	among = measure_set_time();
 	EXPECT(among);
 	EXPECT(among < 3 * alone);
 	return NULL;
@@ -284,6 +354,8 @@ static void drop_others(void)
 const struct test_case table_cases[] = {
 	{ "tables_of_reads_are_taken", check_accepted_sites, NULL },
 	{ "tables_of_others_are_refused", check_refused_sites, NULL },
+	{ "tables_of_comparisons_are_taken", check_accepted_comparisons, NULL },
+	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
 	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_others },

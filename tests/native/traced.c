@@ -24,7 +24,7 @@
 #define NO_UPROBES	77
 #define NOP_BYTES	5
 #define ENOTSUPP	524
-#define PLACES		4
+#define NR_BREAKPOINTS	4
 
 static DEFINE_IMV(int, value) = 1;
 static volatile unsigned int calls;
@@ -64,9 +64,9 @@ static void count_hit(void *private, const struct sdt_hit *hit)
 }
 
 /* Return the address of breakpoint number @i. */
-static u8 *get_place(unsigned int i)
+static u8 *get_breakpoint_addr(unsigned int i)
 {
-	static u8 *const all[PLACES] = {
+	static u8 *const all[NR_BREAKPOINTS] = {
 		(u8 *)count_call, (u8 *)read_value, (u8 *)hit_probe, traced_long_nop,
 	};
 
@@ -112,10 +112,10 @@ static int add_uprobes(void)
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < PLACES && !err; i++) {
-		err = add_uprobe(get_place(i));
+	for (i = 0; i < NR_BREAKPOINTS && !err; i++) {
+		err = add_uprobe(get_breakpoint_addr(i));
 		/* The kernel refuses uprobes on instructions with the prefix of SDT sites. */
-		if (err == -ENOTSUPP && get_place(i) == (u8 *)hit_probe)
+		if (err == -ENOTSUPP && get_breakpoint_addr(i) == (u8 *)hit_probe)
 			err = 0;
 	}
 	return err;
@@ -130,7 +130,7 @@ int traced_by_uprobes(void)
 		fprintf(stderr, "uprobes: %s\n", explain_uprobe_error(err));
 		return NO_UPROBES;
 	}
-	if (*get_place(0) != KMARKERS_INT3)
+	if (*get_breakpoint_addr(0) != KMARKERS_INT3)
 		return 1;
 	for (i = 0; i < 3; i++) {
 		count_call();
@@ -152,8 +152,8 @@ int traced_by_debugger(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < PLACES; i++)
-		if (*get_place(i) != KMARKERS_INT3)
+	for (i = 0; i < NR_BREAKPOINTS; i++)
+		if (*get_breakpoint_addr(i) != KMARKERS_INT3)
 			return 1;
 	return kmarkers_start() ? 1 : check_all();
 }
@@ -193,8 +193,8 @@ static int debug_child(pid_t child)
 
 	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 		return -1;
-	for (i = 0; i < PLACES; i++)
-		if (!store_breakpoint(child, get_place(i)))
+	for (i = 0; i < NR_BREAKPOINTS; i++)
+		if (!store_breakpoint(child, get_breakpoint_addr(i)))
 			return -1;
 	if (ptrace(PTRACE_CONT, child, 0, 0) || waitpid(child, &status, 0) != child)
 		return -1;

@@ -46,7 +46,8 @@ same() {
 }
 
 get() {
-	apt-get -qq -y --no-install-recommends "$@"
+	# Without a pseudoterminal, apt writes no carriage returns into the output.
+	apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "$@"
 }
 
 # list_files: print all files but caches, logs and lists, to find files that a package leaves
@@ -180,7 +181,7 @@ echo "# uptime: tools are installed"
 try "packages can be installed without kernel headers" get install /srv/packages/*.deb
 grep -q "no module was built: headers of a kernel are missing" /tmp/said
 result $? "a message reports that kernel headers are missing"
-try "packages without a build can be purged" get purge kmarkers kmarkers-dev kmarkers-dkms
+try "packages without a build can be purged" get purge kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
 
 get install linux-headers-amd64 >/dev/null || exit
 release=$(basename /lib/modules/*-amd64)
@@ -209,6 +210,12 @@ result $? "modules are signed by DKMS"
 same "the command has the version of the package" "$(kmarkers --version)" "kmarkers $version"
 for page in man1/kmarkers.1 man1/kmarkers-bench.1 man7/kmarkers.7 man9/kmarkers-immediate.9; do
 	try "man page $page is installed" test -e "/usr/share/man/$page.gz"
+done
+handbook=/usr/share/doc/kmarkers-doc/html
+grep -q "commit [0-9a-f]\{12\}" $handbook/index.html
+result $? "the handbook names the commit of which it was made"
+for page in Documentation/tutorials/replace reference/commands reference/functions/patcher reference/headers/kmarkers/sdt; do
+	try "the handbook has the page $page" test -s "$handbook/$page.html"
 done
 same "no module is loaded at boot by itself" "$(boot_files)" ""
 
@@ -261,9 +268,9 @@ release=$older
 
 # Delete a module, as an interrupted removal may have done.
 find "/lib/modules/$release/updates" -name 'kmarkers_sdt.ko*' -delete
-try "packages are removed although a module is missing" get remove kmarkers kmarkers-dev kmarkers-dkms
+try "packages are removed although a module is missing" get remove kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
 same "no kernel has modules of kmarkers any more" "$(find /lib/modules -name 'kmarkers*')" ""
-try "packages are purged" dpkg --purge kmarkers kmarkers-dev kmarkers-dkms
+try "packages are purged" dpkg --purge kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
 # shellcheck disable=SC2046 # word splitting is intended
 dpkg --purge $(packages | LC_ALL=C sort | LC_ALL=C comm -13 /tmp/packages -) >/dev/null 2>&1
 # Also remove the folder of the other kernel, to which depmod has written files.

@@ -21,8 +21,8 @@ SECONDS = 600
 
 
 def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
-    """Check pages in Chromium, with `brief` on the first screen size only; return the lines with
-    the faults of each page, by file name."""
+    """Check pages in Chromium, with `brief` on the first screen size only. Return for the file name
+    of each page the lines that report its faults."""
     words = [str(PYTHON), str(BROWSER), *(["--brief"] if brief else []), *map(str, pages)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr
@@ -70,7 +70,8 @@ aria-label="label">{svg}</svg></figure><p><a href="#x" id="x">link</a></p>{body}
 """
 
 
-# Pages with one flaw each: the inserted CSS, SVG and HTML, and a part of the expected fault line.
+# Each entry is for a page with one flaw: the CSS, SVG and HTML to insert into the page, and a part
+# of the line that must report the fault.
 FLAWS = {
     "pale": (".answer { color: #999999 }", "", "", 'contrast: <p> "a"'),
     "texts": ("", '<text x="1" y="20">one</text><text x="9" y="22">two</text>', "", "overlap: <te"),

@@ -51,8 +51,9 @@ class Machine:
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def record_step(self, step: str, raw: Path | None = None) -> None:
-        """Raise the exception that `trouble` has for this step; otherwise record the step. With
-        `raw`, write simulated samples to this directory, then call the function of `trouble`."""
+        """Record the step, unless `trouble` has an exception for this step, which is then raised.
+        With `raw`, also write simulated samples to this directory; if `trouble` has a function for
+        this step, call it with the directory."""
         trouble = self.trouble.get(step)
         if isinstance(trouble, BaseException):
             raise trouble
@@ -83,8 +84,8 @@ class Machine:
         self.record_step(tier, raw)
 
     def build(self, *_: object, kmarkers_source: Path | None = None) -> int:
-        """Replace the build of the kmarkers modules or, if `kmarkers_source` names their directory,
-        the build of a module outside the tree."""
+        """Stand in for a build: of a module outside the tree if `kmarkers_source` is given,
+        otherwise of the kmarkers modules."""
         self.record_step("own module" if kmarkers_source else "modules")
         return 0
 
@@ -105,7 +106,7 @@ class Machine:
         return True
 
     def run_program(self, words: Sequence[object], *_: object) -> None:
-        """Record the step of a program that would install packages or build kmbench."""
+        """Replace the programs that install packages or build kmbench: only record the step."""
         self.record_step("packages" if "--bench" in words else "kmbench")
 
     def get_kernel(self, name: str) -> Kernel:

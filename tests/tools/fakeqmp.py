@@ -76,8 +76,8 @@ class FakeMonitor:
                     self._send(qmp, self._answer(json.loads(request)))
 
     @staticmethod
-    def _send(qmp: TextIO, what: dict[str, Any]) -> None:
-        qmp.write(json.dumps(what) + "\r\n")
+    def _send(qmp: TextIO, message: dict[str, Any]) -> None:
+        qmp.write(json.dumps(message) + "\r\n")
         qmp.flush()
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -70,8 +70,8 @@ def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> I
 
 
 def simulate_switching(seed: int) -> Iterator[Line]:
-    """Yield simulated durations of switching sites with each mechanism of WAYS, and the gap that
-    another CPU sees in its execution."""
+    """Yield, for each mechanism of WAYS, simulated times to switch sites, and simulated gaps: times
+    for which another CPU is stopped meanwhile."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         for way, (start, each) in WAYS.items():
@@ -84,8 +84,8 @@ def simulate_switching(seed: int) -> Iterator[Line]:
 
 
 def write_process(path: Path, seed: int, emulated: str) -> None:
-    """Write the raw files of one process with all benchmarks; `emulated` is the value of this key
-    in the env file."""
+    """Write the raw files of one process with all benchmarks; `emulated` is the value of the key
+    "emulated" in the env file."""
     rawdata.write_tier(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
     for number, (benchmark, costs) in enumerate(TIMED.items()):
         rawdata.write_raw(

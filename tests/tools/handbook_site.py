@@ -92,6 +92,18 @@ def test_every_link_has_an_existing_target(site: Path) -> None:
     assert dead == []
 
 
+def test_pages_need_no_file_from_elsewhere(site: Path) -> None:
+    """The pages are readable from a folder, without a server: no file is a link, and no script or
+    style sheet imports another file."""
+    assert [path for path in site.rglob("*") if path.is_symlink()] == []
+    scripts = [*site.glob("_static/**/*.js")]
+    styles = [*site.glob("_static/**/*.css")]
+    assert scripts and styles
+    texts = {path: path.read_text(encoding="utf-8") for path in (*scripts, *styles)}
+    imports = re.compile(r"^import |@import|url\(/", re.M)
+    assert [path for path, text in texts.items() if imports.search(text)] == []
+
+
 def test_first_page_names_every_document(site: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
     pages = [path for path in site.glob("Documentation/**/*.html") if path.stem != "README"]

@@ -130,7 +130,8 @@ def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> 
     for name, text in texts.items():
         (source / f"{name}.c").write_text(text)
     objects = " ".join(f"{name}.o" for name in texts)
-    # The kmarkers modules are not built, so modpost warns about each of their symbols.
+    # The kmarkers modules are not built, so there is no Module.symvers with their symbols. modpost
+    # only warns about these symbols, because KBUILD_MODPOST_WARN is set below.
     place = "KMARKERS := $(src)/km\nKMARKERS_SYMVERS :=\ninclude $(src)/km/kmarkers.mk\n"
     (source / "Kbuild").write_text(f"obj-m := {objects}\n{place}")
     log = tmp_path / "log"

@@ -38,7 +38,7 @@ noinline int mine_work(int n)
 {
 	trace_mark(mine_length, "length %u", n);
 	SDT_PROBE1(mine, , , start, n);
-	return n > imv_read(limit);
+	return n > imv_read(limit) || imv_equal((unsigned int)n, limit);
 }
 EXPORT_SYMBOL_GPL(mine_work);
 static void __exit mine_exit(void) { }
@@ -76,6 +76,7 @@ WORK = [
     ("SDT probe", "mine:start", "jump", "mine_work"),
     ("imv_read() of", "limit", "immediate", "mine_work"),
     ("marker", "mine_length", "jump", "mine_work"),
+    ("comparison with", "limit", "immediate", "mine_work"),
 ]
 
 
@@ -105,7 +106,7 @@ def test_sites_in_text_that_is_freed_are_errors(
 
 def test_make_variables_add_to_the_flags_of_kmarkers(tmp_path: Path) -> None:
     module = build_module(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
-    assert len(read_sites(module)) == 4
+    assert len(read_sites(module)) == 5
 
 
 def test_object_is_the_same_in_two_directories(tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ def run_kmbench(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def run_kmbench_denied(
-    what: str, *words: object, one_cpu: bool = False
+    failure: str, *words: object, one_cpu: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run kmbench with a system call that fails: `what` is CALL=ERRNO."""
-    return run_program(NATIVE / "deny", what, "--", KMBENCH, *words, one_cpu=one_cpu)
+    """Run kmbench while a system call fails. `failure` names the call and the error: CALL=ERRNO."""
+    return run_program(NATIVE / "deny", failure, "--", KMBENCH, *words, one_cpu=one_cpu)
 
 
 def read_env_file(directory: Path) -> dict[str, str]:

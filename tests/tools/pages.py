@@ -18,13 +18,14 @@ NAMES = {"none": 1.0, "none-clone": 1.0, EVIL: 9.0, "-": 2.0, "é\u05d0": 3.0}
 HOSTILE = rawdata.Bench("empty-loop", NAMES)
 
 
-def make_reference_run(root: Path) -> Path:
-    """Copy the reference run, and make its report from its samples; return the copy."""
+def make_reference_run(root: Path, *options: str) -> Path:
+    """Copy the reference run, and make its report from its samples with some options of `kmarkers
+    report`; return the copy."""
     run = root / "reference"
     run.mkdir()
     shutil.copy(REFERENCE / "env.json", run)
     (run / "samples.csv").write_bytes(gzip.decompress((REFERENCE / "samples.csv.gz").read_bytes()))
-    assert main(["report", str(run)]) == 0
+    assert main(["report", str(run), *options]) == 0
     return run
 
 
@@ -61,17 +62,17 @@ KERNEL_ONLY = {
 }
 
 
-def parse_benchmark_names(listed: str) -> dict[str, list[str]]:
+def parse_benchmark_names(kmbench_list: str) -> dict[str, list[str]]:
     """Parse the output of `kmbench list`; return the variants of each benchmark. Benchmarks of
     switching sites (arm-*) are left out."""
-    lines = (line.split(": ") for line in listed.splitlines())
+    lines = (line.split(": ") for line in kmbench_list.splitlines())
     return {name: own.split() for name, own in lines if not name.startswith("arm-")}
 
 
-def make_full_run(root: Path, listed: str) -> Path:
-    """Make a run with all benchmarks in the tiers of make bench; `listed` is the output of
+def make_full_run(root: Path, kmbench_list: str) -> Path:
+    """Make a run with all benchmarks in the tiers of make bench; `kmbench_list` is the output of
     `kmbench list`. Only clones cost the same as their baseline."""
-    programs, kernels = parse_benchmark_names(listed), parse_benchmark_names(listed)
+    programs, kernels = parse_benchmark_names(kmbench_list), parse_benchmark_names(kmbench_list)
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())
 

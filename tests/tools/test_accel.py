@@ -67,7 +67,7 @@ def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
     boots = Boots(a=GOOD, b=DIRTY)
     for _ in range(2):
         assert boots.choose("a") == accel.Accel("kvm")
-        assert boots.choose("b").line == (
+        assert boots.choose("b").boot_message == (
             "vm: emulated: kernel b fails under KVM: the kernel log has 1 lines that report faults"
         )
         forget_verdicts()
@@ -94,9 +94,13 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = Boots().choose(kvm=tmp_path / "kvm")
-    assert absent.line.startswith(f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or")
+    assert absent.boot_message.startswith(
+        f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or"
+    )
     monkeypatch.setattr("os.access", lambda *_: False)
-    assert Boots().choose().line == (
+    # The log of an earlier trial boot says nothing about access.
+    accel.get_trial_folder("a").mkdir(parents=True)
+    assert Boots().choose().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"
     )
 
@@ -151,7 +155,6 @@ def test_trial_boot_decides_about_kvm(
     monkeypatch.setenv("HERE", str(tmp_path))
     monkeypatch.setattr(accel, "KVM", Path("/dev/null"))
     monkeypatch.setattr(accel, "PROBE_SECONDS", 1.0)
-    monkeypatch.setattr(machine, "PROBE_OUT", tmp_path / "kvm")
     kernel = catalogue.get_default_kernel_name()
     shown: list[str] = []
     with use_fake_qemu(tmp_path, script):
@@ -159,7 +162,7 @@ def test_trial_boot_decides_about_kvm(
     assert shown == [f"vm: trying kernel {kernel} under KVM, at most 1 s"]
     assert said in found.why and bool(found.why) is bool(said)
     if said:
-        assert found.why.endswith(f"; the log is in {tmp_path}/kvm/{kernel}")
+        assert found.why.endswith(f"; the log is in {accel.get_trial_folder(kernel)}")
 
 
 def test_crash_under_kvm_is_not_attributed_to_the_emulator(tmp_path: Path) -> None:

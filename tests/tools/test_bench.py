@@ -129,7 +129,8 @@ def test_second_concurrent_bench_is_refused(
 def test_unwritable_checkout_is_refused(
     machine: Machine, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Put a file in place of the directory, because root can write to any directory.
+    # A file in place of the directory makes writing fail, even for root, who may write to any
+    # directory.
     (tmp_path / place).write_text("")
     assert machine.bench() == 2
     said = capsys.readouterr().err

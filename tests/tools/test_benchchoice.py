@@ -15,7 +15,7 @@ from fakebench import Machine, read_run_entry, read_tiers
 from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
-from kmtools.measure import bench, benchmark_names, benchrun, choice, guest, native
+from kmtools.measure import bench, benchmark_names, benchrun, caches, choice, guest, native
 from kmtools.measure.guest import NONE_LIVE, Live, make_guest_settings
 from kmtools.measure.progress_json import Events
 from nativeprograms import run_kmbench
@@ -78,11 +78,14 @@ def test_guest_under_kvm_measures_more_blocks(
     monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel(accelerator))
     monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: emulated)
+    monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
     for words in (("--quick",), ()):
         planned = (bench.QUICK if words else bench.FULL)["vm"]
         assert machine.bench("--tiers", "vm,icount", *words) == 0
         assert told["vm"]["blocks"] == planned * times
         assert told["icount"]["blocks"] == (bench.QUICK if words else bench.FULL)["icount"]
+        assert told["vm"]["memory"] == (1024 if times == 1 else 3072)
+        assert told["icount"]["memory"] == 1024
     live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
     assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
     for blocks in (7, bench.FULL["vm"]):

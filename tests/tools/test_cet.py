@@ -171,9 +171,5 @@ def test_requests_that_bochs_cannot_fulfil_are_refused(
 
 def test_suites_of_all_parts_exist() -> None:
     there = {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
-    for part in cet.PARTS:
-        assert set(part.suites.split()) <= there
-
-
-def test_parts_with_and_without_benchmarks_exist() -> None:
-    assert {part.bench for part in cet.PARTS} == {True, False}
+    for setup in cet.SETUPS:
+        assert set(setup.suites.split()) <= there

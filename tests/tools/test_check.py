@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import subprocess
 import time
 from dataclasses import replace
@@ -39,10 +40,10 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def make_suites_of_set(form: str, kernel: str = "a") -> list[Suite]:
-    """Return the suites of the set `form` ("short" or "full") for a kernel."""
-    rows = registry.select_tests([], form)
-    found = registry.make_suites(rows, SuiteRequest(form, kernel, {}))
+def make_suites_of_set(set_name: str, kernel: str = "a") -> list[Suite]:
+    """Return the suites of the set `set_name` ("short" or "full") for a kernel."""
+    rows = registry.select_tests([], set_name)
+    found = registry.make_suites(rows, SuiteRequest(set_name, kernel, {}))
     return assign_suites_to_processes(testkernel.insert_build_suites(found))
 
 
@@ -70,9 +71,11 @@ def test_timing_sensitive_suites_run_alone() -> None:
 
 
 def test_work_is_divided_equally_between_two_processes() -> None:
-    for form in ("short", "full"):
-        beside = [suite.usual for suite in make_suites_of_set(form) if suite.aside]
-        others = [one.usual for one in make_suites_of_set(form) if not one.aside and not one.calm]
+    for set_name in ("short", "full"):
+        beside = [suite.usual for suite in make_suites_of_set(set_name) if suite.aside]
+        others = [
+            one.usual for one in make_suites_of_set(set_name) if not one.aside and not one.calm
+        ]
         assert 0.8 < sum(beside) / sum(others) < 1.25
 
 
@@ -100,8 +103,9 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
     files = {path.stem for path in registry.GUEST_SUITES.glob("*.sh")}
     jobs = "".join(path.read_text() for path in registry.JOB.parent.glob("*.sh"))
     lists = {name for names in registry.read_guest_suites() for name in names}
-    named = {name for name in files if f"run_suite {name}" in jobs or f"{name}.sh" in jobs}
-    # coexist.sh runs the one of these suites that KMARKERS_PART names.
+    runs = r"run_suite {0}\b|run_with_core {0}\b|\b{0}\.sh"
+    named = {name for name in files if re.search(runs.format(name), jobs)}
+    # coexist.sh runs only one of these suites: the one that KMARKERS_PART names.
     others = {"isolated", "storms", "nmis", "owners"}
     words = {word for line in jobs.splitlines() if "for suite in" in line for word in line.split()}
     assert lists <= files
@@ -314,7 +318,7 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     history.add_suite_run("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.format_forecast("x", 90) == "about 33 s, 33 s the last time"
-    assert again.get_last_count("x") == 10
+    assert again.get_last_result_count("x") == 10
     assert "of 10 results" in pace.format_progress("x", tmp_path / "none.log", 1, 33, 10)
 
 

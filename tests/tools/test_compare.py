@@ -31,8 +31,8 @@ REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
 # The number of groups of equal size into which the processes of the reference run are divided.
 GROUPS = 8
-# A row is steady if the relative standard deviation of its processes is at most this. In a steady
-# row, a change of 1 % must be found.
+# A row is steady if the relative standard deviation between the values of its processes is at most
+# this. In a steady row, a change of 1 % must be found.
 STEADY = 0.002
 BENCHES = [bench for bench in rawdata.BENCHES if bench.name == "memcpy-4096"]
 INJECTED = ("memcpy-4096", "marker-immediate")
@@ -103,16 +103,18 @@ def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
     return found
 
 
-def select_groups(rows: Sequence[Row], which: Sequence[int]) -> list[Row]:
-    """Return `rows` with only the processes of the groups `which`; a group has consecutive
-    processes."""
+def select_groups(rows: Sequence[Row], group_numbers: Sequence[int]) -> list[Row]:
+    """Return `rows` with only the processes of the groups with these numbers; a group has
+    consecutive processes."""
     return [
-        replace(row, values=row.values[np.isin(number_process_groups(row), which)]) for row in rows
+        replace(row, values=row.values[np.isin(number_process_groups(row), group_numbers)])
+        for row in rows
     ]
 
 
 def number_process_groups(row: Row) -> np.ndarray:
-    """Return the number of the group of each process of a row."""
+    """Divide the processes of a row into GROUPS groups; return for each process the number of its
+    group."""
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
@@ -127,9 +129,9 @@ def find_steady_row(rank: int) -> Name:
     return name
 
 
-def select_alarms(found: Sequence[Change]) -> list[Change]:
-    """Return the changes whose verdict is slower, faster, more or fewer."""
-    return [change for change in found if change.verdict in ALARMS]
+def select_alarms(compared: Sequence[Change]) -> list[Change]:
+    """Return the changes among `compared` whose verdict is slower, faster, more or fewer."""
+    return [change for change in compared if change.verdict in ALARMS]
 
 
 def test_halves_of_the_reference_run_raise_few_alarms() -> None:
@@ -369,7 +371,8 @@ def make_single_row_run(row: Row, **changed: object) -> list[Row]:
 
 
 def find_reference_row() -> Row:
-    """Return the first row of the reference run with relative costs (SHARE) that is not a clone."""
+    """Return the first row of the reference run that has relative costs (the kind SHARE) and is
+    not the row of a clone."""
     return next(row for row in load_reference_rows() if row.kind == SHARE and not row.is_clone)
 
 

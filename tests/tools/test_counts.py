@@ -60,7 +60,8 @@ def test_a_missing_variant_fails(good: Counts) -> None:
 
 
 def test_missing_successor_of_a_published_number_fails() -> None:
-    """Every missing successor fails, except the one that needs a second CPU."""
+    """The suite fails for every published number that no benchmark repeats (has no "successor"),
+    except for the one whose benchmark needs a second CPU."""
     tally = Tally()
     counts.check_published_measurements_repeated({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))
@@ -76,9 +77,9 @@ PAGE = 271
 
 
 def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
-    """Return simulated blocks of three windows, in which a pass takes `cost` instructions. Each
-    letter of `longer` is for one block: in its window a, b or c a page of the ring buffer fills up,
-    or in no window for "-"."""
+    """Return simulated blocks of three windows (a, b, c), in which a pass takes `cost`
+    instructions. For each block, `longer` has the letter of the window that is longer, because a
+    page of the ring buffer fills up in it, or "-" if no window is longer."""
     return [
         [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
         for i, letter in enumerate(longer)
@@ -112,8 +113,8 @@ def test_two_boots_leave_one_common_slope() -> None:
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
     """Judge two boots, with a marker event of `cost` instructions and a tracepoint event of 595
-    instructions. `marker` and `event` are each a pair of arguments of make_blocks(): that of the
-    first boot and that of the second. Return the failures."""
+    instructions; return the failures. `marker` and `event` are pairs: the argument `longer` of
+    make_blocks() in the first boot and in the second."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}

@@ -79,12 +79,12 @@ def test_every_source_of_programs_has_an_entry() -> None:
     assert all("-Iinclude" in one["arguments"] for one in found)
 
 
-def run_clang(one: database.Command) -> str:
-    """Compile the file of the entry `one` with clang -fsyntax-only; return the messages of
+def compile_with_clang(entry: database.Command) -> str:
+    """Compile the source file of `entry` with clang -fsyntax-only; return the messages of
     clang."""
-    command = ["clang", *one["arguments"][1:], "-fsyntax-only", "-w"]
+    command = ["clang", *entry["arguments"][1:], "-fsyntax-only", "-w"]
     done = subprocess.run(
-        command, cwd=one["directory"], capture_output=True, text=True, check=False
+        command, cwd=entry["directory"], capture_output=True, text=True, check=False
     )
     return done.stderr
 
@@ -99,4 +99,4 @@ def test_clang_accepts_the_entries() -> None:
     found = json.loads((ROOT / database.NAME).read_text())
     by_name = {Path(one["file"]).name: one for one in reversed(found)}
     for name in ("batch.c", "main.c", "connect.c", "ops_loop.c"):
-        assert run_clang(by_name[name]) == ""
+        assert compile_with_clang(by_name[name]) == ""

@@ -46,7 +46,7 @@ def test_debug_kernel_is_built_again_for_other_options(
     assert (debugkernel.find_complete_kernel(entry) is not None) == usable
 
 
-DEBUG_KERNELS = [entry for entry in catalogue.load_kernels() if entry.debug]
+DEBUG_KERNELS = [entry for entry in catalogue.load_kernels() if entry.debug_kinds]
 UPSTREAM_KERNELS = [entry for entry in catalogue.load_kernels() if entry.role == catalogue.UPSTREAM]
 # The options that each fragment must set; without one of them, a debug kernel finds fewer faults.
 REQUIRED = {
@@ -72,7 +72,7 @@ def test_each_fragment_sets_its_required_options(part: str) -> None:
 
 
 def test_every_debug_part_is_known() -> None:
-    used = {part for entry in DEBUG_KERNELS for part in entry.debug}
+    used = {part for entry in DEBUG_KERNELS for part in entry.debug_kinds}
     assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base", "upstream"}
     assert {file.stem for file in debugkernel.FRAGMENTS.glob("*.config")} == set(REQUIRED)
     assert {"kasan", "kcsan", "clang"} <= used

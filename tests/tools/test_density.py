@@ -82,9 +82,9 @@ def test_a_block_without_all_passes_has_no_slope() -> None:
     assert (found.block, found.layout, found.value) == (0, 0, Fraction(2))
 
 
-def test_passes_of_other_denominators_have_an_exact_slope() -> None:
-    """A pass costs 1/3 plus 2/7 for each site; each number of sites is measured with another loop
-    count."""
+def test_cost_of_a_site_is_an_exact_fraction() -> None:
+    """A pass costs 1/3, and 2/7 more for each site. Each number of sites is measured with another
+    loop count, so that the measured slopes are fractions with different denominators."""
     passes = {
         sites: [Slope(3, 1, (7 + 6 * sites) * loops, 21 * loops)]
         for sites, loops in ((0, 9), (1, 4), (4, 10), (16, 1))

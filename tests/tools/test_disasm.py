@@ -36,6 +36,17 @@ int read_four(void) { return imv_read(four); }
 u64 read_eight(void) { return imv_read(eight); }
 int read_branch(void) { return imv_branch(branch) ? 11 : 22; }
 void read_marker(int x) { trace_mark(test_disasm, "%d", x + 1); }
+int compare_bytes(u8 x) { return imv_above(x, one) ? 11 : 22; }
+int compare_two(int x) { return imv_below(x, two) ? 11 : 22; }
+int compare_four(int x) { return imv_at_least(x, four) ? 11 : 22; }
+"""
+
+# The beginning of a source that compares an immediate value with a number of another type.
+COMPARE = """
+#include <kmarkers/immediate.h>
+DEFINE_IMV(unsigned int, four);
+DEFINE_IMV(u16, two);
+DEFINE_IMV(unsigned long, eight);
 """
 
 INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P<text>.*)$")
@@ -108,8 +119,76 @@ def test_branch_on_an_immediate_value_is_one_jne(
         assert not text.startswith(("test", "cmp")) and "(" not in text
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "jump"),
+    [
+        ("compare_bytes", "40 80 ff 7f", "ja"),
+        ("compare_two", "81 ff ff ff ff 7f", "jl"),
+        ("compare_four", "81 ff ff ff ff 7f", "jge"),
+    ],
+)
+def test_comparison_is_one_cmp_and_one_jump(
+    functions: dict[str, list[tuple[str, str]]], name: str, first: str, jump: str
+) -> None:
+    """The jump is directly behind the cmp, whose operand is as large as its register: the operand
+    is the last one or four bytes."""
+    instructions = functions[name]
+    compared = [n for n, (code, _) in enumerate(instructions) if code == first]
+    assert len(compared) == 1
+    assert instructions[compared[0] + 1][1].split()[0] == jump
+    texts = [text.split()[0] for _, text in instructions]
+    assert sum(text.startswith(("cmp", "test", "set")) for text in texts) == 1
+    assert sum(text.startswith("j") and text != "jmp" for text in texts) == 1
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    ("compared", "error"),
+    [
+        ("imv_above(n, four)", ""),
+        ("imv_above((unsigned int)number, four)", ""),
+        ("imv_above(number, two)", ""),
+        ("imv_equal((u8)number, two)", ""),
+        ("imv_above(number, four)", "number of its own type"),
+        ("imv_equal((long)number, four)", "number of its own type"),
+        ("imv_below(1.5, two)", "number of its own type"),
+        ("imv_below((long)number, eight)", "number of its own type"),
+    ],
+)
+def test_comparison_needs_a_number_of_the_type_of_the_value(
+    compiler: str, compared: str, error: str, tmp_path: Path
+) -> None:
+    """A number of another type is an error, with IMV_PLAIN, too."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
+    source = tmp_path / "compare.c"
+    body = f"int f(int number, unsigned int n) {{ return {compared} && number && n; }}\n"
+    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+    for begin in ("", "#define IMV_PLAIN\n"):
+        source.write_text(begin + COMPARE + body)
+        done = subprocess.run(
+            [
+                compiler,
+                *FLAGS,
+                *include,
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-c",
+                "-o",
+                "/dev/null",
+                source,
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert (error in done.stderr) if error else not done.stderr
+        assert bool(done.returncode) == bool(error)
+
+
 def test_table_record_of_a_site_has_twelve_bytes(tmp_path: Path) -> None:
-    """The table of six sites in an object file has twelve bytes for each site; its head has 24
+    """The table of nine sites in an object file has twelve bytes for each site; its head has 24
     bytes."""
     source, built = tmp_path / "reads.c", tmp_path / "reads.o"
     source.write_text(SOURCE)
@@ -120,4 +199,4 @@ def test_table_record_of_a_site_has_twelve_bytes(tmp_path: Path) -> None:
     ).stdout
     sections = [line.split() for line in text.splitlines() if " kmarkers_imv" in line]
     sizes = {name: int(size, 16) for _, name, size, *_ in sections}
-    assert sizes == {"kmarkers_imv": 6 * 12, "kmarkers_imv_heads": 24}
+    assert sizes == {"kmarkers_imv": 9 * 12, "kmarkers_imv_heads": 24}

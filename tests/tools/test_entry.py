@@ -88,10 +88,10 @@ class Built:
         start = addr - self.sections[".text"][0]
         return self.text[start : start + size]
 
-    def list_offsets(self, function: str, data: int) -> list[int]:
-        """Return the offsets of the entries (data 0) or exits (1) in a function."""
+    def list_offsets(self, function: str, kind: int) -> list[int]:
+        """Return the offsets in a function of its entry (kind 0) or of its exits (kind 1)."""
         start, size = self.functions[function]
-        offsets = [addr - start for addr, kind in self.records if kind == data]
+        offsets = [addr - start for addr, data in self.records if data == kind]
         return [offset for offset in offsets if 0 <= offset < size]
 
 

@@ -29,9 +29,9 @@ def make_row(name: str, caveat: str = "", **more: object) -> Row:
     return replace(Row(name, 1.0, 0.5, 1.5, SLOWER, "+1.000 slower", caveat=caveat), **more)  # type: ignore[arg-type]
 
 
-def draw_texts(one: Panel, width: int) -> list[tuple[float, str]]:
-    """Draw the panel `one` with a width; return its texts with their vertical positions, sorted."""
-    found = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
+def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
+    """Draw `panel` with this width; return its texts with their vertical positions, sorted."""
+    found = drawnsvg.parse_texts(canvas.render_inline_svg(panel, width, "words"))
     return sorted((part.y, part.text) for part in found)
 
 
@@ -152,3 +152,12 @@ def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
         assert short in left and kept in left and "<p>2</p>" not in left
         assert f"<summary>Long</summary>\n<p>{markup.LEFT_OUT}</p>" in left
     assert "<p>1</p>" not in markup.limit_page_size(text, 1, 1)
+
+
+def test_what_all_rows_share_is_said_once() -> None:
+    own = f"not on a line; {LONG}"
+    rows = [make_row("a", f"{own}; {POOR}"), make_row("b", POOR), make_row("c", f"short; {POOR}")]
+    shown, notes = panels.number_caveats(rows)
+    assert notes == f"{POOR[0].upper()}{POOR[1:]}. [1] {own[0].upper()}{own[1:]}."
+    assert [row.caveat for row in shown] == ["", "", "short"]
+    assert [row.words for row in shown] == ["+1.000 slower [1]", "+1.000 slower", "+1.000 slower"]

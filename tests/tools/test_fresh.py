@@ -101,11 +101,11 @@ def test_only_times_of_passed_steps_are_stored(
     monkeypatch.setattr(fresh, "WORK", tmp_path)
     monkeypatch.setattr(bareroot, "start_command", run)
     for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
-        visit = fresh.Visit("a", Root(tmp_path, None, None), variables)
-        assert fresh.run_step(visit, fresh.Step("good", "echo setup: ready"))
-        assert not fresh.run_step(visit, fresh.Step("bad", "echo setup: ready; exit 1"))
-        assert set(visit.times) == {"good", "good set-up"}
-        assert visit.timed == name
+        session = fresh.RootSession("a", Root(tmp_path, None, None), variables)
+        assert fresh.run_step(session, fresh.Step("good", "echo setup: ready"))
+        assert not fresh.run_step(session, fresh.Step("bad", "echo setup: ready; exit 1"))
+        assert set(session.times) == {"good", "good set-up"}
+        assert session.run_times_key == name
 
 
 def test_readme_without_commands_is_an_error() -> None:
@@ -282,7 +282,7 @@ def test_second_run_in_the_same_root_is_refused(
 ) -> None:
     root = Root(tmp_path / "a", None, None)
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(fresh, "make_bundle", lambda: tmp_path / "a" / "kept")
+    monkeypatch.setattr(fresh, "make_git_bundle", lambda: tmp_path / "a" / "kept")
 
     def unpack(suite: str, path: Path, with_cache: bool) -> Root:
         (path / "srv").mkdir(parents=True)

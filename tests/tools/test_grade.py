@@ -41,9 +41,9 @@ def make_clones(bad: int, verdict: str) -> list[Result]:
 
 
 def grade_results(
-    one: Tier, env: Mapping[str, Any] | None = None, results: Sequence[Result] = CLONES
+    tier: Tier, env: Mapping[str, Any] | None = None, results: Sequence[Result] = CLONES
 ) -> Grade:
-    return grade_evidence(Evidence(one, env or {}, results))
+    return grade_evidence(Evidence(tier, env or {}, results))
 
 
 def test_run_without_reasons_is_graded_good() -> None:

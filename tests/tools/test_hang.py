@@ -20,14 +20,14 @@ from kmtools.lab.watch import INSPECTIONS, Watch
 
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230
-NO_INTERRUPTS = 0x046
+NO_INTERRUPTS, INTERRUPTS = 0x046, 0x246
 SILENCE = 0.3
 
 
-def make_trap_stack(address: int, counter: int = 7) -> list[int]:
+def make_trap_stack(address: int, counter: int = 7, flags: int = INTERRUPTS) -> list[int]:
     """Return the stack of a CPU in the handler of an int3 at `address`; `counter` is the value of a
-    saved register."""
-    saved = [counter, *range(1, 16), address + 1, 0x10, NO_INTERRUPTS, 0xFFFFC900000F0000, 0x18]
+    saved register, and `flags` is RFLAGS at the int3."""
+    saved = [counter, *range(1, 16), address + 1, 0x10, flags, 0xFFFFC900000F0000, 0x18]
     return [0xFFFFFFFF99123456, 0, ENTRY + 0x39, *saved]
 
 
@@ -55,12 +55,12 @@ def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> 
     return None
 
 
-def make_cpu_in_int3_loop(address: int) -> FakeCpu:
+def make_cpu_in_int3_loop(address: int, flags: int = INTERRUPTS) -> FakeCpu:
     """Return a CPU that executes an int3 at `address` endlessly; each inspection finds the CPU at
     another instruction of the handler."""
     cpu = make_busy_cpu()
     cpu.flags = NO_INTERRUPTS
-    cpu.stack = make_trap_stack(address)
+    cpu.stack = make_trap_stack(address, flags=flags)
     return cpu
 
 
@@ -75,10 +75,19 @@ def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -
     assert "RAX=0000000000000001" in record
 
 
+@pytest.mark.parametrize(("byte", "stale"), [(0x0F, True), (0xCC, False)])
+def test_stale_int3_in_a_module_with_interrupts_disabled_is_attributed_to_the_emulator(
+    tmp_path: Path, byte: int, stale: bool
+) -> None:
+    cpus = [make_busy_cpu(), make_cpu_in_int3_loop(MODULE_TEXT, NO_INTERRUPTS)]
+    finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
+    assert finding and finding.stale == stale
+
+
 @pytest.mark.parametrize(
     ("address", "memory"),
     [
-        # The int3 is in the text of a module, not of the kernel.
+        # The int3 is in the text of a module, not of the kernel, and interrupts are enabled.
         (MODULE_TEXT, {MODULE_TEXT: 0x0F}),
         # Memory really holds an int3 at this address.
         (KERNEL_TEXT, {KERNEL_TEXT: 0xCC}),

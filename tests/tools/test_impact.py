@@ -12,8 +12,8 @@ from kmtools.report.impact import Value
 
 
 def make_entry(benchmark: str, variant: str, median: float, delta: float | None) -> dict[str, Any]:
-    """Return a row of summary.json, with intervals of 1 to either side of its median and added
-    cost."""
+    """Return a row of summary.json; the intervals are `median` ± 1 and, for the added cost,
+    `delta` ± 1."""
     return {
         "tier": "native",
         "benchmark": benchmark,
@@ -45,6 +45,14 @@ def test_errors_propagate() -> None:
     assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 0)).half == pytest.approx(0.3)
     assert impact.compute_percent_of_call(Value(100, 0), Value(1000, 50)).half == pytest.approx(0.5)
     assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 40)).half == pytest.approx(0.5)
+
+
+def test_the_error_covers_both_ends_of_an_interval() -> None:
+    """An interval that reaches farther on one side, as that of two states does, is not centred."""
+    entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
+    assert impact.read_added_cost(entry) == Value(2, 10)
+    entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "ci_lo": 1000}
+    assert impact.read_median(entry) == Value(1050, 50)
 
 
 def test_table_has_computed_and_measured_shares() -> None:

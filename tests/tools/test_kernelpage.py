@@ -27,10 +27,10 @@ def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults
     )
 
 
-def make_cells(one: KernelResults | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
-    """Return the cells of the row of a kernel by the names of their columns."""
+def make_cells(results: KernelResults | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
+    """Return the row of a kernel in the table: the text of the cell in each column."""
     head = ["kernel", "version", "date", "commit", *kernelpage.list_page_columns()]
-    return dict(zip(head, kernelpage.format_kernel_row(entry, one), strict=True))
+    return dict(zip(head, kernelpage.format_kernel_row(entry, results), strict=True))
 
 
 def test_each_suite_of_the_tree_has_a_column() -> None:
@@ -142,14 +142,14 @@ def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commi
 
 
 def judge_with_change(
-    monkeypatch: pytest.MonkeyPatch, day: str, kept: Sequence[KernelResults]
+    monkeypatch: pytest.MonkeyPatch, day: str, published: Sequence[KernelResults]
 ) -> Tally:
-    """Judge the published results `kept` as if the suite `core` was last changed on `day`, and all
+    """Judge the results `published` as if the suite `core` was last changed on `day`, and all
     other suites earlier."""
     monkeypatch.setattr(
         kernelpage, "find_last_suite_change", lambda name: day if name == "core" else "2026-01-01"
     )
-    return kernelpage.judge_published_results({one.kernel: one for one in kept})
+    return kernelpage.judge_published_results({one.kernel: one for one in published})
 
 
 def test_gating_kernel_without_a_suite_or_with_old_results_fails(

@@ -24,16 +24,16 @@ pytestmark = pytest.mark.usefixtures("native_programs")
 
 
 @pytest.mark.parametrize(
-    ("what", "named"),
+    ("failure", "named"),
     [
         (f"membarrier={errno.ENOSYS}", "membarrier(2) with sync-core"),
         (f"membarrier={errno.EINVAL}", "membarrier(2) with sync-core"),
         (f"mremap={errno.EPERM}", "shared memory"),
     ],
 )
-def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: Path) -> None:
+def test_without_live_patching_all_is_skipped(failure: str, named: str, tmp_path: Path) -> None:
     """The exit code is 4; stderr has the reason and the skipped benchmarks."""
-    done = run_kmbench_denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    done = run_kmbench_denied(failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == EXIT_SKIP
     assert named in done.stderr
     assert "SKIP all benchmarks" in done.stderr
@@ -50,11 +50,11 @@ def test_without_membarrier_the_tests_are_skipped() -> None:
 def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
     """Without --cpu, a message says that the run is not pinned to a CPU. With --cpu, the failed
     call is an error."""
-    what = f"sched_setaffinity={errno.EPERM}"
-    done = run_kmbench_denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    failure = f"sched_setaffinity={errno.EPERM}"
+    done = run_kmbench_denied(failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == 0
     assert "SKIP pinning" in done.stderr
-    done = run_kmbench_denied(what, "run", "-b", 2, "-c", 0, "empty-loop")
+    done = run_kmbench_denied(failure, "run", "-b", 2, "-c", 0, "empty-loop")
     assert done.returncode == EXIT_USAGE
 
 

@@ -113,7 +113,8 @@ def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
 
 def test_nonlinear_clone_keeps_its_verdict() -> None:
     def bent(variant: str, loops: int, process: int) -> float:
-        return compute_linear_time(variant, loops, process) + max(0, loops - 1600) * (
+        knee = COUNTS[1] * (1 + process % 2)
+        return compute_linear_time(variant, loops, process) + max(0, loops - knee) * (
             variant == "none-clone"
         )
 

@@ -15,7 +15,7 @@ import pytest
 import rawdata
 from faketerminal import Terminal
 from kmtools.base.paths import ROOT
-from kmtools.report.resolving import Resolving
+from kmtools.report.resolving import LiveVerdicts
 
 PROCESSES = 4
 # A program that measures the native tier with the fake kmbench in the directory HERE.
@@ -194,10 +194,10 @@ def test_output_to_a_pipe_is_plain_lines(here: Path) -> None:
 
 
 def test_rows_of_a_guest_become_measured_in_order() -> None:
-    rows = Resolving("vm")
+    rows = LiveVerdicts("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
         rows.set_current_benchmark(name)
-    texts = [text for text, _ in rows.render_lines(50, 10)]
+    texts = [text for text, _ in rows.render_terminal_lines(50, 10)]
     assert [text.split() for text in texts[1:3]] == [
         ["empty-loop", "measured"], ["memcpy-4096", "measuring"],
     ]  # fmt: skip

@@ -12,13 +12,13 @@ from kmtools.base.paths import ROOT
 
 
 def call_script(
-    script: Path | str, action: str, root: Path, **names: str
+    script: Path | str, action: str, root: Path, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Call a maintainer script with an action, as dpkg does. The script looks for /proc and /sys
-    below `root`; `names` are additional environment variables."""
+    below `root`; `env` are additional environment variables."""
     return subprocess.run(
         ["sh", ROOT / "debian" / script, action],
-        env={**os.environ, "KMARKERS_ROOT": str(root), **names},
+        env={**os.environ, "KMARKERS_ROOT": str(root), **env},
         capture_output=True,
         text=True,
         check=False,

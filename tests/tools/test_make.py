@@ -137,7 +137,7 @@ INHERITED = {
 def test_inherited_variables_do_not_change_the_tree(tmp_path: Path) -> None:
     env = {**os.environ, **INHERITED}
 
-    def called(*words: object) -> str:
+    def run_successfully(*words: object) -> str:
         command = [str(word) for word in words]
         done = subprocess.run(
             command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
@@ -145,12 +145,12 @@ def test_inherited_variables_do_not_change_the_tree(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert called("scripts/kmarkers", "--version").startswith("kmarkers ")
+    assert run_successfully("scripts/kmarkers", "--version").startswith("kmarkers ")
     # With -B, make -n prints the commands of all targets, also of those that are up to date.
-    assert "/nowhere" not in called("make", "-n", "-B", "native")
-    assert "/nowhere" in called("make", "-n", "-B", "-C", "native", "OUT=/nowhere/asked")
+    assert "/nowhere" not in run_successfully("make", "-n", "-B", "native")
+    assert "/nowhere" in run_successfully("make", "-n", "-B", "-C", "native", "OUT=/nowhere/asked")
     (tmp_path / "Makefile").write_text("modules:\n\t@env\n")
-    told = called("make", "-s", "modules", f"KDIR={tmp_path}").splitlines()
+    told = run_successfully("make", "-s", "modules", f"KDIR={tmp_path}").splitlines()
     names = {line.partition("=")[0] for line in told}
     assert names & {*INHERITED} <= {"OUT", "PYTHONSAFEPATH"}
     kbuild = (ROOT / "Kbuild").read_text()

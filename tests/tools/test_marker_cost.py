@@ -12,7 +12,7 @@ from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
-from kmtools.report import ending, marker_cost, table
+from kmtools.report import ending, marker_cost, page, sections, table
 from kmtools.report.marker_cost import MarkerCost, describe_marker_costs, find_marker_costs
 from verdictrows import make_result, make_site_cost, make_tier
 
@@ -49,8 +49,9 @@ def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
 
 
 def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
-    """The answers come from density-one, which has one site in a loop. SITES, the cost per site of
-    many sites side by side, is not used, because programs have no sites side by side."""
+    """The answers come from density-one, whose loop has one site: among other instructions, or
+    behind a taken branch. SITES, the cost per site of many sites side by side, is not used, because
+    programs have no sites side by side."""
     rows = [
         make_result("density-one", "marker-jump-middle", 0.0),
         make_result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
@@ -96,7 +97,7 @@ def test_emulated_ticks_and_counts_give_no_answer() -> None:
         make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
     ]
     assert find_marker_costs(ticks, []) == []
-    assert describe_marker_costs([]).endswith("no tier has cycles of a real CPU.")
+    assert describe_marker_costs([]).endswith("measures one in cycles of a real CPU.")
 
 
 def test_metal_tier_has_priority_over_native() -> None:
@@ -223,3 +224,27 @@ def test_wide_tables_are_split_at_80_columns() -> None:
     assert all(f"{10**n:,}" in " ".join(lines).split() for n in range(9))
     assert text.fit_table(heads, rows, 500) == text.align_table([heads, *rows], range(1, 10))
     assert max(map(len, text.wrap_line("word " * 50, 80, " "))) <= 80
+
+
+WHY = "31.0 % of the timed windows over a microsecond late: other programs ran on the same CPU"
+
+
+def test_the_reason_of_a_withheld_verdict_is_below_the_answer() -> None:
+    """The terminal and the first screen of the page give the reason, and a caveat of a verdict that
+    is given. Places with the same reason share a line."""
+    rows = [
+        make_result("density-one", f"marker-jump-{where}", 0.1, verdict=WITHHELD, note=WHY)
+        for where in ("middle", "first")
+    ]
+    sites = [replace(make_site_cost("cold-icache-l3", "marker-jump", 3.0), caveat="12 % late")]
+    found = find_marker_costs([*rows, *CALL], sites)
+    limits = marker_cost.describe_limits(found)
+    assert limits == [
+        f"Withheld (among other instructions of hot code, behind a taken branch): {WHY}.",
+        "Caveat (cold in the instruction cache): 12 % late.",
+    ]
+    terminal = " ".join(" ".join(ending.format_marker_costs(found, 80)).split())
+    run = sections.Page({"run": {}, "tiers": []}, [*rows, *CALL], [], sites)
+    screen = page.render_first_screen_html(run, [])
+    for line in limits:
+        assert line in terminal and line in text.use_minus_signs(screen)

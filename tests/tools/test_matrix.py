@@ -38,7 +38,7 @@ PANIC = """\
 [    9.1] Kernel panic - not syncing: Fatal exception
 """
 WARNING_ON_PURPOSE = WARNING.replace("markers", kernelsuite.WARN_MODULE)
-ALARM = kernelsuite.check_alarm
+ALARM = kernelsuite.check_warning_is_detected
 OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [patcher]")
 
 
@@ -52,7 +52,7 @@ def no_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Add fake modules to the cache with a fake kernel; return the cache. Building modules and
-    check_alarm() are replaced by functions that succeed."""
+    check_warning_is_detected() are replaced by functions that succeed."""
     modules = laboratory / "modules"
     modules.mkdir()
     for name in ("patcher", "immediate", "markers"):
@@ -65,7 +65,7 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return Tally(passed=1)
 
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build)
-    monkeypatch.setattr(kernelsuite, "check_alarm", alarm)
+    monkeypatch.setattr(kernelsuite, "check_warning_is_detected", alarm)
     monkeypatch.setattr(
         kernelsuite,
         "ensure_kernel",

@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from kmtools.base.paths import ROOT
+from kmtools.runner import suite
+from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.pace import History
+from kmtools.suites import mutants
 from kmtools.suites.mutants import (
     ALL_MUTANTS,
     TABLES,
+    Environment,
     Mutant,
     MutantError,
-    Place,
     apply_mutant,
     parse_mutant_table,
 )
@@ -36,6 +43,33 @@ def test_mutant_can_be_applied(mutant: Mutant) -> None:
     assert apply_mutant(mutant, sound) != sound
 
 
+def make_result_patterns() -> list[re.Pattern[str]]:
+    """Return a pattern for each text in double quotes in tests/vm that may be the name of a result;
+    a variable of the shell stands for any text."""
+    scripts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "vm").rglob("*.sh"))
+    texts = {text for script in scripts for text in re.findall(r'"((?:\\.|[^"\\\n])*)"', script)}
+    parts = [
+        re.split(r"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|\$[@*]", re.sub(r"\\(.)", r"\1", text))
+        for text in texts
+    ]
+    return [
+        re.compile(".+".join(map(re.escape, part))) for part in parts if sum(map(len, part)) >= 8
+    ]
+
+
+def test_results_of_kernel_suites_that_mutants_name_exist() -> None:
+    patterns = make_result_patterns()
+    assert len(patterns) > 500
+    unknown = [
+        f"{mutant.name}: {test}"
+        for mutant in ALL_MUTANTS
+        if mutant.suites
+        for test in mutant.tests
+        if not any(pattern.fullmatch(test) for pattern in patterns)
+    ]
+    assert not unknown
+
+
 def test_names_of_mutants_are_unique() -> None:
     """No two mutants have the same name."""
     names = [mutant.name for mutant in ALL_MUTANTS]
@@ -53,7 +87,7 @@ def test_all_fields_of_a_mutant_are_parsed() -> None:
     """parse_mutant_table() returns all fields of a mutant."""
     (mutant,) = parse_mutant_table(ROW)
     assert (mutant.name, mutant.what, mutant.file) == ("a-name", "what is broken", "some/file.c")
-    assert (mutant.place, mutant.suites) == (Place.KERNEL, ["core", "tables"])
+    assert (mutant.environment, mutant.suites) == (Environment.KERNEL, ["core", "tables"])
     assert (mutant.tests, mutant.model) == (["one test: its end", "another"], "variant")
     assert mutant.edits == [("kept\n\ntaken\n", "kept\n\nput\n"), ("last\n", "")]
     assert apply_mutant(mutant, "last\nkept\n\ntaken\nend\n") == "kept\n\nput\nend\n"
@@ -71,3 +105,39 @@ def test_invalid_mutant_is_refused() -> None:
     """A mutant whose tests run in an unknown place (not user, kernel and so on) is an error."""
     with pytest.raises(MutantError, match="cannot be read"):
         list(parse_mutant_table(ROW.replace("kernel core", "nowhere")))
+
+
+def test_failure_of_unchanged_code_is_no_skip(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """If tests fail with the unchanged code, the check of mutants fails and is not skipped."""
+
+    def fail(*_: object) -> list[mutants.Verdict]:
+        raise MutantError("tests fail with the unchanged code: one")
+
+    monkeypatch.setattr(mutants, "run_mutants", fail)
+    monkeypatch.setattr(suite, "LOGS", tmp_path)
+    request = SuiteRequest(options={"mutants": "sdt-no-index"})
+    (asked,) = mutants.make_requested_suites(request, ["mutants"])
+    tally = suite.run_suite(asked, History(tmp_path / "times.json"))
+    assert tally.failed == ["tests fail with the unchanged code: one"]
+    assert not tally.skipped
+
+
+def test_mutant_that_cannot_be_judged_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each mutant that cannot be judged is a failure, and the others are run."""
+
+    def judge(mutant: Mutant, _: str) -> mutants.Verdict:
+        if mutant.name == "sdt-no-index":
+            raise MutantError("does not build")
+        return mutants.Verdict(mutant, ["one fails"])
+
+    monkeypatch.setattr(mutants, "copy_sources", lambda: None)
+    monkeypatch.setattr(mutants, "check_unchanged_code", lambda *_: None)
+    monkeypatch.setattr(mutants, "run_mutant", judge)
+    chosen = mutants.select_mutants(["sdt-no-index", "entry-in-parts"], no_kernel=False)
+    verdicts = mutants.run_mutants(chosen, "6.1", with_model=False)
+    failures = {verdict.failure for verdict in verdicts}
+    assert failures == {"", "sdt-no-index: does not build"}

@@ -15,58 +15,61 @@ from kmtools.suites import native
 
 SHARED_DIRS = ("base", "patcher", "events", "immediate", "markers", "sdt", "bench_modules")
 
-# The maximum number of lines of each file in native/. A new file must be added here.
+# The maximum number of lines of code of each file in native/: lines that are neither blank nor
+# comments. A new file must be added here.
 BUDGETS = {
-    "native/Makefile": 165,
+    "native/Makefile": 100,
     # Replacements for files of the modules.
-    "native/text.c": 280,
-    "native/shadow.c": 50,
-    "native/sync.c": 70,
-    "native/trap.c": 105,
-    "native/fork.c": 85,
-    "native/start.c": 165,
-    "native/failure.c": 20,
-    "native/harness.c": 95,
-    "native/counters.c": 190,
-    "native/observer.c": 80,
-    "native/chunks.c": 85,
-    "native/sites_module.c": 20,
-    "native/sites_peers.c": 100,
+    "native/text.c": 195,
+    "native/shadow.c": 30,
+    "native/sync.c": 45,
+    "native/trap.c": 75,
+    "native/fork.c": 45,
+    "native/start.c": 125,
+    "native/failure.c": 10,
+    "native/harness.c": 75,
+    "native/counters.c": 145,
+    "native/observer.c": 55,
+    "native/chunks.c": 70,
+    "native/sites_module.c": 10,
+    "native/sites_peers.c": 65,
     # Functions of the kernel that the C library lacks.
-    "native/lock.c": 90,
-    "native/rcu.c": 270,
-    "native/sort.c": 60,
+    "native/lock.c": 65,
+    "native/rcu.c": 185,
+    "native/sort.c": 40,
     # Replacements for kallsyms.
-    "native/symbol.c": 90,
-    "native/program.c": 120,
-    "native/foreign.c": 100,
+    "native/symbol.c": 60,
+    "native/program.c": 90,
+    "native/foreign.c": 70,
     # A stub for SDT notes of modules.
-    "native/notes.c": 15,
+    "native/notes.c": 10,
     # Programs.
-    "native/main.c": 390,
-    "native/step.c": 225,
-    "native/own_groups.c": 10,
-    "native/registered.c": 125,
-    "native/output.c": 80,
-    "native/machine.c": 110,
-    "native/place.c": 60,
-    "native/progress.c": 100,
-    "native/live.c": 165,
-    "native/live_select.c": 35,
-    "native/macro.c": 265,
-    "native/attach.c": 240,
-    "native/peers.c": 215,
-    "native/peers/peers.mk": 40,
-    "native/peers/lttng_ust.c": 140,
-    "native/peers/lttng_events.h": 40,
-    "native/peers/sdt.c": 110,
-    "native/peers/uprobe.c": 90,
-    "native/peers/uprobes.h": 95,
+    "native/main.c": 360,
+    "native/step.c": 175,
+    "native/own_groups.c": 25,
+    "native/planted.c": 45,
+    "native/registered.c": 50,
+    "native/output.c": 60,
+    "native/machine.c": 55,
+    "native/place.c": 25,
+    "native/idle.c": 110,
+    "native/progress.c": 70,
+    "native/live.c": 140,
+    "native/live_select.c": 20,
+    "native/macro.c": 200,
+    "native/attach.c": 190,
+    "native/peers.c": 175,
+    "native/peers/peers.mk": 20,
+    "native/peers/lttng_ust.c": 105,
+    "native/peers/lttng_events.h": 25,
+    "native/peers/sdt.c": 80,
+    "native/peers/uprobe.c": 60,
+    "native/peers/uprobes.h": 70,
 }
-OWN_HEADER_LINES = 45
-SHIM_HEADER_LINES = 90
-# The maximum number of lines of all headers in native/include/.
-SHIM_LINES = 620
+OWN_HEADER_LINES = 20
+SHIM_HEADER_LINES = 65
+# The maximum number of lines of code of all headers in native/include/.
+SHIM_LINES = 475
 COPIED_LINES = 10
 
 # Sources that are not compiled for user space; Documentation/native.md has the reason for each.
@@ -143,6 +146,12 @@ def read_source(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def count_code_lines(name: str) -> int:
+    """Return the number of lines of a source file that are neither blank nor comments."""
+    comment = r"(?m)^\s*#.*$" if name.endswith(("Makefile", ".mk")) else r"(?s)/\*.*?\*/|//[^\n]*"
+    return sum(bool(line.strip()) for line in re.sub(comment, "", read_source(name)).splitlines())
+
+
 def list_native_files() -> Iterator[str]:
     """Yield the paths of all files below native/."""
     for path in sorted((ROOT / "native").rglob("*")):
@@ -157,7 +166,7 @@ def read_make_list(target: str) -> set[str]:
 
 
 def find_line_limit(name: str) -> int | None:
-    """Return the maximum number of lines of a file; None if it is not listed."""
+    """Return the maximum number of lines of code of a file; None if it is not listed."""
     if name.startswith("native/include/linux/") and name.endswith(".h"):
         return SHIM_HEADER_LINES
     if name.endswith(".h") and name not in BUDGETS and f"{name[:-2]}.c" in BUDGETS:
@@ -167,10 +176,10 @@ def find_line_limit(name: str) -> int | None:
 
 @pytest.mark.parametrize("name", list(list_native_files()))
 def test_every_file_is_listed_and_within_its_line_limit(name: str) -> None:
-    """Each file is in BUDGETS, and does not exceed its number of lines."""
+    """Each file is in BUDGETS, and does not exceed its number of lines of code."""
     allowed = find_line_limit(name)
     assert allowed is not None, f"{name}: not expected in native/"
-    assert len(read_source(name).splitlines()) <= allowed
+    assert count_code_lines(name) <= allowed
 
 
 def test_message_prefix_is_the_name_of_the_module() -> None:
@@ -182,10 +191,10 @@ def test_message_prefix_is_the_name_of_the_module() -> None:
 
 
 def test_total_lines_of_shim_headers_are_limited() -> None:
-    """The total number of lines of the headers is limited."""
+    """The total number of lines of code of the headers is limited."""
     names = [name for name in list_native_files() if name.startswith("native/include/")]
     assert len(names) > 20
-    assert sum(len(read_source(name).splitlines()) for name in names) <= SHIM_LINES
+    assert sum(count_code_lines(name) for name in names) <= SHIM_LINES
 
 
 def test_every_source_is_compiled_or_listed_as_not_shared() -> None:

@@ -222,7 +222,8 @@ def test_skipped_benchmarks_are_no_failure(kmbench: Path, monkeypatch: pytest.Mo
 def test_kmtools_does_not_run_on_the_measuring_cpu(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kmbench measures on the last CPU; meanwhile kmtools runs on the other CPUs."""
+    """A program that does not say which CPU it has chosen measures on the last one; meanwhile
+    kmtools runs on the other CPUs."""
     monkeypatch.setenv("EXIT", "0")
     allowed, seen = os.sched_getaffinity(0), []
     between = []
@@ -237,3 +238,39 @@ def test_kmtools_does_not_run_on_the_measuring_cpu(
     if len(allowed) > 1:
         assert seen == [allowed - {max(allowed)}]
     assert between == [allowed] and os.sched_getaffinity(0) == allowed
+
+
+def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process chooses a CPU and says why. The others, also those of a run that is
+    resumed, are told to use it, and kmtools keeps off it."""
+    monkeypatch.setenv("EXIT", "0")
+    allowed = os.sched_getaffinity(0)
+    first = min(allowed)
+    fake = kmbench / "kmbench"
+    fake.write_text(
+        FAKE.replace("    --seed)", '    --prefer) echo "$2" >>"$HERE/told" ;;\n    --seed)')
+        .replace("kernel=k\\n", f"kernel=k\\ncpu={first}\\n")
+        .replace(
+            'echo "$seed"',
+            f'[ "$seed" = 1 ] && echo "kmbench: measuring on CPU {first}, why" >&2\necho "$seed"',
+        )
+    )
+    said: list[str] = []
+    seen = []
+
+    def measure(processes: int) -> None:
+        native.measure_processes(
+            kmbench / "native", blocks=1, processes=processes, seed=1, say=said.append,
+            show=lambda *_: seen.append(os.sched_getaffinity(0)),
+        )  # fmt: skip
+
+    measure(2)
+    assert (kmbench / "told").read_text().split() == [str(first)]
+    os.rename(kmbench / "native", kmbench / "native.parts")
+    measure(3)
+    assert (kmbench / "told").read_text().split() == [str(first)] * 2
+    assert said == [f"native: measuring on CPU {first}, why"]
+    assert seen == [allowed - {first} or allowed] * 3
+    assert os.sched_getaffinity(0) == allowed

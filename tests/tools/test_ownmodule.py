@@ -85,7 +85,7 @@ def test_invalid_module_option_is_reported(
 
 
 def test_guest_settings_have_the_path_of_the_module() -> None:
-    assert "own /own\n" in guest.make_guest_settings(8, 1, own=guest.OWN)
+    assert "own /own\n" in guest.make_guest_settings(8, 1, external_modules=guest.OWN)
     assert "own" not in guest.make_guest_settings(8, 1)
 
 

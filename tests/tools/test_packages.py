@@ -21,8 +21,18 @@ HEADERS = sorted((ROOT / "include" / "kmarkers").glob("*.h"))
 MANUALS = [
     path for path in HEADERS if re.search(r"^ \* (OVERVIEW|EXAMPLE)$", path.read_text(), re.M)
 ]
-# This option reduces the number of code layouts: packages are built faster, with the same files.
-QUICKER = "-DBENCH_FEW_LAYOUTS"
+# This takes the place of the compiler: objects are empty, and kmbench is that of this tree. So
+# packages are built in seconds, with the same files.
+STAND_IN = f"""#!/bin/sh
+while [ $# -gt 1 ]; do
+	[ "$1" = -o ] && out=$2
+	shift
+done
+case $out in
+*.o) exec as -o "$out" /dev/null ;;
+*) exec cp {ROOT}/build/native/kmbench "$out" ;;
+esac
+"""
 PAGES = pytest.mark.skipif(
     not all(map(shutil.which, ("help2man", "pandoc"))),
     reason="man pages need help2man and pandoc: run scripts/setup --packages",
@@ -234,7 +244,8 @@ def test_symvers_file_is_chosen_by_kernel_release(tmp_path: Path, programs: None
         return run_successfully(*words).strip()
 
     assert symvers("6.1.0-mine") == str(mine)
-    # For a release without Module.symvers, the path is that of a missing file, which modpost names.
+    # For a release without Module.symvers, the path is that of a file that does not exist, so that
+    # modpost prints this path in its error message.
     assert symvers("6.1.0-other") == str(share / "Module.symvers")
 
 
@@ -243,7 +254,7 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     run_successfully("scripts/install", "command", PREFIX=tmp_path, DESTDIR="")
     command = tmp_path / "bin" / "kmarkers"
 
-    def called(*words: str) -> subprocess.CompletedProcess[str]:
+    def run_installed_command(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, command, *words],
             cwd=tmp_path,
@@ -252,13 +263,24 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
             check=False,
         )
 
-    assert called("--version").stdout == f"kmarkers {read_version()}\n"
+    assert run_installed_command("--version").stdout == f"kmarkers {read_version()}\n"
     reference = str(ROOT / "results" / "reference")
-    same = called("compare", reference, reference)
+    same = run_installed_command("compare", reference, reference)
     assert same.returncode == 0, same.stderr
-    refused = called("lab", "list")
+    refused = run_installed_command("lab", "list")
     assert refused.returncode == 2
     assert "is no checkout of kmarkers" in refused.stderr
+    (tmp_path / "elftools.py").write_text("raise ModuleNotFoundError(name='elftools')")
+    lacking = subprocess.run(
+        [sys.executable, command, "sites", "some.ko"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert lacking.returncode == 2
+    assert lacking.stderr.endswith("elftools: install it, in Debian as python3-pyelftools\n")
     # The tests of the measurement method are not installed.
     assert not (tmp_path / "share" / "kmarkers" / "scripts" / "kmtools" / "method").exists()
     judge = [sys.executable, str(command), "check", "aa"]
@@ -305,6 +327,7 @@ def test_manual_pages_have_no_warnings(programs: None) -> None:
             "man", "--warnings", "-E", "UTF-8", "-l", page, LC_ALL="C.UTF-8", MANWIDTH=80
         )
         assert (done.returncode, done.stderr) == (0, ""), page
+        assert r"\f[V]" not in page.read_text(), f"{page} needs a font that groff lacks"
         assert "NAME" in done.stdout
 
 
@@ -316,11 +339,12 @@ def test_keep_symvers_copies_module_symvers(tmp_path: Path) -> None:
     assert (tmp_path / "kernel" / "Module.symvers").read_text() == "0x1\tpatcher_apply\n"
 
 
-def clone_tree(place: Path) -> Path:
-    """Clone the last commit, and add the programs and manual pages that were built in this tree."""
+def clone_tree(scratch: Path) -> Path:
+    """Clone the last commit below the directory `scratch`, and add the programs and manual pages
+    that were built in this tree; return the clone."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    tree = place / "tree"
+    tree = scratch / "tree"
     subprocess.run(
         ["git", "-c", f"safe.directory={ROOT}", "clone", "-q", str(ROOT), str(tree)], check=True
     )
@@ -328,6 +352,34 @@ def clone_tree(place: Path) -> Path:
         (tree / "build" / name).parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["cp", "-r", ROOT / "build" / name, tree / "build" / name], check=True)
     return tree
+
+
+def choose_compiler(directory: Path) -> dict[str, str]:
+    """Return the variables of make for a build of packages: STAND_IN as the compiler, or, with
+    KMARKERS_COMPILE=1 in the environment, the real one with few code layouts."""
+    if os.environ.get("KMARKERS_COMPILE") == "1":
+        return {"EXTRA": "-DBENCH_FEW_LAYOUTS"}
+    compiler = directory / "stand-in"
+    compiler.write_text(STAND_IN)
+    compiler.chmod(0o755)
+    return {"CC": str(compiler)}
+
+
+def test_archive_has_all_compiled_files(programs: None) -> None:
+    """Packages are built from the files that git tracks, so these include all files that the
+    compiler reads."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    tracked = run_successfully("git", "-c", f"safe.directory={ROOT}", "ls-files").split()
+    native = ROOT / "native"
+    read = set()
+    for listing in (ROOT / "build" / "native").rglob("*.d"):
+        for word in re.findall(r"(\S+\.[ch])\b", listing.read_text()):
+            path = (native / word).resolve()
+            if path.is_relative_to(ROOT) and path.exists():
+                read.add(str(path.relative_to(ROOT)))
+    assert {"native/main.c", "patcher/batch.c", "include/kmarkers/marker.h"} <= read
+    assert read <= set(tracked)
 
 
 def list_installed_files(tree: Path, libdir: str) -> set[str]:
@@ -350,7 +402,9 @@ def find_missing_tool(tools: Sequence[str]) -> str:
 @pytest.mark.skipif(bool(find_missing_tool(["rpmbuild"])), reason=find_missing_tool(["rpmbuild"]))
 def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs: None) -> None:
     tree = clone_tree(tmp_path)
-    packages = run_successfully(tree / "scripts" / "package", "rpm", EXTRA=QUICKER).split()
+    packages = run_successfully(
+        tree / "scripts" / "package", "rpm", **choose_compiler(tmp_path)
+    ).split()
     assert len(packages) == 3
     # Ignore the licences, and the links for debuggers, that rpmbuild adds.
     query = "[%{FILEMODES:perms} %{FILENAMES}\n]"
@@ -374,7 +428,8 @@ def test_arch_packages_have_the_files_of_scripts_install(programs: None) -> None
         subprocess.run(["chown", "-R", "nobody", name], check=True)
         script = tree / "scripts" / "package"
         as_nobody = ("setpriv", "--reuid=nobody", "--clear-groups")
-        packages = run_successfully(*as_nobody, script, "arch", HOME=name, EXTRA=QUICKER).split()
+        compiler = choose_compiler(Path(name))
+        packages = run_successfully(*as_nobody, script, "arch", HOME=name, **compiler).split()
         assert len(packages) == 2
         held = []
         for package in packages:

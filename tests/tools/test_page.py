@@ -93,7 +93,7 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 def test_report_of_all_benchmarks_is_small_and_complete(
     tmp_path: Path, native_programs: None
 ) -> None:
-    """This run lacks tables of switching; the limits on its size leave room for them."""
+    """The size limits leave room for the tables of switching sites, which this run lacks."""
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = Tags()

@@ -25,7 +25,7 @@ Noise = Callable[[Generator, int], np.ndarray]
 
 
 def normal_noise(rng: Generator, count: int) -> np.ndarray:
-    """Return normally distributed noise, which the statistics of compare assume."""
+    """Return normally distributed noise, as the statistics of `kmarkers compare` assume."""
     return rng.standard_normal(count)
 
 
@@ -59,10 +59,10 @@ def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]
     return rows
 
 
-def find_jump_verdict(found: Sequence[Change], spread: float) -> str:
+def find_jump_verdict(compared: Sequence[Change], spread: float) -> str:
     """Return the verdict about the variant "jump" in the benchmark with this spread."""
     name = Name("native", f"spread-{spread}", "jump")
-    return next(change.verdict for change in found if change.name == name)
+    return next(change.verdict for change in compared if change.name == name)
 
 
 @pytest.mark.parametrize("noise", [normal_noise, heavy_tailed_noise, skewed_noise])

@@ -10,23 +10,23 @@ import pytest
 from fakelab import use_fake_qemu
 from kmtools.lab import bochs, catalogue, emulator
 from kmtools.suites import kernelpage, kernelsuite, pairs, processors
-from kmtools.suites.pairs import Row
+from kmtools.suites.pairs import Combination
 
-ROW = Row("6.1", "EPYC", "off", 4, "full")
+ROW = Combination("6.1", "EPYC", "off", 4, "full")
 FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
 
 
 @pytest.mark.parametrize("is_bochs", [False, True])
 def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
-    rows = [row for row in pairs.choose_table_rows() if row.is_bochs == is_bochs]
+    rows = [row for row in pairs.choose_tested_combinations() if row.is_bochs == is_bochs]
     possible = pairs.list_bochs_combinations() if is_bochs else pairs.list_qemu_combinations()
-    wanted = set().union(*(row.pairs for row in possible))
-    assert wanted == set().union(*(row.pairs for row in rows))
+    wanted = set().union(*(row.value_pairs for row in possible))
+    assert wanted == set().union(*(row.value_pairs for row in rows))
     assert len(rows) < len(possible) / 3
-    assert rows == [row for row in pairs.choose_table_rows() if row.is_bochs == is_bochs]
+    assert rows == [row for row in pairs.choose_tested_combinations() if row.is_bochs == is_bochs]
     for row in rows:
-        others = (other.pairs for other in rows if other != row)
-        assert row.pairs - set().union(*others), f"{row} adds no pair"
+        others = (other.value_pairs for other in rows if other != row)
+        assert row.value_pairs - set().union(*others), f"{row} adds no pair"
 
 
 def test_all_rows_are_possible_combinations() -> None:
@@ -40,19 +40,18 @@ def test_all_rows_are_possible_combinations() -> None:
 
 def test_kernels_are_in_kernels_txt() -> None:
     for kernel in pairs.KERNELS:
-        assert not catalogue.find_entry(kernel).debug
+        assert not catalogue.find_entry(kernel).debug_kinds
 
 
 def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
-    asked = processors.make_row_request(ROW, tmp_path, tmp_path)
+    asked = processors.make_boot_request(ROW, tmp_path, tmp_path)
     assert asked.append == "mitigations=off preempt=full"
     assert (asked.cpus, asked.model, asked.one_thread) == (4, "EPYC", True)
-    two = processors.make_row_request(
+    two = processors.make_boot_request(
         replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path
     )
     assert two.append == "mitigations=off" and not two.one_thread
     assert (asked.accel, asked.bochs) == ("tcg", "")
-    assert asked.settings["KMARKERS_BENCH"] == 0
     assert asked.settings["KMARKERS_CYCLES"] == processors.FEW_CYCLES
     assert two.settings["KMARKERS_CYCLES"] == kernelsuite.SLOW_SETTINGS["KMARKERS_CYCLES"]
     options = emulator.make_accelerator_options("tcg", "vm", 4, True, asked.model)
@@ -60,15 +59,14 @@ def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
 
 
 def test_request_of_a_bochs_row_has_its_parameters(tmp_path: Path) -> None:
-    row = Row("6.12", "ryzen", "off", 2, "none")
+    row = Combination("6.12", "ryzen", "off", 2, "none")
     assert row.cells[1] == "Bochs ryzen"
-    asked = processors.make_row_request(row, tmp_path, tmp_path)
+    asked = processors.make_boot_request(row, tmp_path, tmp_path)
     assert (asked.bochs, asked.model, asked.cpus) == ("ryzen", "max", 2)
     assert asked.append.startswith("mitigations=off preempt=none nokaslr tsc=reliable ")
     assert f"tsc_early_khz={bochs.INSTRUCTIONS_PER_SECOND // 1000}" in asked.append
-    assert asked.timeout > processors.make_row_request(ROW, tmp_path, tmp_path).timeout
+    assert asked.timeout > processors.make_boot_request(ROW, tmp_path, tmp_path).timeout
     assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
-    assert asked.settings["KMARKERS_BENCH"] == 0
 
 
 def test_suite_modules_follows_suite_cases() -> None:
@@ -100,7 +98,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_row_that_never_ran_is_marked(page: Path) -> None:
     processors.publish_processors()
     text = page.read_text()
-    rows = pairs.choose_table_rows()
+    rows = pairs.choose_tested_combinations()
     assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
     assert f"0 of {len(rows)} rows were run." in text
     for row in rows:
@@ -110,26 +108,26 @@ def test_row_that_never_ran_is_marked(page: Path) -> None:
 
 
 def test_result_of_a_row_is_kept_until_it_runs_again(page: Path) -> None:
-    rows = pairs.choose_table_rows()
-    processors.store_row_results({tuple(rows[0].cells): FOUND})
+    rows = pairs.choose_tested_combinations()
+    processors.store_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()
     processors.publish_processors()
     assert page.read_text() != before
-    processors.store_row_results({tuple(rows[1].cells): FOUND})
-    assert processors.read_row_results() == {tuple(row.cells): FOUND for row in rows[:2]}
+    processors.store_results({tuple(rows[1].cells): FOUND})
+    assert processors.read_results() == {tuple(row.cells): FOUND for row in rows[:2]}
     assert processors.read_page_results(page) == {tuple(rows[0].cells): FOUND}
-    assert processors.select_rows([], [], only_missing=True) == rows[2:]
-    assert processors.select_rows([], [1, 3], only_missing=True) == [rows[2]]
-    assert {row.kernel for row in processors.select_rows(["5.10"], [], only_missing=False)} == {
-        "5.10"
-    }
+    assert processors.select_combinations([], [], only_missing=True) == rows[2:]
+    assert processors.select_combinations([], [1, 3], only_missing=True) == [rows[2]]
+    assert {
+        row.kernel for row in processors.select_combinations(["5.10"], [], only_missing=False)
+    } == {"5.10"}
 
 
 def test_committed_page_has_all_rows() -> None:
     text = kernelpage.PAGE.read_text()
     lines = [line for line in text.splitlines() if line.count(" | ") == 10]
     shown = [tuple(line.strip("| ").split(" | ")[:5]) for line in lines[1:]]
-    wanted = [tuple(row.cells) for row in pairs.choose_table_rows()]
+    wanted = [tuple(row.cells) for row in pairs.choose_tested_combinations()]
     assert [cells for cells in shown if cells in wanted] == wanted
 
 
@@ -142,7 +140,7 @@ def test_result_cells_of_a_row(laboratory: Path, verdict: str, failed: str) -> N
     (laboratory / "modules" / "x.ko").touch()
     row = replace(ROW, kernel=catalogue.get_default_kernel_name())
     with monkey.context(), use_fake_qemu(laboratory, said):
-        tally, cells = processors.run_row_tests(row, laboratory / "modules")
+        tally, cells = processors.run_combination_tests(row, laboratory / "modules")
     monkey.undo()
     assert len(tally.failed) == (verdict != "ok")
     assert cells[2] == failed

@@ -19,11 +19,11 @@ ENV = {
 
 
 def make_entry(
-    benchmark: str, variant: str, ends: tuple[float, float, float], tier: str
+    benchmark: str, variant: str, cost: tuple[float, float, float], tier: str
 ) -> dict[str, Any]:
-    """Return a result as in summary.json; `ends` is the lower end of the interval of its added
-    cost, the cost, and the upper end."""
-    low, middle, high = ends
+    """Return a result as in summary.json; `cost` has the lower end of the interval of the added
+    cost, the added cost, and the upper end."""
+    low, middle, high = cost
     return {
         **{"tier": tier, "kernel": "k", "benchmark": benchmark, "variant": variant},
         **{"baseline": "none", "delta": middle, "delta_ci_lo": low, "delta_ci_hi": high},
@@ -76,11 +76,11 @@ def test_event_rate_that_uses_1_percent_of_a_cpu() -> None:
     is a lower limit."""
     by_name = {cost.name: cost for cost in rates.compute_costs(SUMMARY, ENV)}
     typed, jump = by_name["typed-direct-call"], by_name["sdt-jump"]
-    assert typed.events_per_second_at_limit == pytest.approx(1e6) and typed.compute_cpu_percent(
+    assert typed.events_per_second_at_one_percent == pytest.approx(
         1e6
-    ) == pytest.approx(1)
-    assert not typed.is_limit
-    assert jump.is_limit and jump.events_per_second_at_limit == pytest.approx(1e8)
+    ) and typed.compute_cpu_percent(1e6) == pytest.approx(1)
+    assert not typed.is_upper_limit
+    assert jump.is_upper_limit and jump.events_per_second_at_one_percent == pytest.approx(1e8)
 
 
 def test_cheapest_mechanism_is_named() -> None:

@@ -420,3 +420,11 @@ def test_html_has_published_and_recomputed_deltas(run: Path) -> None:
     text = (run / "report.html").read_text()
     row = next(line for line in text.splitlines() if ">empty-loop: nop-p6</th>" in line)
     assert "+2.50 (not what its numbers give)" in row and "+1.499" in row
+
+
+def test_large_numbers_have_three_significant_digits() -> None:
+    known = {
+        1: "1", 999: "999", 999.6: "1.00k", 9996: "10.0k", 99_960: "100k", 488_348: "488k",
+        999_600: "1.00M", 16_268_898: "16.3M", 28_767_562_473: "28.8G", 1e13: "10000G",
+    }  # fmt: skip
+    assert {value: table.format_large(value) for value in known} == known

@@ -338,8 +338,8 @@ def test_error_about_a_pointer_for_an_integer(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("flavour", ["jump", "split", "note"])
 def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
-    """Valid arguments are integers of any size, pointers of any type, and 0 for both. For other
-    declared types, integers and pointers are valid."""
+    """Valid are integers of any size for a declared integer, pointers of any type for a declared
+    pointer, and 0 for both. If another type is declared, integers and pointers are valid."""
     frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"
     frame += "enum { BLUE } colour;\nstruct { unsigned int a : 3; } bits;\n"
     frame += "int number; unsigned long word; bool truth; char array[4];\n"

@@ -72,10 +72,10 @@ static void handler(void *private, const struct sdt_hit *hit)
 	for (i = 1; i < hit->nr; i++)
 		if ((long)hit->args[i] != passed[site][i])
 			fail("another argument", site);
-	for (i = 0; i < nr_seen && seen[i].ip != hit->ip; i++)
+	for (i = 0; i < nr_seen && seen[i].ip != sdt_hit_ip(hit); i++)
 		;
 	if (i == nr_seen && nr_seen < MOST) {
-		seen[nr_seen].ip = hit->ip;
+		seen[nr_seen].ip = sdt_hit_ip(hit);
 		seen[nr_seen++].site = site;
 	}
 	if (i < nr_seen && seen[i].site != site)

@@ -74,9 +74,9 @@ static volatile int sum, thousand = 1000;
 static void handler(void *private, const struct sdt_hit *hit)
 {
     hits++;
-    if (first && first != hit->ip)
+    if (first && first != sdt_hit_ip(hit))
         printf("two addresses\\n");
-    first = hit->ip;
+    first = sdt_hit_ip(hit);
 }
 
 /* Of the two ways to the site, each gets a copy. */

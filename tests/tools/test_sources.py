@@ -90,11 +90,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     monkeypatch.setattr(sources, "DEBIAN_KEYS", str(tmp_path / "keys"))
     monkeypatch.setattr(sources.read_apt_sources, "__defaults__", (tmp_path,))
 
-    def become(release: str, listed: str) -> None:
+    def write_release_and_sources(release: str, source_list: str) -> None:
         (tmp_path / "os-release").write_text(release)
-        (tmp_path / "sources.list").write_text(listed)
+        (tmp_path / "sources.list").write_text(source_list)
 
-    return become
+    return write_release_and_sources
 
 
 def test_suites_of_debian_come_from_debian(

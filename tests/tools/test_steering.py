@@ -189,7 +189,8 @@ def test_too_many_interim_evaluations_are_detected(monkeypatch: pytest.MonkeyPat
 
 
 def test_simulated_noise_has_unit_variance_in_all_pieces() -> None:
-    """The noise has unit variance in all its pieces."""
+    """The noise is generated in pieces of PIECE values. The first eight pieces have the same
+    variance as the later pieces, and the last value of a piece correlates with the next value."""
     x = noises.KINDS["ar-0.9"](np.random.default_rng(3), 64 * noises.PIECE)
     assert np.var(x[: noises.PIECE * 8]) == pytest.approx(1, abs=0.2)
     assert np.var(x[noises.PIECE * 8 :]) == pytest.approx(1, abs=0.1)

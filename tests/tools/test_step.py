@@ -46,7 +46,8 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
 
 
 def test_without_int3_a_torn_jump_leaves_the_code() -> None:
-    """In two of the five states between old and new bytes, the jump leads to where no code is."""
+    """In two of the five states between old and new bytes, the jump leads to an address without
+    code."""
     done = run_kmbench("step", "--without-int3")
     assert done.returncode == 0, done.stderr
     stops = read_stops(done.stdout)

@@ -25,9 +25,9 @@ def make_kernel(tree: Path, **modules: tuple[str, ...]) -> Any:
     return SimpleNamespace(tree=tree, release="6.1")
 
 
-def list_module_dependencies(kernel: Any, own: Path, scratch: Path) -> list[str]:
-    """Return the names of the modules that must be loaded before the module `own`, in order."""
-    return [path.stem for path in stock.copy_dependencies(kernel, [own], scratch)]
+def list_module_dependencies(kernel: Any, module: Path, scratch: Path) -> list[str]:
+    """Return the names of the modules that must be loaded before the module `module`, in order."""
+    return [path.stem for path in stock.copy_dependencies(kernel, [module], scratch)]
 
 
 def test_dependencies_precede_a_module(tmp_path: Path) -> None:

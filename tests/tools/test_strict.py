@@ -78,7 +78,7 @@ int work(int n)
     mark_typed(typed, n, "text");
     mark_typed(bare);
     imv_set(level, 4);
-    return imv_read(level) + imv_branch(switched);
+    return imv_read(level) + imv_branch(switched) + imv_above(n, level) + imv_equal(n, switched);
 }
 """.replace("DEFINE_IMV(int", "static DEFINE_IMV(unsigned char, switched);\nDEFINE_IMV(int")
 

@@ -11,13 +11,14 @@ from kmtools.report.figures import thenandnow
 from nativeprograms import run_kmbench
 from verdictrows import make_result
 
-# The number of published rows with a successor. The other 12 of 111 rows are times of programs in
-# kernels that only users can build.
+# The number of published rows that a benchmark of kmarkers repeats. The other 12 of 111 rows are
+# times of programs in kernels that only users can build.
 CONTINUED = 99
 
 
 def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
-    """kmbench lists all benchmarks and variants in the table of aliases."""
+    """kmbench lists all benchmarks and variants that repeat a published measurement in user
+    space."""
     lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
     names = {(name, variant) for name, words in lines.items() for variant in words.split()}
     assert published.find_missing_successors(names, "") == []
@@ -55,7 +56,7 @@ def test_program_times_are_not_compared_with_cycles() -> None:
 @pytest.fixture(scope="module")
 def sites() -> dict[str, dict[str, int]]:
     """Return the sizes in bytes of a site, for each form of a site and part of the object file."""
-    return {site.form: dict(site.sizes) for site in objects.measure_all_forms()}
+    return {site.form: dict(site.sizes) for site in objects.measure_all_site_forms()}
 
 
 def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> None:
@@ -69,12 +70,15 @@ def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> Non
     jumps = dict.fromkeys(("sdt-jump", "sdt-breakpoint"), 28)
     assert tables == {**dict.fromkeys(tables, 12), **jumps}
     assert sites["sdt-jump"]["data"] == sites["sdt-breakpoint"]["data"] == 8
+    # The text that is not likely to run has at most 24 bytes, and two moves for two arguments.
+    unlikely = {form: sizes["text-unlikely"] for form, sizes in sites.items()}
+    assert max(unlikely[form] for form in sites if form.startswith("marker-")) <= 24 + 2 * 3
     for sizes in sites.values():
         assert sizes["text"] == sizes["text-likely"] + sizes["text-unlikely"]
 
 
 def test_disassembly_includes_out_of_line_code() -> None:
     """The disassembly of a form includes its out-of-line code."""
-    code = {site.form: site.code for site in objects.measure_all_forms()}
-    assert "sdt_fire" in code["sdt-jump"] and "marker_probe_call" in code["marker-jump"]
+    code = {site.form: site.code for site in objects.measure_all_site_forms()}
+    assert "sdt_fire" in code["sdt-jump"] and "marker_call_probes" in code["marker-jump"]
     assert code["none"].count("\t") == 1

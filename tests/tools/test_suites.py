@@ -126,8 +126,9 @@ def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> Non
 def test_suites_marked_aside_run_in_parallel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def meet(mine: str, other: str) -> Callable[[Path], Tally]:
-        """Return a suite's function, which passes if the other suite runs at the same time."""
+    def make_suite_function(mine: str, other: str) -> Callable[[Path], Tally]:
+        """Return the function of a suite `mine` that passes only if the suite `other` runs at the
+        same time."""
 
         def run(log: Path) -> Tally:
             (tmp_path / mine).touch()
@@ -140,7 +141,10 @@ def test_suites_marked_aside_run_in_parallel(
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
-    both = [Suite("one", meet("a", "b"), aside=True), Suite("two", meet("b", "a"))]
+    both = [
+        Suite("one", make_suite_function("a", "b"), aside=True),
+        Suite("two", make_suite_function("b", "a")),
+    ]
     total = suites.run_all_suites(both)
     assert (total.passed, sorted(total.skipped)) == (2, ["a: a reason", "b: a reason"])
     said = capsys.readouterr().out

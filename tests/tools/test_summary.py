@@ -75,9 +75,10 @@ def test_schema_1_is_read(tmp_path: Path, whole: Json) -> None:
     assert {e["tier"] for e in kept["results"]} == {"native", "vm", "icount"}
 
 
-def replace_field(kind: str, field: str, value: object) -> Callable[[Json], object]:
-    """Return a function that changes a field of the first entry of a kind."""
-    return lambda whole: whole[kind][0].update({field: value})
+def replace_field(list_name: str, field: str, value: object) -> Callable[[Json], object]:
+    """Return a function that sets `field` to `value` in the first entry of the list with this name
+    in a summary."""
+    return lambda content: content[list_name][0].update({field: value})
 
 
 BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {

@@ -247,6 +247,35 @@ def test_report_names_a_broken_limit(
     assert "BROKEN: rounds of a batch of any size: 3, limit at most 2" in said
 
 
+def test_quick_report_names_no_broken_limit(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = next(one for one in switching.LIMITS if one.tier == "vm")
+    monkeypatch.setattr(switching, "LIMITS", (replace(rounds, limit=2),))
+    env = json.loads((run / "env.json").read_text())
+    env["run"] = {**(env.get("run") or {}), "quick": True}
+    (run / "env.json").write_text(json.dumps(env))
+    assert main(["report", str(run), "--no-figures"]) == 0
+    said = capsys.readouterr().out.split("\n\n")
+    assert not any("BROKEN" in part for part in said if "what switching must reach" not in part)
+
+
+def test_report_of_switching_alone_ends_with_the_times(
+    raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loops = [path for path in raw.glob("*.csv") if not path.name.startswith("arm-")]
+    assert loops
+    for path in loops:
+        path.unlink()
+    run = tmp_path / "run"
+    assert main(["collect", str(run), f"--raw=vm={raw}"]) == 0
+    capsys.readouterr()
+    assert main(["report", str(run), "--no-figures"]) == 0
+    said = capsys.readouterr().out
+    assert "time to switch sites" in said and "one static key" in said
+    assert "no results" not in said and len(said.splitlines()) <= 40
+
+
 def test_truncated_samples_are_refused(
     raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -174,15 +174,15 @@ def make_work_directory(tmp_path: Path, program: str) -> Path:
     return folder
 
 
-def measure_command(folder: Path, kind: str = "native") -> list[str]:
-    """Return a command that calls measure.sh with default signal handlers; pytest may ignore
-    signals."""
+def make_measure_command(folder: Path, action: str = "native") -> list[str]:
+    """Return a command that calls measure.sh with the action `action`. Signals get their default
+    handlers, because pytest may ignore them, and child processes inherit that."""
     return [
         "env",
         "--default-signal",
         "sh",
         str(TARGET / "measure.sh"),
-        kind,
+        action,
         str(folder),
         "4",
         "2",
@@ -240,7 +240,7 @@ def test_an_interrupted_measurement_leaves_no_process(
     tmp_path: Path, number: int, whole_group: bool
 ) -> None:
     folder = make_endless_program(tmp_path)
-    with subprocess.Popen(measure_command(folder), start_new_session=True) as running:
+    with subprocess.Popen(make_measure_command(folder), start_new_session=True) as running:
         children = wait_for_start(tmp_path, folder)
         (os.killpg if whole_group else os.kill)(running.pid, number)
         assert running.wait(WAIT_SECONDS) != 0
@@ -251,7 +251,7 @@ def test_an_interrupted_measurement_leaves_no_process(
 def call_clean(folder: Path) -> int:
     """Call `measure.sh clean`, which ends remaining processes; return its exit code."""
     return subprocess.run(
-        [*measure_command(folder)[:4], "clean", str(folder)], check=False
+        [*make_measure_command(folder)[:4], "clean", str(folder)], check=False
     ).returncode
 
 
@@ -259,7 +259,7 @@ def call_clean(folder: Path) -> int:
 def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_lives: bool) -> None:
     """`clean` ends the processes also if the guard process of the measurement was killed."""
     folder = make_endless_program(tmp_path)
-    with subprocess.Popen(measure_command(folder), start_new_session=True) as running:
+    with subprocess.Popen(make_measure_command(folder), start_new_session=True) as running:
         children = wait_for_start(tmp_path, folder)
         if not guard_lives:
             guard = int((folder / "alive").read_text().split()[0])
@@ -285,7 +285,7 @@ def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
 
 def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
     folder = make_work_directory(tmp_path, "echo broken >&2; exit 3")
-    done = subprocess.run(measure_command(folder), capture_output=True, text=True, check=False)
+    done = subprocess.run(make_measure_command(folder), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "broken\nmeasure: measuring failed\n")
     assert not (folder / "alive").exists() and not (folder / "raw.tar").exists()
 
@@ -296,6 +296,6 @@ def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
 )
 def test_wrong_arguments_start_no_measurement(tmp_path: Path, kind: str, said: str) -> None:
     done = subprocess.run(
-        measure_command(tmp_path, kind), capture_output=True, text=True, check=False
+        make_measure_command(tmp_path, kind), capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and said in done.stderr and not list(tmp_path.iterdir())

@@ -34,6 +34,14 @@ def test_commands_and_output_are_told_apart() -> None:
     assert steps[2].printed == ["...", "second"]
 
 
+def test_files_that_a_tutorial_prints_are_written() -> None:
+    """A block whose first line names a path in /tmp becomes a command that writes the file."""
+    page = "```c /tmp/one.c\nint one;\n\treturn;\n```\n\n```c\nint two;\n```\n"
+    (step,) = tutorials.read_steps(page)
+    assert step.typed == ["cat >/tmp/one.c <<'EOF'", "int one;", "\treturn;", "EOF"]
+    assert step.printed == []
+
+
 @pytest.mark.parametrize(
     ("printed", "output", "same"),
     [
@@ -96,4 +104,4 @@ def test_every_tutorial_has_commands() -> None:
     pages = sorted(tutorials.PAGES.glob("*.md"))
     assert len(pages) >= 4
     for page in pages:
-        assert len(list(tutorials.read_steps(page.read_text(encoding="utf-8")))) >= 8, page
+        assert len(list(tutorials.read_steps(page.read_text(encoding="utf-8")))) >= 7, page

@@ -29,7 +29,7 @@ CPU = "AMD EPYC 9965 192-Core Processor, engineering sample of the second steppi
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference_run(tmp_path_factory.mktemp("width"))
+    return pages.make_reference_run(tmp_path_factory.mktemp("width"), "--no-figures")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.density import SiteCost
+from kmtools.analyse.lateness import NONE
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, Result
@@ -35,7 +36,7 @@ def make_result(benchmark: str, variant: str, delta: float | None = 0.0, **chang
         "layout_ci": ci, "noise_floor": 0.1, "margin": 0.25, "detectable": 0.35,
         "verdict": EQUIVALENT if delta is not None else BASELINE,
         "is_clone": variant.endswith("-clone"), "note": "", "correlation": 1.0, "windows": 100,
-        "flagged": 0, "late": 0, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
+        "flagged": 0, "late": NONE, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
         "outside": 0.05,
         "deltas": [Slope.from_fraction(block, block % 4, Fraction(middle)) for block in range(8)],
     }  # fmt: skip

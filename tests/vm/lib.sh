@@ -11,19 +11,21 @@ debugfs=/sys/kernel/debug/kmarkers
 tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
+# The control file in debugfs cannot be written under Secure Boot; the parameter can.
+# shellcheck disable=SC2034 # for the scripts that source this
+entry_control=/sys/module/kmarkers_entry/parameters/control
 core="kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
-# kmarkers_bench has thousands of sites, each of which is a line in the lists. On a slow emulator,
-# where reading long lists takes minutes, the host sets KMARKERS_BENCH=0 to leave the module out.
-[ "${KMARKERS_BENCH:-1}" = 0 ] || core="$core kmarkers_bench"
 log=/tmp/log
 number=0
 failures=0
 
-# suite NAME: print the heading of a suite; the results after it belong to that suite
+# suite NAME: print the heading of a suite and the times since boot; the results after it belong to
+# that suite
 suite() {
 	read -r uptime _ </proc/uptime
+	read -r _ user nice system _ </proc/stat
 	echo "# suite: $1"
-	echo "# uptime: $uptime"
+	echo "# uptime: $uptime s, of which CPUs worked $(((user + nice + system) / 100)) s"
 }
 
 # run_suite NAME: source suites/NAME.sh, and call its test_NAME
@@ -221,11 +223,18 @@ load_core() {
 	done
 }
 
+# load_bench: load kmarkers_bench if it is not loaded. Only suites that need the module load it: it
+# has thousands of patch sites, and the lists, which take long to read under an emulator, have a line
+# for each.
+load_bench() {
+	loaded kmarkers_bench || insmod /modules/kmarkers_bench.ko
+}
+
+# unload_core: unload the modules that load_core loaded, and kmarkers_bench if it is loaded
 unload_core() {
-	for module in kmarkers_bench kmarkers_entry kmarkers_sdt kmarkers_markers kmarkers_immediate kmarkers_events kmarkers_patcher; do
-		case " $core " in
-		*" $module "*) rmmod "$module" || return 1 ;;
-		esac
+	! loaded kmarkers_bench || rmmod kmarkers_bench || return 1
+	for module in kmarkers_entry kmarkers_sdt kmarkers_markers kmarkers_immediate kmarkers_events kmarkers_patcher; do
+		rmmod "$module" || return 1
 	done
 }
 

@@ -21,14 +21,20 @@ ask_core() {
 	command_core "$@" && cat "$core_test"/answer
 }
 
-# read_symbols: write the symbols of the kernel itself to /tmp/symbols
+# read_symbols: write the symbols of the kernel itself to /tmp/symbols, once in each boot
 read_symbols() {
-	grep -v '\[' /proc/kallsyms >/tmp/symbols
+	[ ! -s /tmp/symbols ] || return 0
+	mkdir -p /tmp/addresses
+	grep -v -F '[' /proc/kallsyms >/tmp/symbols
 }
 
-# address SYMBOL: print the address of a symbol of the kernel
+# address SYMBOL: print the address of a symbol of the kernel. A search takes long under an emulator,
+# so its result is kept in a file, and grep searches a fixed text before sed compares the whole name.
 address() {
-	sed -n "/ $1\$/{s/ .*//p;q}" /tmp/symbols
+	[ -e "/tmp/addresses/$1" ] ||
+		grep -F " $1" /tmp/symbols | sed -n "/ $1\$/{s/ .*//p;q}" >"/tmp/addresses/$1"
+	read -r found_address <"/tmp/addresses/$1" || return 0
+	echo "$found_address"
 }
 
 # in_kernel SYMBOL; in_module SYMBOL MODULE: succeed if the symbol exists. This is checked before
@@ -63,8 +69,9 @@ parent_pid() {
 	sh -c 'echo $PPID'
 }
 
-# find_call FUNCTION: set $call to the offset of the call of $callee, and $call_addr to its address.
-# The list of sites shows the offset while the call is redirected.
+# find_call FUNCTION: set $call to the offset of the call of $callee in FUNCTION, and $call_addr to
+# the address of that call. To find the offset, redirect the call for a moment, because the list of
+# sites shows only redirected calls.
 find_call() {
 	command_core redirect "$1" "$callee" || return
 	call=$(sed -n "s/^redirect [^ ]*+\(0x[0-9a-f]*\).*/\1/p" "$debugfs"/patcher/sites)
@@ -100,7 +107,7 @@ probe_hits() {
 	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" "$tracing"/kprobe_profile
 }
 
-# called_since CALLS: succeeds if the replacement was called more than CALLS times
+# called_since CALLS: succeeds if the replacement function was called more than CALLS times
 called_since() {
 	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }

@@ -51,7 +51,7 @@ note_is() {
 	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
 }
 
-# note_kprobes: print the number of kprobes in the module
+# note_kprobes: print the number of kprobes in kmarkers_test_notes
 note_kprobes() {
 	grep -c " kmarkers_test_notes " "$all_kprobes"
 }

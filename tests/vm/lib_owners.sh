@@ -24,8 +24,8 @@ new_hits() {
 	[ "${hits:-0}" -gt "$old_hits" ]
 }
 
-# make_owner KIND: register a disabled or armed kprobe on the call, or attach ftrace or a live patch
-# to the function. The kernel does not optimise a kprobe on a call.
+# make_owner KIND: register a disabled or armed kprobe on the call in getppid, or attach ftrace or a
+# live patch to getppid. The kernel does not optimise a kprobe on a call.
 make_owner() {
 	last_hits=0
 	case $1 in

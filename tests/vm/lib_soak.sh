@@ -16,7 +16,7 @@ recorder=$tracing/instances/soak
 # Modules that stay loaded for the whole test, and modules that are loaded and unloaded in turn.
 residents="kmarkers_test kmarkers_test_core kmarkers_test_entry kmarkers_test_sdt kmarkers_test_hundred"
 visitors="example_typed kmarkers_test_fields kmarkers_test_sdt_more kmarkers_test_notes kmarkers_test_events"
-# Cases of kmarkers_test that can run beside other changes of text, and restore all values.
+# Cases of kmarkers_test that can run while other code changes text, and that restore all values.
 storm_cases="patcher_storm_of_jumps patcher_storm_of_kinds patcher_storm_of_traps markers_storm
 	markers_storm_exactly_once typed_storm_exactly_once sdt_storm_exactly_once core_text_storm"
 # The limit for the growth of kernel memory from the second round to the end, in kB.
@@ -53,8 +53,8 @@ hit_all() {
 	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
-# The loops that hit sites sleep in each turn. If one thread emulates all CPUs, a CPU that waits for
-# another CPU has to wait for the end of its time slice, which is long if that CPU is busy.
+# Each turn sleeps, so that its CPU is idle for a while. If one thread emulates all CPUs in turn, a
+# CPU that waits for an IPI to another CPU waits longer if the CPUs in between are busy.
 toggle_hits() {
 	hit_all && sleep 0.3
 }
@@ -105,7 +105,7 @@ toggle_memory() {
 	sleep 3
 }
 
-# arm_counters: switch on the counting of a round, and store the counts so far in $before
+# arm_counters: start counting hits for a round, and store the counts so far in $before
 arm_counters() {
 	put "kmarkers_test_entry:te_leaf count" "$entry/control"
 	put "tsdt:::io-start count" "$debugfs/sdt/control"
@@ -191,7 +191,7 @@ memory_parts() {
 	awk 'NR > 2 { print $1, $15 * $6 * 4 }' /proc/slabinfo
 }
 
-# grown_parts: print the parts that grew by at least 16 kB since the second round
+# grown_parts: print the parts of kernel memory that grew by at least 16 kB since the second round
 grown_parts() {
 	memory_parts >/tmp/parts.now
 	awk 'NR == FNR { first[$1] = $2; next }

@@ -121,8 +121,8 @@ has_toggler() {
 	esac
 }
 
-# prepare_togglers: find the places of the probes of toggle_probes: the call in getpid, and the
-# entry point of the program as an offset in its file, whether it is linked at 4 MiB or at 0
+# prepare_togglers: find where toggle_probes sets its probes: the call in getpid, and the offset of
+# busybox's entry point in its file. The mask removes the base address of busybox: 4 MiB or 0.
 prepare_togglers() {
 	busybox_entry=$(($(od -A n -t u8 -j 24 -N 8 /bin/busybox) & 0x3fffff))
 	: >/tmp/late_livepatches

@@ -16,13 +16,13 @@ microseconds() {
 	now=$((now / 1000))
 }
 
-# add_measurement NAME MICROSECONDS: add a measurement of the method
+# add_measurement NAME MICROSECONDS: add a measurement of the method NAME
 add_measurement() {
 	echo "$2" >>"/tmp/turns-$1"
 }
 
 # timed_turn NAME COMMAND...: run a command that starts no process, and add its duration as a
-# measurement
+# measurement of the method NAME
 timed_turn() {
 	turn=$1
 	shift

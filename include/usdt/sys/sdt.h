@@ -191,7 +191,10 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 #define __USDT_SEMAPHORE(provider, name)	"0"
 #endif
 
-/* Because of the .reloc, a linker with --gc-sections keeps .stapsdt.base if it keeps the probe. */
+/*
+ * The .reloc makes the probe refer to the section .stapsdt.base, so that a linker with
+ * --gc-sections keeps this section if it keeps the probe.
+ */
 #define __USDT_PROBE(provider, name, n, args...)			\
 	__USDT_PROBE_OF(provider, name, n, ## args)
 #define __USDT_PROBE_OF(provider, name, n, args...)			\

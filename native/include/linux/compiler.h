@@ -17,6 +17,7 @@
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define barrier()		asm volatile("" : : : "memory")
+#define OPTIMIZER_HIDE_VAR(var)	asm volatile("" : "=r" (var) : "0" (var))
 #ifdef __SANITIZE_THREAD__
 /* Use atomic operations, because ThreadSanitizer reports all other accesses as races. */
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)

@@ -15,6 +15,7 @@ struct pt_regs {
 
 #define X86_EFLAGS_CF	0x0001
 #define X86_EFLAGS_PF	0x0004
+#define X86_EFLAGS_AF	0x0010
 #define X86_EFLAGS_ZF	0x0040
 #define X86_EFLAGS_SF	0x0080
 #define X86_EFLAGS_OF	0x0800

@@ -21,12 +21,18 @@ struct rcu_head {
  */
 #define KMARKERS_RCU_DEPTH	0xffffUL
 
-extern __thread unsigned long *kmarkers_rcu_reader;
+/* In a program, which has its own copy of the variable, no register is needed to find it. */
+#if !defined(__PIC__) || defined(__PIE__)
+#define NATIVE_RCU_LOCAL	__attribute__((__tls_model__("local-exec")))
+#else
+#define NATIVE_RCU_LOCAL
+#endif
+extern __thread unsigned long *kmarkers_rcu_reader NATIVE_RCU_LOCAL;
 extern unsigned long kmarkers_rcu_period;
 unsigned long *kmarkers_rcu_join(void);
 
 void native_rcu_synchronize(void);
-bool native_rcu_wait_briefly(unsigned long state);
+bool native_rcu_poll_period_end(unsigned long period);
 unsigned long native_rcu_begin_period(void);
 void native_rcu_free(struct rcu_head *head, void *object);
 
@@ -70,8 +76,8 @@ static __always_inline void rcu_read_unlock(void)
 #define synchronize_rcu()		native_rcu_synchronize()
 #define get_state_synchronize_rcu()	native_rcu_begin_period()
 /* Wait for a limited time only, because the caller holds locks that a reader may be waiting for. */
-#define cond_synchronize_rcu(state)	((void)native_rcu_wait_briefly(state))
-#define rcu_wait_succeeded(state)	native_rcu_wait_briefly(state)
+#define cond_synchronize_rcu(state)	((void)native_rcu_poll_period_end(state))
+#define rcu_wait_succeeded(state)	native_rcu_poll_period_end(state)
 /*
  * Free an object after a grace period.  Do not wait: if the grace period has not ended, a later
  * call of native_rcu_free() frees the object.

@@ -108,9 +108,9 @@ def compute_variance_of_mean(values: np.ndarray) -> float:
 
 
 def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[int, int]) -> int:
-    """Return the degrees of freedom of the sum of two estimated variances; `degrees` has those of
-    each variance. If the two degrees are equal, they are added; else Welch's formula is used,
-    which gives fewer degrees."""
+    """Return the degrees of freedom of the sum of two estimated variances. `degrees` has the
+    degrees of freedom of each variance. If they are equal, they are added; otherwise Welch's
+    formula is used, which gives fewer."""
     below = sum(one**2 / degree for one, degree in zip(variances, degrees, strict=True))
     if degrees[0] == degrees[1] or not below:
         return sum(degrees)
@@ -289,7 +289,7 @@ def compare_rows(
 
 
 def compute_median_detectable_change(changes: Sequence[Change]) -> float | None:
-    """Return the smallest detectable change, in percent: the median over all judged rows."""
+    """Return the median, over all judged rows, of the smallest detectable change in percent."""
     halves = [
         c.margin + 2 * c.interval.half_width
         for c in changes

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The longest step in ticks, and the share of the windows that must be multiples of a step.
+# The longest step in ticks, and the smallest share of the windows that must be multiples of a step.
 LONGEST = 1024
 AGREE = 0.9
-# The share of the gaps that must be multiples of a step. It is lower than AGREE, because one
-# outlier makes two gaps wrong: the gap before it and the gap after it.
+# The smallest share of the gaps that must be multiples of a step. It is lower than AGREE, because
+# one outlier makes two gaps wrong: the gap before it and the gap after it.
 AGREE_GAPS = 0.75
 # The rounding error of a gap in ticks: a window is the difference of two rounded readings, and a
 # gap is the difference of two windows.

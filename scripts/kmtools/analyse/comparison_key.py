@@ -34,17 +34,18 @@ def describe_layout_difference(
     return f"code layouts {words[0]}", words[1]
 
 
-def make_layouts_key(bits: int) -> int:
+def make_layouts_key(layouts_mask: int) -> int:
     """Return the comparison key of a set of layouts, given as a bit mask. A process with few blocks
-    has a random subset of the 32 layouts. So if a set has layouts beyond the first eight, the key
-    only holds the eighths of a cache line in which its layouts lie."""
+    measures a random subset of the 32 layouts, which need not be that of another process. So if a
+    set has layouts beyond the first eight, its key has only the eighths of a cache line in which
+    its layouts lie."""
     eighths = (1 << EIGHTHS) - 1
-    if bits <= eighths:
-        return bits
+    if layouts_mask <= eighths:
+        return layouts_mask
     folded = 0
-    while bits:
-        folded |= bits & eighths
-        bits >>= EIGHTHS
+    while layouts_mask:
+        folded |= layouts_mask & eighths
+        layouts_mask >>= EIGHTHS
     return folded | 1 << EIGHTHS
 
 
@@ -80,8 +81,8 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def select_most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """Return, for each row identity, a row with the measurement key that most runs have; of several
-    such rows, the one at the most layouts."""
+    """Return, for each row identity, a row with the measurement key that most runs have. If several
+    runs have such a row, it is the one that was measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     for entry in select_timed_entries(entries):
@@ -104,7 +105,7 @@ def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
 def find_incomparable_runs(
     entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
 ) -> dict[str, str]:
-    """Return the runs with a row that cannot be compared with the row of the same identity in
+    """Return the runs that have a row which cannot be compared with the row of the same identity in
     `references`, each run with the reason in words. In the reason, `reference_name` stands for the
     run or the runs that have the reference rows."""
     found: dict[str, str] = {}

@@ -21,11 +21,18 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import Any
 
-from kmtools.analyse import location, stats
+from kmtools.analyse import lateness, location, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import Slope, fit_line, subtract_baseline
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import BASELINE, WITHHELD, Result, decide_verdict
+from kmtools.analyse.verdicts import (
+    BASELINE,
+    WITHHELD,
+    Result,
+    decide_verdict,
+    describe_lateness,
+    widen_for_late_blocks,
+)
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 BENCHMARKS = ("density-*", "cold-icache-*")
@@ -40,7 +47,7 @@ KHZ = re.compile(r"[1-9][0-9]*")
 class SiteCost:
     """The cost of a site of one flavour (marker-jump, marker-generic, ...), in `unit`. `pass_cost`
     is the cost of a pass without sites; `note` is the reason why the verdict is withheld, or
-    empty."""
+    empty; `caveat` is what else limits the verdict."""
 
     tier: str
     kernel: str
@@ -56,6 +63,12 @@ class SiteCost:
     ns_per_tick: float | None
     note: str = ""
     margin: float = 0.0
+    caveat: str = ""
+
+    @property
+    def remark(self) -> str:
+        """The note and the caveat in one text."""
+        return "; ".join(filter(None, (self.note, self.caveat)))
 
     @property
     def verdict(self) -> str:
@@ -94,7 +107,7 @@ class SiteCost:
         }
         rounded = {k: None if value is None else round(value, 6) for k, value in numbers.items()}
         names = ("tier", "kernel", "benchmark", "flavour", "unit", "n")
-        words = {"verdict": self.verdict, "note": self.note}
+        words = {"verdict": self.verdict, "note": self.note, "caveat": self.caveat}
         return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded, **words}
 
 
@@ -122,20 +135,20 @@ def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 
 
 def describe_bend_over_sites(
-    passes: Mapping[int, Sequence[Slope]], resolution: float, most: float, outside: float
+    passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, outside: float
 ) -> str:
     """If the costs of passes are not on a line over the number of sites, return a note with the
-    cost of a site between successive numbers; else an empty text. A bend is computed in each block,
-    for three successive numbers: the slope between the last two minus the slope between the first
-    two. It counts if its whole interval is beyond `most`. The error probability `outside` is
-    divided among all bends."""
+    cost of a site between successive numbers; otherwise an empty text. A bend is computed in each
+    block, for three successive numbers: the slope between the last two minus the slope between the
+    first two. The costs are not on a line if the interval of a bend is wholly above `most_bend` or
+    wholly below -`most_bend`. The error probability `outside` is divided among all bends."""
     counts = sorted(passes)
     steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):
         bends = subtract_baseline(behind, before)
         share = outside / max(1, len(steps) - 1)
         found = location.estimate_series_location(bends, 2 * resolution, share)
-        if found.interval.lo > most or found.interval.hi < -most:
+        if found.interval.lo > most_bend or found.interval.hi < -most_bend:
             costs = [location.estimate_series_location(step).value for step in steps]
             said = ", ".join(
                 f"{cost:.3g} from {low} to {high}"
@@ -165,6 +178,9 @@ def compute_site_cost(
     series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *by_site_count.values())) / max(by_site_count)
     cost, interval = estimate_slope_location(series, exact, step, baseline.outside)
+    late = lateness.join_blocks(r.late for r in (baseline, *by_site_count.values()))
+    if not exact:
+        interval = widen_for_late_blocks(interval, series, step, baseline.outside, late)
     margin = (baseline.margin or 0.0) / max(by_site_count)
     bend = ""
     if not exact and len(passes) > 2:
@@ -187,6 +203,7 @@ def compute_site_cost(
         ns_per_tick=1e6 / int(khz) if timed else None,
         note=bend,
         margin=0.0 if exact else margin,
+        caveat=describe_lateness(tier, baseline.late, baseline.core),
     )
 
 

@@ -26,14 +26,20 @@ from kmtools.analyse.verdicts import Result
 from kmtools.base.errors import FailedError
 from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import check_shape
-from kmtools.measure.rundir import TIERS, RunError, Tier, make_tiers, read_env, require_run
+from kmtools.measure.rundir import (
+    TIERS,
+    RunError,
+    Tier,
+    find_samples_file,
+    make_tiers,
+    read_env,
+)
 from kmtools.measure.samples import MEASURED, Sample, read_samples
 
 NAME = "estimates.json"
 SCHEMA = 1
 # Version of the estimator, increased when the same samples give other estimates.
-ESTIMATOR = 2
-SAMPLES = ("samples.csv", "samples.csv.gz", "samples.parquet")
+ESTIMATOR = 3
 # Significant digits of a stored number.
 DIGITS = 9
 
@@ -104,15 +110,6 @@ def compute_estimates(
         for tier, found in grade.grade_tiers(env, tiers, results)
     ]
     return Estimates(rows, grades)
-
-
-def find_samples_file(run: Path) -> Path:
-    """Return the file with the samples of a run; RunError if there is none."""
-    require_run(run)
-    for name in SAMPLES:
-        if (run / name).exists():
-            return run / name
-    raise RunError(f"{run / 'samples.csv'}: there are no samples; kmarkers collect makes them")
 
 
 def hash_file(path: Path) -> str:
@@ -227,8 +224,8 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
 
 def load_estimates(run: Path) -> Estimates:
     """Return the estimates of a run. If they must be computed, they are also stored in the folder
-    of the run, provided that it is writable. RunError names file and line of an error in the
-    samples."""
+    of the run, provided that it is writable. If the samples are invalid, raise RunError, which
+    names the file and the line."""
     path = find_samples_file(run)
     env = read_env(run / "env.json")
     tiers = make_tiers(env)

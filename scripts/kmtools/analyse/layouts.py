@@ -33,6 +33,6 @@ def find_layout_of_executed_copy(layout: int, copies: int) -> int:
 
 
 def has_too_few_blocks(blocks: int, layouts: int) -> bool:
-    """Return True if there are fewer than FEWEST blocks per layout, too few to tell the code
-    layouts apart. Up to EIGHTHS layouts are never too many."""
+    """Return True if there are more than EIGHTHS layouts and fewer than FEWEST blocks per layout,
+    too few to tell the code layouts apart."""
     return layouts > EIGHTHS and blocks < FEWEST * layouts

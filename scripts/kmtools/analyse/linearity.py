@@ -48,8 +48,8 @@ def find_significant_bend(
     error probability."""
     if not bends:
         return None
-    # Each of the two slopes of a bend spans about half of the loop counts that a whole slope spans,
-    # so a step of the clock has twice the effect.
+    # A bend is the slope over the upper half of the loop counts less that over the lower half. Over
+    # half the range, one step of the clock changes a slope twice as much.
     found = location.estimate_series_location(bends, 2 * resolution, outside)
     most = max(margin, SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
@@ -63,6 +63,6 @@ def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
 
 
 def describe_bend(bend: float) -> str:
-    """Return the note on a variant whose windows are not on a line; `bend` is its extra cost of an
-    operation in long windows."""
+    """Return the note on a variant whose windows are not on a line. `bend` is how much more an
+    operation costs in long windows than in short ones."""
     return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"

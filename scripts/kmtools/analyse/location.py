@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Estimates the location of paired differences: a trimmed mean, with an interval that respects
-clusters (processes, layouts).
+clusters (processes, layouts). What it estimates is the usual cost, which
+Documentation/usual-cost.md defines.
 
 Blocks are not independent observations: a process, a code layout or the state of the machine is the
-same in many of them. The location is found in three steps: the effect of each layout is removed;
-the blocks of each process are taken as one batch, or as several if there are few processes; and the
-midmeans of all batches are averaged. The midmean, a 25 % trimmed mean, is robust against disturbed
-windows, and resolves less than a step of the clock.
+same in many of them. The location is found in three steps: the effect of each layout is removed, as
+far as noise does not explain it; the blocks of each process are taken as one batch, or as several
+if there are few processes; and the midmeans of all batches are averaged. The midmean, a 25 %
+trimmed mean, is robust against disturbed windows, and resolves less than a step of the clock.
 
 The variance of that location is the sum of two parts:
 - over time, computed from the batches alone, because blocks of one batch may depend on each other.
@@ -22,10 +23,14 @@ The variance of that location is the sum of two parts:
   as a simple random sample.
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
+If the processes are of two groups, a cheap and a dear one, their number in the dear group is
+binomial, and a variance estimated from a few dear ones is too small. The interval then also
+contains what the exact interval of that share (Clopper and Pearson 1934) makes of the two costs.
+
 The variance cannot be estimated if the machine changed its state only a few times. If all batches
-are in one of two states, with only a few changes between the states, the interval is extended to
-contain both. A state that lasted for less than a fiftieth of the time is a disturbance, which
-hardly moves the mean.
+are in one of two states, with only a few changes between the states, the interval is the smallest
+one that contains the estimate and the intervals of the costs in both states. A state that lasted
+for less than a fiftieth of the time is a disturbance, which hardly moves the mean.
 
 Values are in the tier's unit per operation.
 """
@@ -55,9 +60,11 @@ COSINES = 6
 BIAS = 0.75
 STEEPEST = 0.9
 TRIMMED = 0.25
-# States of the machine: the number of blocks in a part, the share of the parts' variance that two
-# states must explain, the number of changes above which the estimated variance suffices, and the
-# share of the time below which a state is a disturbance that hardly moves the mean.
+# Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks: the
+# number of blocks in a part (TOGETHER); the smallest share of the parts' variance that two states
+# must explain (EXPLAINED); the largest number of changes between the states (FEW_CHANGES), because
+# with more changes the estimated variance suffices; and the share of the time (BRIEF) below which a
+# state is a disturbance that hardly moves the mean.
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
@@ -75,7 +82,8 @@ class Location:
     would give, `over_layouts` the one from the variance over layouts alone (None for a single
     layout). `endless` is the interval that would remain in an endless run, from layouts alone; None
     if the noise of blocks hides the variance over layouts. `spread` is the interquartile range of
-    the residuals."""
+    the residuals. `mean` is the mean over time, of all blocks, and `left_out` the interval of what
+    the location leaves out of it; None if it cannot be estimated."""
 
     value: float
     interval: Interval
@@ -84,16 +92,26 @@ class Location:
     spread: float
     notes: tuple[str, ...] = ()
     endless: Interval | None = None
+    mean: float = math.nan
+    left_out: Interval | None = None
 
 
-def compute_midmean(x: Floats) -> float:
-    """Return the midmean (25 % trimmed mean). For fewer than four values return the median, for
-    none NaN."""
-    n = len(x)
+def compute_midmean(x: Floats) -> Floats:
+    """Return the midmean (25 % trimmed mean) of each row of `x`, or of `x` itself if it is one row.
+    For fewer than four values return the median, for none NaN."""
+    n = x.shape[-1]
     if n < 4:
-        return float(np.median(x)) if n else math.nan
+        return np.asarray(np.median(x, axis=-1) if n else np.full(x.shape[:-1], math.nan))
     cut = int(n * TRIMMED)
-    return float(np.partition(x, (cut, n - cut - 1))[cut : n - cut].mean())
+    return np.asarray(np.partition(x, (cut, n - cut - 1))[..., cut : n - cut].mean(axis=-1))
+
+
+def compute_midmeans(parts: Sequence[Floats]) -> Floats:
+    """Return the midmean of each part. Parts of equal length, the usual case, are computed
+    together, which takes a fifth of the time."""
+    if len({len(part) for part in parts}) == 1:
+        return compute_midmean(np.stack(parts))
+    return np.array([compute_midmean(part) for part in parts], dtype=np.float64)
 
 
 def merge_sparse_layouts(layout: Whole) -> Whole:
@@ -107,7 +125,8 @@ def compute_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
     and, for each block, the effect of its layout. The mean of the effects of all layouts is
     zero."""
     which = np.unique(compute_offset_in_cache_line(layout), return_inverse=True)[1]
-    effects = np.array([compute_midmean(x[which == i]) for i in range(which.max() + 1)])
+    ends = np.cumsum(np.bincount(which))[:-1]
+    effects = compute_midmeans(np.split(x[np.argsort(which, kind="stable")], ends))
     effects -= effects.mean()
     return effects, effects[which]
 
@@ -122,18 +141,23 @@ def estimate_layout_variance(effects: Floats) -> tuple[float, float]:
     return float(np.mean(apart**2)) / 2 / count, 2 * count / 3
 
 
-def split_blocks_into_batches(process: Whole, wanted: int = BATCHES) -> list[slice]:
+def split_evenly(start: int, end: int, parts: int) -> list[slice]:
+    """Split the blocks from `start` up to `end` into `parts` parts of about the same length."""
+    edges = [start + (end - start) * part // parts for part in range(parts + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def split_blocks_into_batches(process: Whole, batch_count: int = BATCHES) -> list[slice]:
     """Split the blocks into batches, as slices; a batch has neighbouring blocks of one process.
-    `process` has the process of each block. There are about `wanted` batches, and at least one for
-    each process."""
+    `process` has the process of each block. There are about `batch_count` batches, and at least one
+    for each process."""
     starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
     ends = [*starts[1:], len(process)]
-    share = max(1, round(wanted / len(starts)))
+    share = max(1, round(batch_count / len(starts)))
     batches = []
     for start, end in zip(starts, ends, strict=True):
         parts = max(1, min(share, int(end - start) // FEWEST_BLOCKS))
-        edges = np.linspace(start, end, parts + 1).astype(int)
-        batches += [slice(a, b) for a, b in pairwise(edges)]
+        batches += split_evenly(int(start), int(end), parts)
     return batches
 
 
@@ -163,20 +187,13 @@ def estimate_noise_variance(values: Floats) -> float:
     return float(np.var(np.clip(values, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(values)
 
 
-def find_two_machine_states(x: Floats, process: Whole) -> Interval | None:
-    """If the machine was in one of two states and changed between them only a few times, return the
-    two states as an interval; else None. At least one change must lie within a process: changes at
-    the start of a process are differences between processes."""
-    found, owners = [], []
-    for number in np.unique(process):
-        own = x[process == number]
-        for part in np.array_split(own, max(1, len(own) // TOGETHER)):
-            found.append(compute_midmean(part))
-            owners.append(number)
-    seen, owner = np.array(found), np.array(owners)
-    ordered, n = np.sort(seen), len(seen)
-    total = float(np.sum((seen - seen.mean()) ** 2))
-    if n < FEWEST_BATCHES or total == 0:
+def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
+    """Split values into a lower and an upper group such that the values of a group differ as little
+    as possible. Return which values are in the upper group; None if the two groups do not explain
+    most of the variance."""
+    ordered, n = np.sort(values), len(values)
+    total = float(np.sum((values - values.mean()) ** 2))
+    if n < 2 or total == 0:
         return None
     below = np.arange(1, n)
     gap = np.cumsum(ordered)[:-1] - below * ordered.mean()
@@ -184,14 +201,58 @@ def find_two_machine_states(x: Floats, process: Whole) -> Interval | None:
     cut = int(between.argmax())
     if between[cut] / total < EXPLAINED:
         return None
-    upper = seen > (ordered[cut] + ordered[cut + 1]) / 2
+    upper = np.asarray(values > ordered[cut])
+    return upper if upper.any() else None
+
+
+def find_two_machine_states(x: Floats, process: Whole) -> tuple[Floats, Floats] | None:
+    """If the machine was in one of two states and changed between them only a few times, return the
+    midmeans of the parts of the blocks in the cheaper state and in the dearer one; else None. At
+    least one change must lie within a process: changes at the start of a process are differences
+    between processes. The two parts next to a change are left out, because one of them may have
+    blocks of both states; but if a state has no other parts, the one that is farthest from the
+    other state is returned."""
+    found, owners = [], []
+    for number in np.unique(process):
+        own = x[process == number]
+        for part in split_evenly(0, len(own), max(1, len(own) // TOGETHER)):
+            found.append(own[part])
+            owners.append(number)
+    seen, owner = compute_midmeans(found), np.array(owners)
+    upper = split_into_two_groups(seen)
+    if len(seen) < FEWEST_BATCHES or upper is None:
+        return None
     changes = upper[1:] != upper[:-1]
     inside = changes & (owner[1:] == owner[:-1])
     if not inside.any() or changes.sum() > FEW_CHANGES:
         return None
     if min(upper.mean(), 1 - upper.mean()) < BRIEF:
         return None
-    return Interval(float(seen[~upper].mean()), float(seen[upper].mean()))
+    mixed = np.append(changes, False) | np.insert(changes, 0, False)
+    cheap, dear = seen[~upper & ~mixed], seen[upper & ~mixed]
+    cheap = cheap if len(cheap) else np.sort(seen)[:1]
+    dear = dear if len(dear) else np.sort(seen)[-1:]
+    return cheap, dear
+
+
+def compute_interval_of_both_states(
+    states: tuple[Floats, Floats],
+    part_variance: float,
+    more_variance: float,
+    freedom: float,
+    outside: float,
+) -> Interval:
+    """Return the smallest interval that contains the intervals of the costs in two states, whose
+    error probability is `outside`. `states` has the midmeans of the parts in each state;
+    `part_variance` is the variance of such a midmean, `more_variance` that over layouts, `freedom`
+    the degrees of freedom."""
+    cheap, dear = (
+        compute_mean_interval(
+            float(own.mean()), part_variance / len(own) + more_variance, freedom, outside
+        )
+        for own in states
+    )
+    return cheap.union(dear)
 
 
 def compute_mean_interval(
@@ -213,29 +274,57 @@ def compute_process_interval(
     return compute_mean_interval(value, variance, len(means) - 1, outside)
 
 
+def compute_group_interval(x: Floats, process: Whole, outside: float) -> Interval | None:
+    """If the processes are of a cheap and a dear group, each from its start to its end, return the
+    interval of the mean over processes that follows from the exact interval of the share of dear
+    ones; else None."""
+    numbers = np.unique(process)
+    if len(numbers) < FEWEST_PROCESSES:
+        return None
+    parts = [np.array_split(x[process == number], 2) for number in numbers]
+    halves = compute_midmeans([half for both in parts for half in both]).reshape(-1, 2)
+    means = halves.mean(axis=1)
+    dear = split_into_two_groups(means)
+    if dear is None:
+        return None
+    low, high = float(means[~dear].mean()), float(means[dear].mean())
+    if np.any((halves > (low + high) / 2) != dear[:, None]):
+        return None
+    share = student.compute_share_interval(int(dear.sum()), len(dear), outside)
+    return Interval(low + share[0] * (high - low), low + share[1] * (high - low))
+
+
 def remove_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
-    """Return the effects of the layouts, and the values without these effects."""
+    """Return the effects of the layouts, and the values without these effects. Only the share of
+    the effects' variance that noise does not explain is removed (James and Stein 1961): removing
+    noise would blur the distribution of the values, of which the midmean is taken."""
     effects, in_block = compute_layout_effects(x, merge_sparse_layouts(layout))
-    return effects, x - in_block
+    level = x - in_block
+    if len(effects) < 2 or not (variance := float(np.var(effects, ddof=1))):
+        return effects, level
+    noise = estimate_noise_variance(level) * len(effects)
+    return effects, x - max(0.0, 1 - noise / variance) * in_block
 
 
 def compute_residuals(
-    level: Floats, batches: Floats, parts: Sequence[slice]
+    values: Floats, batches: Floats, batch_slices: Sequence[slice]
 ) -> tuple[Floats, float]:
-    """Return the residuals of the blocks `level` from the estimates `batches` of their batches, and
-    the interquartile range of the residuals. `parts` are the blocks of each batch."""
-    rest = level - np.repeat(batches, [part.stop - part.start for part in parts])
+    """Return, for each block, its value minus the estimate of its batch (the residual), and the
+    interquartile range of the residuals. `values` has the value of each block, `batches` the
+    estimate of each batch, `batch_slices` the blocks of each batch."""
+    rest = values - np.repeat(batches, [part.stop - part.start for part in batch_slices])
     return rest, float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
 
 
 def estimate_batch_locations(
-    x: Floats, layout: Whole, parts: Sequence[slice]
+    x: Floats, layout: Whole, batch_slices: Sequence[slice]
 ) -> tuple[Floats, Floats, float]:
-    """Return the effects of the layouts, the estimate of each batch, and the interquartile range of
-    the residuals. `parts` are the blocks of each batch."""
+    """Return the effects of the layouts on the values `x` of the blocks, the estimate of each
+    batch, and the interquartile range of the residuals. `layout` has the layout of each block,
+    `batch_slices` the blocks of each batch."""
     effects, level = remove_layout_effects(x, layout)
-    batches = np.array([compute_midmean(level[part]) for part in parts], dtype=np.float64)
-    return effects, batches, compute_residuals(level, batches, parts)[1]
+    batches = compute_midmeans([level[part] for part in batch_slices])
+    return effects, batches, compute_residuals(level, batches, batch_slices)[1]
 
 
 def estimate_location(
@@ -247,12 +336,15 @@ def estimate_location(
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
     effects, level = remove_layout_effects(x, layout)
     slices = split_blocks_into_batches(process)
-    batches = np.array([compute_midmean(level[part]) for part in slices])
+    batches = compute_midmeans([level[part] for part in slices])
     owners = np.array([process[part.start] for part in slices])
     value = float(batches.mean())
     rest, spread = compute_residuals(level, batches, slices)
     if len(batches) < FEWEST_BATCHES:
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
+    left_out = np.array([level[part].mean() for part in slices]) - batches
+    missed, own_freedom = estimate_long_run_variance(left_out)
+    gap = compute_mean_interval(float(left_out.mean()), missed, own_freedom, outside)
     variance, freedom = estimate_long_run_variance(batches)
     over_time = whole = compute_mean_interval(value, variance, freedom, outside)
     over_layouts, more, noise = None, 0.0, estimate_noise_variance(rest)
@@ -267,20 +359,26 @@ def estimate_location(
         parts = variance**2 / freedom + more**2 / free
         whole = compute_mean_interval(value, both, both**2 / parts if parts else freedom, outside)
     notes = []
+    states = find_two_machine_states(level, process)
+    if states:
+        part = noise * len(x) / TOGETHER
+        whole = compute_interval_of_both_states(states, part, more, freedom, outside)
+        whole = whole.union(Interval(value, value))
+    elif groups := compute_group_interval(level, process, outside):
+        whole = whole.union(groups)
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
         whole = whole.union(compute_process_interval(batches, owners, value, outside))
         notes.append(FEW_PROCESSES)
-    if found := find_two_machine_states(level, process):
-        half = student.compute_capped_t_quantile(outside, freedom) * math.sqrt(noise + more)
-        whole = found.widened(half).union(Interval(value, value))
+    if states:
         notes.append(TWO_STATES)
-    return Location(value, whole, over_time, over_layouts, spread, tuple(notes), endless)
+    mean = value + float(left_out.mean())
+    return Location(value, whole, over_time, over_layouts, spread, tuple(notes), endless, mean, gap)
 
 
 def dither_values(x: Floats, step: float) -> Floats:
-    """Return the values of a clock that advances in steps of `step`, each value moved by another
-    part of a step, because midmeans of a few distinct values would jump. Multiples of the golden
-    ratio fill the step evenly."""
+    """Return the values of a clock that advances in steps of `step`, after adding a different
+    fraction of a step to each value. Without this, there would be only a few distinct values,
+    between which midmeans would jump. Multiples of the golden ratio fill the step evenly."""
     turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
     return np.asarray(x + step * (turns % 1 - 0.5))
 

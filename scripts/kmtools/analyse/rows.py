@@ -97,8 +97,8 @@ def make_timed_row(
     name: Name, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """Make a row of measured times; `series` has a cost or a share for each block, in block
-    order."""
+    """Make a row of measured times; `series` has for each block the cost, or the cost divided by
+    that of the baseline, in block order."""
     x = stats.convert_to_floats(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)

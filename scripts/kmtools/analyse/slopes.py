@@ -31,7 +31,7 @@ class Slope(NamedTuple):
 
     @classmethod
     def from_fraction(cls, block: int, layout: int, value: Fraction, process: int = 1) -> Slope:
-        """Return the slope of a block whose value is a fraction."""
+        """Return a slope with the value `value`, which is a fraction."""
         return cls(block, layout, value.numerator, value.denominator, process)
 
     @property
@@ -90,8 +90,8 @@ def fit_slopes(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, lis
 def fit_slopes_of_samples(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> dict[str, list[Slope]]:
-    """Fit the slopes of every variant of one benchmark, ordered by block, to the values that
-    `value_of` returns for the samples."""
+    """Return the slopes of each variant of one benchmark, in the order of the blocks. They are
+    fitted to the values that `value_of` returns for the samples."""
     return fit_slopes(select_unflagged_points(samples, value_of))
 
 

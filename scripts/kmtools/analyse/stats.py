@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Medians and intervals that are valid for timing data, and the counts of disturbed windows.
+"""Medians and intervals that are valid for timing data, and the counts of flagged windows.
 
 Slopes, differences, intervals and medians are in the tier's unit per operation: TSC ticks or
 instructions divided by loop iterations.
@@ -29,8 +29,6 @@ from kmtools.measure.samples import Sample
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# A late window is longer than the median by more than this share; see count_late_windows().
-LATE = 0.1
 
 
 @dataclass(frozen=True)
@@ -115,9 +113,10 @@ def estimate_correlation_time(series: Sequence[Slope]) -> float:
 
 
 def compute_sign_test_interval(series: Sequence[Slope]) -> Interval:
-    """Return the sign-test interval of the median at 95 %, widened for correlated blocks: ranks are
-    computed for n / tau observations and scaled to all n. It is the whole range if correlation
-    leaves too few observations, and unbounded below 6 blocks."""
+    """Return the 95 % sign-test interval of the median, widened if blocks are correlated: the ranks
+    of its ends are computed for n / tau independent observations and scaled to all n blocks, where
+    tau is the autocorrelation time. The interval is the whole range if n / tau is too small, and
+    unbounded if there are fewer than 6 blocks."""
     n = len(series)
     if compute_sign_test_rank(n) == 0:
         return UNBOUNDED
@@ -154,27 +153,6 @@ def find_value_range(series: Sequence[Slope]) -> Interval:
     equal if all blocks agree."""
     low, high = min(s.value for s in series), max(s.value for s in series)
     return Interval(float(low), float(high))
-
-
-def count_late_windows(samples: Iterable[Sample], khz: float | None) -> int:
-    """Return the number of late windows among those without a flag. A window is late if it exceeds
-    the median of the windows of the same loop count, layout and process by more than a microsecond
-    and by more than a tenth, as after an interrupt. Late windows are used like all others. `khz` is
-    the rate of the clock; if it is not known, the number is 0."""
-    if khz is None:
-        return 0
-    rows = np.array(
-        [(s.process, s.layout, s.size, s.value) for s in samples if not s.flags], dtype=np.float64
-    )
-    if not len(rows):
-        return 0
-    rows = rows[np.lexsort(rows.T[::-1])]
-    alike, value = rows[:, :3], rows[:, 3]
-    starts = np.flatnonzero(np.any(np.diff(alike, axis=0, prepend=-1) != 0, axis=1))
-    counts = np.diff(starts, append=len(rows))
-    usual = (value[starts + (counts - 1) // 2] + value[starts + counts // 2]) / 2
-    latest = usual + np.maximum(khz / 1000, LATE * np.abs(usual))
-    return int(np.sum(value > np.repeat(latest, counts)))
 
 
 def count_flagged_windows(samples: Iterable[Sample]) -> dict[str, int]:

@@ -39,7 +39,7 @@ def compute_results_of_first_processes(cache: RunCache, raw: Path, processes: in
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 
-def select_unresolved_benchmarks(results: Sequence[Result]) -> Look:
+def make_interim_look(results: Sequence[Result]) -> Look:
     """Return the outcome of an interim analysis (look): a benchmark is measured further if more
     time may resolve one of its rows."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
@@ -109,9 +109,7 @@ class Steering:
             report_detectable_differences(found, self._planned, self._write_event, self._print_line)
         if processes not in stopping.LOOKS:
             return None
-        look = select_unresolved_benchmarks(
-            compute_results_of_first_processes(self._cache, raw, processes)
-        )
+        look = make_interim_look(compute_results_of_first_processes(self._cache, raw, processes))
         resolved = look.rows - look.open_rows
         self._write_event(
             "look",

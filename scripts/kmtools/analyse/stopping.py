@@ -38,10 +38,10 @@ def get_look_error_probability(processes: int) -> float:
 
 
 def choose_error_probability(
-    env: Mapping[str, str], samples: Iterable[Sample], usual: float
+    env: Mapping[str, str], samples: Iterable[Sample], without_looks: float
 ) -> float:
-    """Return the error probability of the intervals of a benchmark's samples; `usual` for a run
-    without looks, whose length is fixed."""
+    """Return the error probability of the intervals that are computed from a benchmark's samples.
+    If the run had no looks, its length is fixed, and the error probability is `without_looks`."""
     if LINE not in env:
-        return usual
+        return without_looks
     return get_look_error_probability(len({sample.process for sample in samples}))

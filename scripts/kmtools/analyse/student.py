@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Quantiles of Student's t distribution at any level, for intervals that hold for many rows at
-once.
+once; and the exact interval of a share.
 
 The distribution function is the closed form for whole degrees of freedom (Abramowitz and Stegun,
 "Handbook of Mathematical Functions", 26.7.3 and 26.7.4). This file uses the standard library alone.
@@ -51,3 +51,29 @@ def compute_capped_t_quantile(outside: float, freedom: float) -> float:
     """Return the t quantile for estimated degrees of freedom, which are rounded down and limited to
     the range from 1 to MOST_FREEDOM."""
     return compute_t_quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))
+
+
+def compute_tail_probability(share: float, found: int, every: int) -> float:
+    """Return the probability that at least `found` of `every` independent trials succeed, each with
+    probability `share`."""
+    return sum(
+        math.comb(every, k) * share**k * (1 - share) ** (every - k) for k in range(found, every + 1)
+    )
+
+
+@lru_cache(1000)
+def compute_share_interval(found: int, every: int, outside: float) -> tuple[float, float]:
+    """Return the interval of a share of which `found` in `every` trials were found, with error
+    probability `outside` at most (Clopper and Pearson 1934)."""
+
+    def find_share(least: int, probability: float) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            below = compute_tail_probability(middle, least, every) < probability
+            low, high = (middle, high) if below else (low, middle)
+        return low
+
+    lo = find_share(found, outside / 2) if found else 0.0
+    hi = find_share(found + 1, 1 - outside / 2) if found < every else 1.0
+    return lo, hi

@@ -20,6 +20,7 @@ from kmtools.analyse.verdicts import VERDICTS, Result
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_atomically
 from kmtools.base.jsonfile import check_shape, read_json
+from kmtools.base.paths import COMMAND
 from kmtools.measure.rundir import (
     TIERS,
     UNIT_EMULATED,
@@ -56,20 +57,21 @@ SITE_COST = {
     "tier": TIERS, "kernel": str, "benchmark": str, "flavour": str, "unit": str, "n": int,
     "sites": [int], "cost": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER, "pass_cost": NUMBER,
     "margin?": NUMBER, "core_cycles": NUMBER, "ns": NUMBER, "percent": NUMBER, "verdict": VERDICTS,
-    "note": str,
+    "note": str, "caveat?": str,
 }  # fmt: skip
 CORE_CYCLES = {
     "source": str, "per_tick": float, "spread?": float, "median": NUMBER, "delta": NUMBER,
     "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
 }  # fmt: skip
 COST = {"delta": float, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER}
+LATE = {"share": float, "ratio": float, "together": float}
 RESULT = {
     **OF_EACH, "baseline": TEXT, "delta": NUMBER, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
     "delta_sign_lo": NUMBER, "delta_sign_hi": NUMBER, "delta_cluster_lo": NUMBER,
     "delta_cluster_hi": NUMBER, "delta_by_layout": {"*": NUMBER}, "noise_floor": NUMBER,
     "margin": NUMBER, "detectable": NUMBER, "core_cycles?": CORE_CYCLES, "verdict": VERDICTS,
     "note": str, "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int,
-    "windows_late?": int,
+    "windows_late?": int, "late?": LATE, "delta_mean?": NUMBER,
     "flags": {"*": int}, "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
     "distribution?": [[float]], "also_over?": {"*": COST},
 }  # fmt: skip
@@ -169,7 +171,9 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "correlation_blocks": round_for_json(result.correlation),
         "windows": result.windows,
         "windows_flagged": result.flagged,
-        "windows_late": result.late,
+        "windows_late": result.late.late,
+        "late": {name: round_for_json(getattr(result.late, name)) for name in LATE},
+        "delta_mean": round_for_json(result.mean),
         "flags": dict(result.flags),
         "published": round_for_json(rows[0].value) if rows else None,
         "published_delta": round_for_json(rows[0].delta) if rows else None,
@@ -222,7 +226,7 @@ def read_summary(run: Path) -> dict[str, Any]:
     if not path.is_file():
         read_env(run / "env.json")
         raise UnableError(
-            f"{run}: there are no results yet: call scripts/kmarkers report {shlex.quote(str(run))}"
+            f"{run}: there are no results yet: call {COMMAND} report {shlex.quote(str(run))}"
         )
     summary = read_json(path)
     if isinstance(summary, list):

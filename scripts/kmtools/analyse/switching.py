@@ -115,28 +115,29 @@ Measure = Callable[[Sequence[Point]], float | None]
 
 
 def find_most_rounds(points: Sequence[Point]) -> float | None:
-    """Return the largest number of synchronisation rounds that a batch took, over all numbers of
-    sites (for each of them, the median)."""
+    """Return the largest number of synchronisation rounds in a batch: the maximum, over all numbers
+    of sites, of the median number of rounds."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
 def compute_time_per_further_site(
-    points: Sequence[Point], way: str, fewer: int, more: int
+    points: Sequence[Point], method: str, fewer: int, more: int
 ) -> float | None:
-    """Return the time of one more site with the method `way`: the slope of the time of a switch
-    between `fewer` and `more` sites."""
-    low, high = (find_point(points, SCALING, way, sites) for sites in (fewer, more))
+    """Return the time that one more site takes with the method `method`: the slope of the time of a
+    switch between `fewer` and `more` sites."""
+    low, high = (find_point(points, SCALING, method, sites) for sites in (fewer, more))
     return (high.median - low.median) / (more - fewer) if low and high else None
 
 
-def divide_if_known(ours: float | None, other: float | None) -> float | None:
-    """Return `ours` divided by `other`; None if either is None, or if `other` is not above zero."""
-    return ours / other if ours is not None and other and other > 0 else None
+def divide_if_known(dividend: float | None, divisor: float | None) -> float | None:
+    """Return `dividend` / `divisor`; None if either is None, or if `divisor` is not above zero."""
+    return dividend / divisor if dividend is not None and divisor and divisor > 0 else None
 
 
 def compute_batch_to_stores_ratio(points: Sequence[Point]) -> float | None:
-    """Return the time of one more site in a batch as a multiple of the time of its stores alone:
-    three stores, in three passes over the sites, through a second mapping of the same kind."""
+    """Return the time of one more site in a batch as a multiple of the time of its stores alone.
+    The stores alone are made as in a batch: three stores to each site, in three passes over the
+    sites, through a second mapping."""
     return divide_if_known(
         *(compute_time_per_further_site(points, way, 1000, 10_000) for way in (OURS, STORES))
     )
@@ -158,15 +159,15 @@ def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[Point]) -> f
     )
 
 
-def make_ratio_to_batch_measure(way: str) -> Measure:
-    """Return a function that computes the time to switch 10,000 sites by the method `way`, as a
+def make_ratio_to_batch_measure(method: str) -> Measure:
+    """Return a function that computes the time to switch 10,000 sites by the method `method`, as a
     multiple of the time to switch them in one batch."""
 
-    def compute_ratio(points: Sequence[Point]) -> float | None:
-        own, ours = (find_point(points, SCALING, w, 10_000) for w in (way, OURS))
+    def compute_ratio_to_batch(points: Sequence[Point]) -> float | None:
+        own, ours = (find_point(points, SCALING, m, 10_000) for m in (method, OURS))
         return own.median / ours.median if own and ours and ours.median else None
 
-    return compute_ratio
+    return compute_ratio_to_batch
 
 
 def compute_stall_percent(points: Sequence[Point]) -> float | None:

@@ -79,6 +79,7 @@ def find_shifts(row: Row, tested_rows: int = 1, margin: float = changes.MARGIN) 
 
 
 def find_all_shifts(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
-    """Return the shifts of all rows whose numbers are shares of a baseline, without A/A clones."""
+    """Return the shifts of all rows whose costs are divided by the cost of a baseline. A/A clones
+    are left out."""
     judged = [row for row in rows if row.kind == SHARE and not row.is_clone]
     return [shift for row in judged for shift in find_shifts(row, len(judged), margin)]

@@ -27,8 +27,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import NormalDist
 
-from kmtools.analyse import corecycles, linearity, location, stats, stopping
+from kmtools.analyse import corecycles, lateness, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.lateness import NONE, Lateness
 from kmtools.analyse.layouts import find_layout_of_executed_copy
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
@@ -54,7 +55,7 @@ from kmtools.analyse.words import (
     UNRESOLVED,
     WITHHELD,
 )
-from kmtools.measure import rundir
+from kmtools.measure import caches, rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
@@ -73,6 +74,9 @@ VERDICTS = (
 UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
 # A note: the variance over code layouts limits the interval, and more time does not reduce it.
 PLACED = "code layouts differ, and more time does not help"
+
+# The begin of a note: the usual cost leaves something out, see Documentation/usual-cost.md.
+MEAN_OVER_TIME = "mean over time"
 
 # Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
 # the baseline). The margin is the larger of these two; the first row that matches is used. Margins
@@ -128,7 +132,7 @@ class Result:
     correlation: float
     windows: int
     flagged: int
-    late: int
+    late: Lateness
     flags: Mapping[str, int]
     resolution: float
     core: CoreCycles | None
@@ -141,6 +145,8 @@ class Result:
     # One step of the clock, as a cost of this variant alone; `resolution` is the coarser step of
     # this variant and its baseline.
     step: float = 0.0
+    # The cost added to the mean over time.
+    mean: float | None = None
     also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
 
     @property
@@ -204,6 +210,8 @@ class Difference:
     over_layouts: Interval | None
     notes: tuple[str, ...] = ()
     endless: Interval | None = None
+    mean: float | None = None
+    left_out: Interval | None = None
 
 
 def estimate_difference(
@@ -213,10 +221,12 @@ def estimate_difference(
     resolution: float = 0.0,
     outside: float = location.OUTSIDE,
     copies: int = 0,
+    late_blocks: frozenset[int] = frozenset(),
 ) -> Difference:
     """Return the location of the paired differences with its intervals of error probability
     `outside`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
-    of copies of the variant's code, 0 if each layout has its own copy."""
+    of copies of the variant's code, 0 if each layout has its own copy. The interval also contains
+    that of the blocks which are not in `late_blocks`, see lateness.py."""
     deltas = subtract_baseline(variant, baseline)
     if copies:
         deltas = [
@@ -226,10 +236,27 @@ def estimate_difference(
         interval = stats.find_value_range(deltas)
         return Difference(deltas, stats.compute_median(deltas), interval, interval, interval)
     found = location.estimate_series_location(deltas, resolution, outside)
+    wide = widen_for_late_blocks(found.interval, deltas, resolution, outside, late_blocks)
     return Difference(
-        deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes,
-        found.endless,
+        deltas, found.value, wide, found.over_time, found.over_layouts, found.notes, found.endless,
+        found.mean, found.left_out,
     )  # fmt: skip
+
+
+def widen_for_late_blocks(
+    interval: Interval, series: Sequence[Slope], resolution: float, outside: float,
+    late_blocks: frozenset[int],
+) -> Interval:  # fmt: skip
+    """Return the smallest interval that contains `interval`, that of a series of slopes, and that
+    of its blocks which are not in `late_blocks`. If these blocks are too few for an interval, but
+    more than half of all, it contains their estimate."""
+    others = [slope for slope in series if slope.block not in late_blocks]
+    if len(others) == len(series):
+        return interval
+    found = location.estimate_series_location(others, resolution, outside)
+    if found.interval == stats.UNBOUNDED and 2 * len(others) > len(series):
+        return interval.union(Interval(found.value, found.value))
+    return interval.union(found.interval)
 
 
 @dataclass(frozen=True)
@@ -248,8 +275,15 @@ class Group:
     core: CoreCycles | None
     outside: float
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
+    late: Mapping[str, Lateness] = field(default_factory=dict)
 
-    def takes_time(self, variant: str) -> bool:
+    def find_late_blocks(self, variant: str) -> frozenset[int]:
+        """Return the blocks in which the variant or the baseline has a late window."""
+        return lateness.join_blocks(
+            self.late.get(name or variant, NONE) for name in (variant, self.baseline)
+        )
+
+    def do_longer_loops_take_longer(self, variant: str) -> bool:
         """Return True if longer loops take longer, in the variant and in the baseline. Slopes that
         are missing are not checked, and neither are emulated ticks, which do not measure the time
         of a loop."""
@@ -293,6 +327,7 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
     resolution = stats.estimate_clock_resolution(samples)
     baseline = find_baseline_variant(slopes)
     outside = stopping.choose_error_probability(tier.env, samples, location.OUTSIDE)
+    late = lateness.find_late_windows(samples, read_tick_rate_khz(tier))
     margin = noise = None
     if baseline is not None:
         margin = find_equivalence_margin(
@@ -300,11 +335,32 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
         )
         clone = baseline + CLONE_SUFFIX
         step = choose_coarser_resolution(resolution, clone, baseline)
-        noise = estimate_difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
+        blocks = lateness.join_blocks(late[name] for name in (baseline, clone) if name in late)
+        noise = estimate_difference(
+            slopes[clone], slopes[baseline], tier.exact, step, outside, late_blocks=blocks
+        )
     return Group(
         tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
-        linearity.compute_bends(points, per),
+        linearity.compute_bends(points, per), late,
     )  # fmt: skip
+
+
+def describe_mean_over_time(group: Group, diff: Difference) -> str:
+    """Return a note with the mean over time, if it differs from the usual cost by more than the
+    margin, and by more than chance explains; else an empty text."""
+    if diff.mean is None or diff.left_out is None or group.margin is None:
+        return ""
+    beyond = diff.left_out.lo > 0 or diff.left_out.hi < 0
+    if not beyond or abs(diff.mean - diff.delta) <= group.margin:
+        return ""
+    words = "more" if diff.left_out.lo > 0 else "less"
+    mean = f"{diff.mean:+.3g} {group.tier.unit}"
+    return f"{MEAN_OVER_TIME} {mean}: some blocks cost {words} than usual"
+
+
+def describe_lateness(tier: Tier, late: Lateness, core: CoreCycles | None) -> str:
+    """Return the caveat of rows of a benchmark with many late windows; see lateness.py."""
+    return lateness.describe_late_windows(tier.env, late, core.spread if core else 0.0)
 
 
 def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
@@ -320,6 +376,11 @@ def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, st
     endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(PLACED)
+    late = group.late.get(variant, NONE)
+    caveats = (
+        describe_mean_over_time(group, diff), describe_lateness(group.tier, late, group.core)
+    )  # fmt: skip
+    notes += filter(None, caveats)
     if diff.wide == stats.UNBOUNDED:
         notes.append("too few blocks")
     elif diff.over_layouts is None:
@@ -387,15 +448,17 @@ def make_variant_result(group: Group, variant: str) -> Result:
     elif group.baseline is not None:
         base = group.slopes[group.baseline]
         step, copies = group.get_clock_resolution(variant), group.count_code_copies(variant)
-        diff = estimate_difference(series, base, exact, step, group.outside, copies)
+        late_blocks = group.find_late_blocks(variant)
+        diff = estimate_difference(series, base, exact, step, group.outside, copies, late_blocks)
         verdict, note = judge_variant(group, variant, diff)
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
     verdict, note = apply_linearity_test(group, variant, verdict, note)
-    if not group.takes_time(variant):
+    if not group.do_longer_loops_take_longer(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
-    note = "; ".join(filter(None, (note, f"hits: {hits}" if hits else "")))
+    caveat = caches.describe_small_buffer(group.tier, group.benchmark, variant)
+    note = "; ".join(filter(None, (note, caveat, f"hits: {hits}" if hits else "")))
     return Result(
         tier=group.tier.tier,
         kernel=group.tier.kernel,
@@ -423,12 +486,13 @@ def make_variant_result(group: Group, variant: str) -> Result:
         else stats.estimate_correlation_time(diff.deltas if diff else series),
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
-        late=stats.count_late_windows(windows, read_tick_rate_khz(group.tier)),
+        late=group.late.get(variant, NONE),
         flags=stats.count_flagged_windows(windows),
         resolution=group.get_clock_resolution(variant),
         step=group.resolution.get(variant, 0.0),
         core=group.core,
         outside=group.outside,
+        mean=diff.mean if diff else None,
         slopes=series,
         deltas=diff.deltas if diff else [],
     )

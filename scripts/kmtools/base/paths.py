@@ -22,12 +22,15 @@ GENERATED_ENDINGS = (".mod.c",)
 
 # Root of the checkout that holds this file, or the directory in which these tools are installed.
 OWN = Path(__file__).resolve().parents[3]
+INSTALLED = not (OWN / CATALOGUE).is_file()
+# The command as a user types it: in a checkout from the top folder, else as installed.
+COMMAND = "kmarkers" if INSTALLED else "scripts/kmarkers"
 
 
 def find_checkout() -> Path:
     """Return the root of the checkout that holds this file. If this file is installed, return the
     root of the checkout that holds the working directory; without one, the working directory."""
-    if (OWN / CATALOGUE).is_file():
+    if not INSTALLED:
         return OWN
     here = Path.cwd()
     return next((path for path in (here, *here.parents) if (path / CATALOGUE).is_file()), here)

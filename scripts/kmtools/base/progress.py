@@ -10,11 +10,13 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from kmtools.base.processes import run_in_thread
 from kmtools.base.screen import Lines, Screen, can_overwrite_text, has_alternate_screen
 
 INDENT = " " * 11
@@ -57,6 +59,23 @@ class Line:
         if self._open:
             self._open = False
             print("\r\033[K", end="", file=self.stream, flush=True)
+
+
+@contextmanager
+def print_repeatedly(
+    make_text: Callable[[], str], terminal_seconds: float, log_seconds: float
+) -> Iterator[None]:
+    """During the block, print the text that `make_text` returns in a thread: on a terminal every
+    `terminal_seconds`, in place of the last one, and in a log every `log_seconds`."""
+    line = Line()
+
+    def update_line(stop_event: threading.Event) -> None:
+        while not stop_event.wait(terminal_seconds if line.terminal else log_seconds):
+            line.print_temporary(make_text())
+
+    with run_in_thread(update_line):
+        yield
+    line.close()
 
 
 class Progress:

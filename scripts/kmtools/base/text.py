@@ -26,12 +26,12 @@ def escape_unprintable(text: str) -> str:
     )
 
 
-def shorten_middle(text: str, most: int) -> str:
-    """Return a text of at most `most` characters; "…" replaces the middle of a longer one."""
-    if len(text) <= most:
+def shorten_middle(text: str, max_length: int) -> str:
+    """Shorten a text to at most `max_length` characters: "…" replaces its middle."""
+    if len(text) <= max_length:
         return text
-    head = (most - 1) * 2 // 3
-    return f"{text[:head]}…{text[head + 1 - most :]}"
+    head = (max_length - 1) * 2 // 3
+    return f"{text[:head]}…{text[head + 1 - max_length :]}"
 
 
 def align_table(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:

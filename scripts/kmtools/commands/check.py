@@ -87,8 +87,7 @@ def print_tests(tests: Sequence[Test]) -> None:
 def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
     """Run scripts/setup to install the tools that the tests need, and restart this command with the
     Python of build/venv. Tests whose tools could not be installed are skipped."""
-    # Some tests of tests/tools that only the full set runs use packages that --tools and --fleet
-    # install.
+    # In the full set, some tests of tests/tools use packages that --tools and --fleet install.
     some = ["--tools", "--fleet"] if full else []
     needs = list(dict.fromkeys([*some, *(test.needs for test in tests if test.needs)]))
     plain = any(not test.needs for test in tests)
@@ -114,7 +113,7 @@ def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> Non
         test.where == registry.GUEST and not registry.find_test_obstacle(test) for test in tests
     )
     if boots and catalogue.find_unpacked_kernel(kernel):
-        print(machine.find_usable_accel(kernel, print).line, flush=True)
+        print(machine.find_usable_accel(kernel, print).boot_message, flush=True)
 
 
 def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:

@@ -101,30 +101,30 @@ def run_compare(args: Namespace) -> int:
     from kmtools.report import comparison
 
     runs = comparison.load_compared_runs([args.a, *args.b])
-    found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole)
-    print_and_write_comparison(args, found)
-    return BAD if found.failed else DONE
+    compared = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole)
+    print_and_write_comparison(args, compared)
+    return BAD if compared.failure_count else DONE
 
 
-def print_and_write_comparison(args: Namespace, found: comparison.Comparison) -> None:
-    """Print a comparison, and write the requested files."""
+def print_and_write_comparison(args: Namespace, compared: comparison.Comparison) -> None:
+    """Print the comparison `compared`, and write the requested files."""
     from kmtools.report import changefiles, changepage, changetext
 
     makers: dict[str, Callable[[], str]] = {
-        "markdown": lambda: changetext.render_markdown(found, args.all),
-        "json": lambda: changefiles.render_comparison_json(found),
-        "junit": lambda: changefiles.render_junit(found),
-        "html": lambda: changepage.render_comparison_page(found),
+        "markdown": lambda: changetext.render_markdown(compared, args.all),
+        "json": lambda: changefiles.render_comparison_json(compared),
+        "junit": lambda: changefiles.render_junit(compared),
+        "html": lambda: changepage.render_comparison_page(compared),
     }
     for name, make in makers.items():
         path = getattr(args, name)
         if path is not None:
             write_requested_file(path, make())
-    show_in_pager(changetext.render_terminal(found, args.all))
+    show_in_pager(changetext.render_terminal(compared, args.all))
 
 
-def write_requested_file(path: Path, text: str) -> None:
+def write_requested_file(path: Path, content: str | bytes) -> None:
     """Write a requested file atomically; raise UnableError if its folder does not exist."""
     if not path.parent.is_dir():
         raise UnableError(f"{path}: there is no folder {path.parent}")
-    write_atomically(path, text)
+    write_atomically(path, content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command export, which writes a run in the formats of other programs."""
+"""The commands export and pack, which write a run to files for other programs and other people."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def run_export(args: Namespace) -> None:
     if not (args.parquet or args.openmetrics or args.trace):
         raise UnableError("which format? --parquet, --openmetrics or --trace")
     from kmtools.analyse import estimates
-    from kmtools.measure.rundir import make_tiers, read_env
+    from kmtools.measure.rundir import find_samples_file, make_tiers, read_env
     from kmtools.measure.samples import LOOP, read_samples
     from kmtools.report import exports
 
-    path = estimates.find_samples_file(args.run)
+    path = find_samples_file(args.run)
     tiers = make_tiers(read_env(args.run / "env.json"))
     samples = read_samples(path, tiers)
     if args.trace and all(sample.measured == LOOP for sample in samples):
@@ -60,3 +60,32 @@ def run_export(args: Namespace) -> None:
         from kmtools.analyse import parquet
 
         parquet.write_parquet(samples, args.parquet)
+
+
+def add_pack_command(parser: ArgumentParser) -> Run:
+    """Writes one file that can be published: the samples, and the properties of the machine that
+    affect results. Names of the machine and of its user, paths in personal folders and the command
+    line of the kernel are left out. What the file will hold is printed before it is written, and
+    nothing is sent anywhere. A run that is quick, lacks a tier, or has no tier on a real CPU is
+    refused. Documentation/benchmarking.md describes how to contribute a run."""
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="file to write (default: in this folder, named after the date of the run and the CPU)",
+    )
+    return run_pack
+
+
+def run_pack(args: Namespace) -> None:
+    """Print what the packed run holds, and write it."""
+    from kmtools.measure import pack
+
+    name, content, archive = pack.pack_run(args.run)
+    file = args.output or Path(f"{name}.zip")
+    if file.exists():
+        raise UnableError(f"{file} exists already; remove it, or name another file by --output")
+    print(content, flush=True)
+    write_requested_file(file, archive)
+    print(f"{file}: {len(archive)} bytes")

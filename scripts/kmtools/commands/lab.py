@@ -260,4 +260,4 @@ def add_vm_accel_command(parser: ArgumentParser) -> Run:
         default=catalogue.get_default_kernel_name(),
         help="test kernel: a name in kernels.txt (default: the first)",
     )
-    return lambda args: print(find_usable_accel(args.kernel, print).line)
+    return lambda args: print(find_usable_accel(args.kernel, print).boot_message)

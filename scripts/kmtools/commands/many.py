@@ -21,8 +21,8 @@ from kmtools.commands.comparing import (
 def add_fleet_command(parser: ArgumentParser) -> Run:
     """Each folder below FOLDER that contains env.json is the run of one machine. The runs are
     grouped by CPU model, microcode and kernel, and each group is compared with the largest group,
-    row by row, as by kmarkers compare; each run counts as one cluster. Machines without a run
-    (dead), slow machines and machines with refused samples are listed and left out of the
+    row by row, as by kmarkers compare; each run counts as one cluster of samples. Machines without
+    a run (dead), slow machines and machines with refused samples are listed and left out of the
     comparison; if there is such a machine, the exit code is 1. Runs in Parquet need the Python
     package duckdb, which scripts/setup --fleet installs."""
     parser.add_argument(
@@ -73,7 +73,7 @@ def run_fleet(args: Namespace) -> int:
     if len(runs) < 2:
         print("one group: nothing to compare")
     print_and_write_comparison(args, found)
-    return BAD if found.failed or found.faults else DONE
+    return BAD if found.failure_count or found.faults else DONE
 
 
 def add_history_command(parser: ArgumentParser) -> Run:

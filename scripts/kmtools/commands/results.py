@@ -94,12 +94,14 @@ def add_sites_command(parser: ArgumentParser) -> Run:
 
     def run_sites(args: Namespace) -> int | None:
         if files := [form for form in args.forms if ".ko" in form]:
-            return list_sites(files)
+            return print_module_sites(files)
         require_checkout()
         if unknown := sorted(set(args.forms) - set(objects.SITES)):
             known = ", ".join(objects.SITES)
             raise UnableError(f"no form {unknown[0]!r}; there are {known}")
-        found = [s for s in objects.measure_all_forms() if s.form in args.forms or not args.forms]
+        found = [
+            s for s in objects.measure_all_site_forms() if s.form in args.forms or not args.forms
+        ]
         lines = [["bytes of a site", *objects.PARTS]]
         lines += [[s.form, *(str(s.sizes[part]) for part in objects.PARTS)] for s in found]
         print("\n".join(align_table(lines, range(1, len(lines[0])))))
@@ -116,7 +118,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
     return run_sites
 
 
-def list_sites(files: Sequence[str]) -> int:
+def print_module_sites(files: Sequence[str]) -> int:
     """Print the sites of modules; returns the exit code, BAD if a site would prevent loading."""
     from kmtools.lab.modulesites import read_sites
 

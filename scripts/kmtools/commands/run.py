@@ -53,12 +53,13 @@ def add_collect_command(parser: ArgumentParser) -> Run:
     )
     parser.add_argument(
         "--from",
-        type=parse_tier_and_place,
+        type=parse_tier_and_source,
         action="append",
         default=[],
         dest="places",
         metavar="TIER=PLACE",
-        help="debugfs, a folder with its files, or ssh://[USER@]HOST[:PORT][/FOLDER]",
+        help="where the samples are: debugfs, a folder with a copy of its files, or "
+        "ssh://[USER@]HOST[:PORT][/FOLDER]",
     )
     return run_collect
 
@@ -89,7 +90,7 @@ def store_estimates_with_numpy(run: Path) -> None:
         estimates.load_estimates(run)
 
 
-def parse_tier_and_place(text: str) -> tuple[str, str]:
+def parse_tier_and_source(text: str) -> tuple[str, str]:
     """Parse TIER=PLACE, and return both parts as text."""
     tier, _ = parse_tier_and_folder(text)
     return tier, text.partition("=")[2]
@@ -214,6 +215,12 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--progress", metavar="FILE", help="also write progress to this file, as lines of JSON"
     )
+    own.add_argument(
+        "--self-test",
+        action="store_true",
+        help="measure only instructions whose cost is known, for a few seconds, and compare: one "
+        "line for each; exit code 1 if a cost is wrong, 2 if the machine is too busy to tell",
+    )
     return run_bench
 
 
@@ -253,36 +260,36 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
     seed = args.seed if args.seed is not None else resumed_plan.seed if resumed_plan else 1
     quick = args.quick or bool(resumed_plan and resumed_plan.quick)
     names = ("tiers", *benchrun.CHOSEN)
-    chosen = {
+    options = {
         name: getattr(args, name) or (getattr(resumed_plan, name) if resumed_plan else None)
         for name in names
     }
-    if args.host and chosen["module"]:
+    if args.host and options["module"]:
         raise UnableError("metal is not measured with --module: load the module, and use collect")
     here: Sequence[str] = measuring.HERE
     beside = ""
-    if chosen["program"]:
+    if options["program"]:
         here, beside = ("native",), " with --program"
-    elif chosen["module"]:
+    elif options["module"]:
         here, beside = measuring.GUESTS, " with --module"
     elif args.host:
         here, beside = measuring.HOST, " with --host"
-    wanted = chosen.pop("tiers") or here
+    wanted = options.pop("tiers") or here
     for tier in wanted:
         if tier not in here:
             raise UnableError(f"{tier} is not measured{beside}, but {', '.join(here)}")
-    check_chosen_patterns(wanted, chosen)
-    return measuring.make_run_plan(wanted, kernel, seed, quick, chosen)
+    check_chosen_patterns(wanted, options)
+    return measuring.make_run_plan(wanted, kernel, seed, quick, options)
 
 
-def check_chosen_patterns(tiers: Sequence[str], chosen: Mapping[str, Any]) -> None:
-    """Raise UnableError if a pattern in `chosen` matches no benchmark or variant that `tiers` can
+def check_chosen_patterns(tiers: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Raise UnableError if a pattern in `options` matches no benchmark or variant that `tiers` can
     measure. If the user chose an external module, the patterns are not checked here, because the
     names of its benchmarks are not known before the module is loaded."""
-    patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
-    if chosen["program"]:
-        choice.select_matching_benchmarks(chosen["program"], *patterns)
-    elif not chosen["module"]:
+    patterns = [options[name] or () for name in ("benchmarks", "variants")]
+    if options["program"]:
+        choice.select_matching_benchmarks(options["program"], *patterns)
+    elif not options["module"]:
         benchmark_names.check_tier_patterns(tiers, *patterns)
 
 
@@ -298,10 +305,24 @@ def create_or_resume_run(args: Namespace) -> benchrun.Run:
     return run
 
 
+def run_self_test(args: Namespace) -> int:
+    """Measure instructions whose cost is known, and return the exit code. Only --seed may be
+    combined with --self-test."""
+    others = [name for name, value in vars(args).items() if value and name != "self_test"]
+    if extra := [name for name in others if name != "seed"]:
+        raise UnableError(f"--self-test measures no run: leave out --{extra[0]}")
+    from kmtools.method import selftest
+
+    measuring.build_kmbench()
+    return selftest.run_self_test(1 if args.seed is None else args.seed)
+
+
 def run_bench(args: Namespace) -> int:
     """Measure the missing tiers of a run and report all tiers; returns the exit code."""
     lock = hold_lock(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock:
+        if args.self_test:
+            return run_self_test(args)
         events = Events(args.progress)
         with benchrun.remove_leftovers(create_or_resume_run(args)) as run:
             code = BAD
@@ -320,9 +341,11 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     measurement, report the tiers that are complete. Return the exit code."""
 
     def report_tier(tier: str, cache: RunCache) -> None:
-        reporting.report_run(run.path, tier, cache=cache)
+        # A run of one tier is reported once, at its end.
+        if len(run.plan.tiers) > 1:
+            reporting.report_run(run.path, tier, cache=cache)
 
-    bench = Bench(run, report_tier, events, make_steering(), reporting.make_live_rows)
+    bench = Bench(run, report_tier, events, make_duration_steering(), reporting.make_live_rows)
     interrupted = False
     try:
         bench.measure_missing_tiers()
@@ -345,7 +368,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     return DONE if whole and not benchrun.describe_run(run)["missing"] else UNABLE
 
 
-def make_steering() -> measuring.Steering | None:
+def make_duration_steering() -> measuring.Steering | None:
     """Return the object that decides how long to measure in user space; None if numpy is not
     installed."""
     if not reporting.has_package("numpy"):

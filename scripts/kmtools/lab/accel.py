@@ -10,7 +10,7 @@ import os
 import platform
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
@@ -45,7 +45,7 @@ class Accel:
     why: str = ""
 
     @property
-    def line(self) -> str:
+    def boot_message(self) -> str:
         """The line printed before a boot: the accelerator and, if it is not KVM, the reason."""
         return f"vm: emulated: {self.why}" if self.why else "vm: under KVM"
 
@@ -73,14 +73,20 @@ def choose_accel(
         return Accel("tcg", f"{VARIABLE} is tcg")
     host = f"{qemu_version}; {_describe_host()}"
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
-    found = (
-        _check_kvm_device(kvm)
-        or _find_kvm_verdict(keys, bool(wanted))
-        or _try_kvm(keys, kernel, boot)
-    )
+    found = _check_kvm_device(kvm)
+    if not found:
+        found = _find_kvm_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
+        if found.why and (log := get_trial_folder(kernel)).exists():
+            found = replace(found, why=f"{found.why}; the log is in {log}")
     if wanted and found.why:
         raise UnableError(f"{VARIABLE} is kvm, and {found.why}")
     return found
+
+
+def get_trial_folder(kernel: str) -> Path:
+    """Return the folder for the log of the trial boot of a kernel under KVM. It is in the cache
+    directory, as the result is, because both outlive a checkout."""
+    return get_cache_dir() / "kvm" / kernel
 
 
 def _check_kvm_device(kvm: Path) -> Accel | None:
@@ -113,8 +119,6 @@ def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> 
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
-    if why and result.out != Path():
-        why += f"; the log is in {result.out}"
     _found[key] = _make_accel(why)
     if not result.reason.startswith(TIME_UP):
         record = get_cache_dir() / "accel.json"

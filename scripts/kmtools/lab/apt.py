@@ -154,10 +154,10 @@ class PrivateApt:
             raise NotOnMirrorError(f"{self.suite} has no package {package}")
         return match[1]
 
-    def select_known_packages(self, wanted: Sequence[str]) -> list[str]:
-        """Return the wanted packages that the lists contain."""
-        known = {name for want in wanted for name in self._list_package_names(want)}
-        return [name for name in wanted if name in known]
+    def select_known_packages(self, packages: Sequence[str]) -> list[str]:
+        """Return those of `packages` that the package lists contain."""
+        known = {name for package in packages for name in self._list_package_names(package)}
+        return [name for name in packages if name in known]
 
     def list_with_dependencies(self, packages: Sequence[str]) -> list[str]:
         """Return the names of packages and of all their dependencies."""

@@ -26,11 +26,11 @@ from kmtools.lab.cache import hold_cache_lock
 from kmtools.lab.sources import find_debian_mirror
 
 KEPT_SECONDS = 7 * 86400
-# The options of apt that are copied into a root: those that concern the network.
+# The options of apt that are copied into a root directory: those that concern the network.
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-# The copy of this machine's BUNDLE in a root. It has another name because the package
+# The copy of this machine's BUNDLE in a root directory. It has another name because the package
 # ca-certificates overwrites BUNDLE.
 OWN_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -60,7 +60,7 @@ class Root:
     """An unpacked root, and the directories of this machine that are mounted into it."""
 
     path: Path
-    packages: Path | None  # the directory for downloaded packages
+    packages: Path | None  # the directory in which all roots of a suite share downloaded packages
     cache: Path | None  # the cache directory with test kernels: the lower layer of an overlay
 
     def make_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
@@ -79,15 +79,38 @@ class Root:
         return [
             *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
             *("--kill-child", "sh", "-c", ENTER, "enter", str(self.path)),
-            *(str(self.packages or ""), str(self.cache or ""), str(upper)),
+            *(str(self.own_packages if self.packages else ""), str(self.cache or ""), str(upper)),
             *(*who, "sh", "-c", f"cd; {command}"),
         ]
 
+    @property
+    def own_packages(self) -> Path:
+        """The directory of this root's packages. It is not that of other roots, because apt locks
+        it, and fails if another apt holds the lock."""
+        return self.path.with_name(f"{self.path.name}.packages")
+
     def remove_trees(self) -> None:
-        """Remove this root, and the files that commands wrote to the overlay of the cache."""
-        for tree in (self.path, self.path.with_name(f"{self.path.name}.cache")):
+        """Remove this root, and the files that commands wrote to the overlay of the cache. Keep the
+        packages that were downloaded."""
+        if self.packages:
+            link_packages(self.own_packages, self.packages)
+        for tree in (self.path, self.path.with_name(f"{self.path.name}.cache"), self.own_packages):
             if tree.exists():
                 shutil.rmtree(tree)
+
+
+def link_packages(source: Path, target: Path) -> None:
+    """Link or copy the packages in the directory `source` to the directory `target`, except those
+    that are there. The parallel use of both directories is safe."""
+    target.mkdir(parents=True, exist_ok=True)
+    for package in source.glob("*.deb"):
+        new = target / f"{package.name}.{os.getpid()}"
+        if not (target / package.name).exists():
+            try:
+                new.hardlink_to(package)
+            except OSError:  # another file system
+                shutil.copyfile(package, new)
+            new.replace(target / package.name)
 
 
 def select_network_variables() -> dict[str, str]:
@@ -95,7 +118,7 @@ def select_network_variables() -> dict[str, str]:
     found = {
         name: value
         for name, value in os.environ.items()
-        # Paths of this machine do not exist in a root.
+        # Omit variables whose value is a path: it does not exist in the root directory.
         if PROXIES.match(name) or (name.startswith("PIP_") and not value.startswith("/"))
     }
     if Path(BUNDLE).is_file():
@@ -154,8 +177,9 @@ def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None
 
 
 def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
-    """Unpack a root to `path` and give it this machine's network settings. With `with_cache`,
-    commands in the root can use the cache directory, and keep the packages that they download."""
+    """Unpack the minimal system of a suite to the root directory `path`, and give it this machine's
+    network settings. With `with_cache`, commands in it can use the cache directory, and keep the
+    packages that they download."""
     require_root("making a root")
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)
@@ -164,7 +188,8 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
     if packages:
-        (packages / "partial").mkdir(parents=True, exist_ok=True)
+        link_packages(packages, root.own_packages)
+        (root.own_packages / "partial").mkdir()
     for name in ("proc", "sys", "dev", "srv/cache", "home/user"):
         (path / name).mkdir(parents=True, exist_ok=True)
     os.chown(path / "home/user", UID, UID)
@@ -177,8 +202,8 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
 
 
 def _copy_network_settings(path: Path) -> None:
-    """Copy this machine's network settings into the root at `path`, and configure apt there to
-    answer all questions with yes."""
+    """Copy this machine's network settings into the root directory `path`, and configure apt there
+    to answer all questions with yes."""
     settings = path / "etc/apt/apt.conf.d/99machine"
     settings.write_text(read_network_apt_options() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
@@ -199,8 +224,9 @@ def _copy_network_settings(path: Path) -> None:
 def start_command(
     root: Root, command: str, variables: Mapping[str, str], user: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a shell command in a root, with `variables` in its environment: with `user` as an
-    ordinary user, else as the superuser. The caller reads stdout and stderr from one pipe."""
+    """Start a shell command in the root directory `root`, with `variables` in its environment: with
+    `user` as an ordinary user, else as the superuser. The caller reads stdout and stderr from one
+    pipe."""
     return subprocess.Popen(
         root.make_command_line(command, user),
         # The variables are not on the command line, where every user could read a proxy's

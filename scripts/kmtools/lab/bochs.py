@@ -115,8 +115,8 @@ def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     )
     (scratch / "bochsrc").write_text(settings)
     run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
-    # Bochs's RFB display always listens on the same TCP port, so it gets a network namespace of its
-    # own.
+    # Bochs's RFB display always listens on the same TCP port, so each Bochs gets a network
+    # namespace of its own.
     words = ["unshare", "--net", *chroot.build_chroot_command(tree, binds, run)]
     return Emulator(
         tuple(words), {}, f"Bochs {read_bochs_version(tree)}, {guest.model}", POWERED_OFF

@@ -137,6 +137,9 @@ def run_make(
         f"/usr/lib/modules/{kernel.release}/build",
         f"-j{os.cpu_count()}",
         "M=/src",
+        # No debug information: it makes the modules several times as large, so that compiling them
+        # and loading them into an emulated kernel take longer. The code is the same.
+        "CONFIG_DEBUG_INFO=",
         # No BTF: Kbuild would run pahole if the headers include a vmlinux.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *kernel.make_args,

@@ -34,7 +34,7 @@ class Entry:
     role: str
 
     @property
-    def debug(self) -> tuple[str, ...]:
+    def debug_kinds(self) -> tuple[str, ...]:
         """The parts of a debug kernel's role, such as kasan and kcsan; empty for other kernels."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
@@ -45,7 +45,7 @@ class Entry:
         empty."""
         if self.role == UPSTREAM:
             return (UPSTREAM,)
-        return ("base", *self.debug) if self.debug else ()
+        return ("base", *self.debug_kinds) if self.debug_kinds else ()
 
     def matches_package(self, package: str) -> bool:
         """Return True if the name of an image package matches the image column of this line."""
@@ -97,7 +97,7 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
         if len(fields) != 5:
             raise UnableError(f"{origin}:{number}: expected 5 columns, found {len(fields)}")
         entry = Entry(*fields)
-        if entry.role not in ROLES and not entry.debug:
+        if entry.role not in ROLES and not entry.debug_kinds:
             raise UnableError(f"{origin}:{number}: {entry.role} is no role")
         if any(known.name == entry.name for known in entries):
             raise UnableError(f"{origin}:{number}: kernel {entry.name} is listed twice")

@@ -96,7 +96,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
 
     The lock `fetch` is released before the compilation, so that other processes can download.
     """
-    clang = "clang" in entry.debug
+    clang = "clang" in entry.debug_kinds
     suite = f"{entry.suite}-{'clang' if clang else 'kernel'}"
     make_args = ["LLVM=1"] if clang else []
     with contextlib.ExitStack() as stack:

@@ -7,8 +7,10 @@ guest. A series of inspections distinguishes a hang from a long computation.
 A CPU in an endless int3 loop has the same saved address and registers in each inspection. If memory
 has no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when
 a CPU stores to its code, but another CPU may translate the old byte again before the store
-completes. In core kernel text this is a fault of QEMU; in the code of a module it may be a fault of
-kmarkers.
+completes. In core kernel text this is a fault of QEMU. In the code of a module, kmarkers repeats
+the store after the last round of synchronisation, which removes the stale translation. So there the
+hang is a fault of QEMU only if interrupts were disabled at the int3: then this CPU never takes part
+in that round.
 """
 
 from __future__ import annotations
@@ -76,11 +78,12 @@ class Cpu:
     @property
     def int3_address(self) -> int:
         """The address of the int3, also if the handler has already decremented the saved
-        pointer."""
+        instruction pointer."""
         if len(self.held) < 2 or self.held[0] == BREAKPOINT:
             return self.saved_int3_address
         before, at = self.held
-        # If the byte before is not mapped, the int3 cannot be there.
+        # The int3 is at the saved pointer, not before it, if the byte there is an int3, or if only
+        # the byte before is unreadable.
         return self.saved_int3_address + (
             at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE)
         )
@@ -90,6 +93,11 @@ class Cpu:
         """True if the int3 is in core kernel text, not in a module."""
         near = abs(self.saved_int3_address - self.entry) < KERNEL_BYTES
         return near and self.saved_int3_address < MODULES_FROM
+
+    @property
+    def were_interrupts_enabled(self) -> bool:
+        """True if interrupts were enabled at the int3."""
+        return bool(self.trap[REGISTERS + 2] & INTERRUPTS_ON)
 
 
 @dataclass(frozen=True)
@@ -209,7 +217,8 @@ def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
     there = {cpu.held[at - cpu.saved_int3_address] for cpu in alike}
     holds = ", ".join(sorted("?" if byte == UNREADABLE else f"{byte:02x}" for byte in there))
     said = f"CPU {first.number} executes a breakpoint at {at:x} endlessly"
-    return Finding(f"{said}; memory holds {holds} there", gone and first.is_in_kernel_text)
+    stale = gone and (first.is_in_kernel_text or not first.were_interrupts_enabled)
+    return Finding(f"{said}; memory holds {holds} there", stale)
 
 
 def is_near_int3(cpu: Cpu, address: int) -> bool:
@@ -233,7 +242,7 @@ def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     places = sorted({cpu.place for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > FEW_PLACES:
         return None
-    # At low addresses, the CPU runs the code that decompresses the kernel with interrupts disabled.
+    # At low addresses, the CPU decompresses the kernel, with interrupts disabled: it does not hang.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{place:x}" for place in places)

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, explain_error
-from kmtools.base.paths import ROOT
 from kmtools.lab import accel, bochs, catalogue, emulator, initramfs, logscan, secureboot
 from kmtools.lab.accel import Accel
 from kmtools.lab.bochs import Guest
@@ -45,8 +44,6 @@ TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:term
 # The sockets of QEMU's monitor in the scratch directory: for inspections, and for sending NMIs.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 SIGNING_LOG = "signing.log"
-# The directory for logs of trial boots under KVM.
-PROBE_OUT = ROOT / "build" / "vm" / "kvm"
 # The time limit for a guest to power off after its exit line.
 POWEROFF_SECONDS = 15.0
 # The time limit for an emulator to exit after it closed its monitor socket.
@@ -201,7 +198,7 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
     def boot_under_kvm() -> Result:
         if show:
             show(f"vm: trying kernel {kernel} under KVM, at most {accel.PROBE_SECONDS:.0f} s")
-        out = PROBE_OUT / kernel
+        out = accel.get_trial_folder(kernel)
         out.mkdir(parents=True, exist_ok=True)
         job = out / "job"
         job.write_text("exit 0\n")

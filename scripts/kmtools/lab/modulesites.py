@@ -7,6 +7,7 @@ kernel does when it loads the module.
 
 from __future__ import annotations
 
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,11 +22,14 @@ from kmtools.base.errors import UnableError
 from kmtools.lab.stock import read_module_file
 
 # The exceptions that pyelftools raises when it reads a damaged file.
-DAMAGE = (ELFError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+DAMAGE = (
+    *(ELFError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError),
+    *(ValueError, zlib.error),
+)
 
 # In bytes: the size of struct patcher_site, the size of the record of a note (a probe without an
 # instruction of its own), and the offsets of the members key and size in both.
-SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT = 12, 16, 4, 9
+SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT, FLAGS_AT = 12, 16, 4, 9, 11
 # Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
 MARKER_FLAVOURS = (
@@ -42,10 +46,21 @@ SUFFIX = "__imv"
 # Symbols that are not names of functions in the source: those of padding before a function, and
 # the aliases that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
+# What a site of an immediate value was written as, by the upper byte of its flags: IMV_BRANCH,
+# IMV_FLIP, IMV_COMPARE with or without IMV_SIGNED, or none.
+VALUE_KINDS = {
+    0: "imv_read() of",
+    1: "imv_branch() of",
+    2: "imv_cmp_flip() or imv_xor_flip() of",
+    4: "comparison with",
+    12: "comparison with",
+}
 REMEDIES = {
     "marker": "use _trace_mark(), or make its function noinline and not __init",
     "SDT probe": "make its function noinline and not __init",
-    "imv_read() of": "use _imv_read(), or make its function noinline and not __init",
+    **dict.fromkeys(
+        VALUE_KINDS.values(), "use _imv_read(), or make its function noinline and not __init"
+    ),
 }
 
 
@@ -210,7 +225,8 @@ def _read_imv_and_marker_sites(module: Module) -> Iterator[Site]:
         else:
             name = module.find_symbol(module.objects, key).removesuffix(SUFFIX)
             where = (module.find_symbol(module.functions, at), module.is_in_init_section(at))
-            yield Site("imv_read() of", name, "immediate", "", "", *where)
+            kind = VALUE_KINDS[module.read_byte(record + FLAGS_AT)]
+            yield Site(kind, name, "immediate", "", "", *where)
     for key, marker in markers.items():
         if key not in seen:
             yield _make_marker_site(module, marker, None)

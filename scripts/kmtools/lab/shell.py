@@ -9,12 +9,20 @@ import shutil
 import sys
 import tempfile
 import termios
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
+from kmtools.base.progress import (
+    LOG_SECONDS,
+    TERMINAL_SECONDS,
+    format_duration,
+    print_repeatedly,
+)
 from kmtools.lab import build, catalogue, kernels, stock, tracers
 from kmtools.lab.machine import Request, boot, find_usable_accel
 from kmtools.lab.result import Result, print_failure
@@ -31,7 +39,7 @@ Linux {release} in a virtual machine, with kmarkers loaded. All modules are in /
 The host cannot be changed from here. "exit" ends the virtual machine.
 
     {first}
-    cat markers/list
+    cat markers/list sdt/list entry/list   # markers, SDT probes, recorded functions
     echo '{pattern} trace' >markers/control
     cat /sys/kernel/tracing/trace
 
@@ -43,6 +51,31 @@ The host cannot be changed from here. "exit" ends the virtual machine.
 def print_next_step(step: str) -> None:
     """Print a line about the next step of `lab shell`."""
     print(f"lab shell: {step}", flush=True)
+
+
+def count_new_objects(folder: Path, began: float) -> int:
+    """Return the number of object files below `folder` that were written since the time `began`, in
+    seconds since the epoch."""
+    count = 0
+    for path in folder.rglob("*.o"):
+        with suppress(FileNotFoundError):  # make may remove it meanwhile
+            count += path.stat().st_mtime >= began
+    return count
+
+
+@contextmanager
+def show_compilation(folder: Path) -> Iterator[None]:
+    """During the block, show how many files below `folder` were compiled and the time that this has
+    taken."""
+    # The times of files are those of the last tick of the kernel's clock.
+    began = time.time() - 0.1
+
+    def make_progress_text() -> str:
+        count, seconds = count_new_objects(folder, began), time.time() - began
+        return f"lab shell: {count} files compiled in {format_duration(seconds)}"
+
+    with print_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
+        yield
 
 
 def get_shell_modules_dir(kernel: str) -> Path:
@@ -79,23 +112,35 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
 
     Only the kernel, CPUs, memory and additions of the request are used. The modules in `folders`
     are built and loaded after those of kmarkers, in this order. If they depend on modules of the
-    kernel's package, these are loaded first. Raise UnableError if there is no terminal, FailedError
-    if modules cannot be built. A warning in the kernel's log makes the result a failure.
+    kernel's package, these are loaded first. Raise UnableError if there is no terminal or if
+    another shell of this checkout is open, FailedError if modules cannot be built. A warning in the
+    kernel's log makes the result a failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
+    # Two shells would write the same modules and logs.
+    with hold_lock(
+        OUT.with_suffix(".lock"),
+        "another lab shell of this checkout is open: exit it first, or use another checkout",
+    ):
+        return _run_locked_shell(request, folders)
+
+
+def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
+    """Build the modules, boot a kernel and connect its shell to this terminal."""
     entry = catalogue.find_entry(request.kernel)
     kernel = kernels.ensure_kernel(entry)
-    print_next_step("building the modules and tests, which takes a minute or two the first time")
-    if build_kmarkers_modules(entry.name):
-        raise FailedError("the modules cannot be built")
+    print_next_step("building the modules, which takes minutes the first time, else seconds")
+    with show_compilation(build.get_object_dir(entry.name, ROOT)):
+        if build_kmarkers_modules(entry.name):
+            raise FailedError("the modules cannot be built")
     if folders:
         print_next_step(f"building {', '.join(map(str, folders))}")
     clients = build.build_client_modules(
         entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"]
     )
-    print(find_usable_accel(entry.name, print).line)
-    print_next_step("fetching tracers and booting, usually half a minute")
+    print(find_usable_accel(entry.name, print).boot_message)
+    print_next_step("booting, usually half a minute; the first time it also fetches tracers")
     files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
         print(f"lab shell: {why}", file=sys.stderr)

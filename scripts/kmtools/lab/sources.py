@@ -20,8 +20,8 @@ from kmtools.base.paths import get_cache_dir
 APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
 DEBIAN, UBUNTU = "debian", "ubuntu"
-# The environment variables that give the URI of an archive on machines with another distribution,
-# and the keyring with which Debian's archive must be signed.
+# The environment variables with the URIs of Debian's and Ubuntu's archives, for machines with
+# another distribution; and the keyring that verifies the signature of Debian's archive.
 DEBIAN_SETTING, UBUNTU_SETTING = "KMARKERS_DEBIAN", "KMARKERS_UBUNTU"
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Debian 13 has a package with Ubuntu's keyring. It is unpacked to a directory like a suite's tree.

@@ -18,7 +18,7 @@ from kmtools.lab.catalogue import Kernel
 DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
 
 
-def find_modinfo(module_file: bytes, prefix: bytes) -> list[str]:
+def find_modinfo_entries(module_file: bytes, prefix: bytes) -> list[str]:
     """Return the entries of a module's .modinfo that have a prefix, without the prefix.
 
     Dashes are replaced by underscores, as in names of loaded modules (dm_mod for dm-mod.ko).
@@ -29,7 +29,12 @@ def find_modinfo(module_file: bytes, prefix: bytes) -> list[str]:
 
 def list_module_dependencies(module_file: bytes) -> list[str]:
     """Return the names of a module's direct dependencies, from the content of its file."""
-    return [name for text in find_modinfo(module_file, DEPENDS) for name in text.split(",") if name]
+    return [
+        name
+        for text in find_modinfo_entries(module_file, DEPENDS)
+        for name in text.split(",")
+        if name
+    ]
 
 
 def list_soft_dependencies(module_file: bytes) -> list[str]:
@@ -37,7 +42,7 @@ def list_soft_dependencies(module_file: bytes) -> list[str]:
     algorithms."""
     return [
         word
-        for text in find_modinfo(module_file, SOFTDEP)
+        for text in find_modinfo_entries(module_file, SOFTDEP)
         for word in text.split("post:")[0].split()
     ]
 

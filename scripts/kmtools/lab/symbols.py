@@ -52,18 +52,19 @@ def add_function_names(text: str, symbols: Symbols) -> str:
         return text
     moved = int(entry[1], 16) - usual
 
-    def name_address(found: re.Match[str]) -> str:
+    def append_function_name(found: re.Match[str]) -> str:
         address = int(found[0], 16) - moved
         number = bisect.bisect_right(starts, address) - 1
         if number < 0 or address - starts[number] > MOST_BYTES:
             return found[0]
         return f"{found[0]} {symbols[number][1]}+0x{address - starts[number]:x}"
 
-    return ADDRESS.sub(name_address, text)
+    return ADDRESS.sub(append_function_name, text)
 
 
 def add_function_names_to_file(kernel: str, record: Path) -> str:
-    """Add function names to the file `record`; return its new text."""
+    """Add the kernel's function names to the addresses in the file `record`; return its new
+    text."""
     text = record.read_text()
     if SAID_ENTRY.search(text):
         text = add_function_names(

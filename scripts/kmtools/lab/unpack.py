@@ -260,7 +260,7 @@ def unpack_packages(debs: Collection[Path], tree: Path) -> None:
     for name in USR_MERGED:
         (tree / "usr" / name).mkdir(parents=True)
         (tree / name).symlink_to(f"usr/{name}")
-    # base-files replaces the links above, so it is unpacked first and alone.
+    # The package base-files replaces these links by its own, so it is unpacked first and alone.
     base = [deb for deb in debs if deb.name.startswith("base-files_")]
     for deb in base:
         unpack_package(deb, tree)
@@ -310,14 +310,14 @@ def _remove_incomplete_trees() -> None:
             shutil.rmtree(tree, ignore_errors=True)
 
 
-def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
+def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Path:
     """Fetch and unpack packages of a suite with their dependencies, unless that was done before;
     return the tree that contains them.
 
-    `kind` is a name for these packages, such as "tracers"; the name of the tree is SUITE-KIND.
-    Programs of this tree can be added to an initramfs.
+    The name of the tree is the suite, a dash and `tree_suffix`, such as "tracers". Programs of this
+    tree can be added to an initramfs.
     """
-    name = f"{suite}-{kind}"
+    name = f"{suite}-{tree_suffix}"
     tree = get_suite_dir(name)
     if not tree.is_dir():
         require_root("unpacking programs")

@@ -46,13 +46,13 @@ class Watch:
         if sizes != self._sizes:
             locked_up = self._has_lockup_message(sizes)
             self._sizes = sizes
-            self._begin_series(now if locked_up else now + self._silence)
+            self._begin_inspection_series(now if locked_up else now + self._silence)
             self._patience = self._silence
         if now < self._due:
             return None
         return self._inspect_once()
 
-    def _begin_series(self, due: float) -> None:
+    def _begin_inspection_series(self, due: float) -> None:
         """Discard the inspections so far; schedule the first one of a new series for the time
         `due`."""
         self.inspections = []
@@ -77,17 +77,17 @@ class Watch:
             self.inspections.append(inspect_guest(self._monitor))
         except MonitorError as error:
             finding = Finding(str(error))
-            self._record_series(finding)
+            self._record_inspection_series(finding)
             return finding
         self._due = time.monotonic() + self._silence / INSPECTIONS_PER_SILENCE
         if len(self.inspections) < INSPECTIONS:
             return None
         finding_or_none = find_hang_reason(self.inspections)
-        self._record_series(finding_or_none)
+        self._record_inspection_series(finding_or_none)
         if finding_or_none is None:
             # The guest makes progress: wait twice as long before the next series.
             self._patience *= 2
-            self._begin_series(time.monotonic() + self._patience)
+            self._begin_inspection_series(time.monotonic() + self._patience)
         return finding_or_none
 
     def inspect_at_timeout(self) -> Finding | None:
@@ -95,7 +95,7 @@ class Watch:
         finding."""
         if not self._silence:
             return None
-        self._begin_series(0.0)
+        self._begin_inspection_series(0.0)
         self._sizes = [log.stat().st_size if log.is_file() else 0 for log in self._logs]
         finding = None
         while finding is None and len(self.inspections) < INSPECTIONS:
@@ -105,7 +105,7 @@ class Watch:
             time.sleep(0.05)
         return finding
 
-    def _record_series(self, finding: Finding | None) -> None:
+    def _record_inspection_series(self, finding: Finding | None) -> None:
         """Append the inspections of the series, and the finding, to the file `record`."""
         said = finding.reason if finding else "every CPU makes progress"
         lines = [f"== {len(self.inspections)} inspections: {said}"]
@@ -126,7 +126,7 @@ class Watch:
 
 def format_stack(cpu: Cpu) -> list[str]:
     """Return lines for the log of inspections: the words of a CPU's stack that may be code
-    addresses, and, if the CPU handles an int3, the bytes in memory there."""
+    addresses, and, if the CPU handles an int3, the bytes in memory at its address."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
     if cpu.trap:

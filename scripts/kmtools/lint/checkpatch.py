@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Extracts the kernel's checkpatch.pl from the distribution's source package, and makes its command
-line."""
+lines."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
@@ -46,7 +47,7 @@ IGNORED = {
     # patterns contain character sets.
     "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
     "bench_modules/sites.c": ("AVOID_EXTERNS",),
-    # checkpatch mistakes a parameter that is a pointer to a function for a function.
+    # checkpatch takes a function-pointer parameter for the definition of a function.
     "patcher/register.c": ("OPEN_BRACE",),
     "patcher/main.c": ("OPEN_BRACE",),
     "entry/modules.c": ("OPEN_BRACE",),
@@ -57,6 +58,8 @@ IGNORED = {
     # A macro exports an object that another macro defines. One macro takes a parameter list as an
     # argument. In a macro, the comment on a barrier is several lines above it.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
+    # A macro defines the functions.
+    "sdt/hit.c": ("EXPORT_SYMBOL",),
     # Some kernels have no macro for the attribute.
     "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),
     # Macros have empty arguments, as in FreeBSD's sources. Macros contain parts of a list, of an
@@ -122,11 +125,18 @@ def _extract_checkpatch(deb: Path, scratch: Path) -> None:
         raise UnableError(f"cannot extract checkpatch from {deb.name}")
 
 
-def make_checkpatch_command(script: Path, path: Path, typedefs: Path) -> list[str]:
-    """Return the command with which the checkpatch.pl at `script` checks the file at `path`. Also
-    write TYPEDEFS to the file `typedefs`, which this command reads."""
+def make_checkpatch_commands(
+    script: Path, paths: Iterable[Path], typedefs: Path
+) -> Iterator[list[str]]:
+    """Yield the commands with which the checkpatch.pl at `script` checks the files `paths`: one for
+    all files with the same disabled warnings, because checkpatch takes long to start. Also write
+    TYPEDEFS to the file `typedefs`, which these commands read."""
     typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
-    ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
-    names = ",".join(dict.fromkeys(name for types in ignored for name in types))
-    options = [*OPTIONS, f"--typedefsfile={typedefs}", f"--ignore={names}"]
-    return ["perl", str(script), *options, "-f", str(path)]
+    files: dict[str, list[str]] = {}
+    for path in paths:
+        ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
+        names = ",".join(dict.fromkeys(name for types in ignored for name in types))
+        files.setdefault(names, []).append(str(path))
+    for names, some in files.items():
+        options = [*OPTIONS, f"--typedefsfile={typedefs}", f"--ignore={names}"]
+        yield ["perl", str(script), *options, "-f", *some]

@@ -21,8 +21,8 @@ Edge = tuple[Path, Path]  # a file, and a file that it includes or imports
 
 
 def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the layer of the file `path`: of all patterns of layers that match the path, the
-    longest belongs to this layer. Return None if no pattern matches."""
+    """Return the layer of the file `path`: the one that has the longest of all file patterns that
+    match the path. Return None if no pattern matches."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
@@ -52,8 +52,8 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each pair of names of which each leads to the other along `edges`, which are
-    (user, used) pairs."""
+    """Yield a line for each pair of names that use each other, where at least one uses the other
+    directly, the other perhaps through further names. `edges` are (user, used) pairs."""
     after: dict[str, set[str]] = {}
     for user, used in edges:
         after.setdefault(user, set()).add(used)

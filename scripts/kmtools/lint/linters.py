@@ -37,7 +37,7 @@ CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
 # REUSE-IgnoreEnd
 # Suffixes of files that cannot contain a comment, or that are under another licence.
-UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
+UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ".doc-base", ""}
 
 # shellcheck reads a sourced file together with the file that sources it. SC2317 reports functions
 # that are called only through other functions as never called.
@@ -89,8 +89,8 @@ def lint_checkpatch(tree: Sources) -> list[str]:
     script = checkpatch.ensure_checkpatch()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
-        for path in tree.list_with_suffix(".c", ".h"):
-            words = checkpatch.make_checkpatch_command(script, path, Path(typedefs.name))
+        paths = tree.list_with_suffix(".c", ".h")
+        for words in checkpatch.make_checkpatch_commands(script, paths, Path(typedefs.name)):
             found += [line for line in run_tool(words, "checkpatch") if line.strip()]
     return found
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import FailedError
 from kmtools.base.processes import capture_output
 from kmtools.lint.layers import TABLE, find_cycles
 
@@ -23,7 +23,7 @@ def read_symbols(path: Path) -> list[tuple[str, str]]:
     generate."""
     done = capture_output(["nm", path])
     if done.returncode:
-        raise UnableError(f"nm cannot read {path}: {done.stderr.strip()}")
+        raise FailedError(f"nm cannot read {path}: {done.stderr.strip()}")
     words = [line.split()[-2:] for line in done.stdout.splitlines()]
     return [(name, letter) for letter, name in words if not MADE.match(name)]
 
@@ -55,5 +55,5 @@ def find_all_symbol_faults(root: Path) -> list[str]:
     `root`."""
     modules = [path for path in sorted(root.glob("*/*.ko")) if path.parent.name != "tests"]
     if not modules:
-        raise UnableError(f"no module was built in {root}")
+        raise FailedError(f"no module was built in {root}")
     return [line for module in modules for line in find_module_symbol_faults(module, root)]

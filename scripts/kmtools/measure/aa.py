@@ -30,9 +30,9 @@ def ignore_progress(*_words: object, **_more: Any) -> None:
     """Ignore all arguments. This function replaces functions that report progress."""
 
 
-def measure_run(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
+def measure_run(run_number: int, plan: Plan, steering: Steering) -> collect.RawDir:
     """Measure a run and return its samples; runs of different numbers share no seed."""
-    seed = number * steering.most
+    seed = run_number * steering.most
     cache = RunCache()
     beside = bursts.run_neighbour_process(seed) if plan.bursts else contextlib.nullcontext()
     with tempfile.TemporaryDirectory() as scratch, beside:

@@ -22,7 +22,7 @@ from kmtools.base.progress import INDENT
 from kmtools.lab import accel, catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import find_usable_accel
-from kmtools.measure import benchmark_names, benchrun, choice, collect, guest, native
+from kmtools.measure import benchmark_names, benchrun, caches, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
@@ -41,8 +41,8 @@ FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# A test kernel under KVM measures cycles of the real CPU. So it measures this many times the blocks
-# of FULL, and the same live benchmarks as metal.
+# A test kernel under KVM measures cycles of the real CPU. So it measures KVM_TIMES times as many
+# blocks as FULL says, and the same live benchmarks as metal.
 KVM_TIMES = 20
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
@@ -57,16 +57,27 @@ QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "ge
 
 
 def run_measuring_step(
-    words: Sequence[object], step: str, env: Mapping[str, str] | None = None
+    command: Sequence[object], step: str, env: Mapping[str, str] | None = None
 ) -> None:
-    """Run a command with its output shown and `env` added to the environment; raise FailedError,
-    with the step `step` in its message, if it fails."""
+    """Run the command `command`; its output is shown, and `env` is added to its environment. If it
+    fails, raise FailedError with `step` in the message."""
     try:
-        code = processes.run_program(words, env=env)
+        code = processes.run_program(command, env=env)
     except OSError as error:
         raise FailedError(f"{step} failed: {explain_error(error)}") from error
     if code:
         raise FailedError(f"{step} failed: exit code {code}")
+
+
+def build_kmbench() -> None:
+    """Build kmbench, unless it is up to date. Raise UnableError if a package is missing, and
+    FailedError for another failure."""
+    try:
+        run_measuring_step(userspace.build_make_command("bench"), "building kmbench")
+    except FailedError:
+        if why := userspace.find_compiler_obstacle():
+            raise UnableError(f"kmbench cannot be built: {why}") from None
+        raise
 
 
 class Rows(Protocol):
@@ -78,7 +89,7 @@ class Rows(Protocol):
     def add_process_samples(self, folder: Path, process: int) -> None:
         """Add the samples of a process that has ended, and compute the verdicts again."""
 
-    def render_lines(self, width: int, height: int) -> list[tuple[str, str]]:
+    def render_terminal_lines(self, width: int, height: int) -> list[tuple[str, str]]:
         """Return the lines of the live view for a terminal of this size, each with a colour
         code."""
 
@@ -129,12 +140,7 @@ class Bench:
             self.progress.begin_step(f"measuring with {self.run.plan.program}")
             return
         self.progress.begin_step("building kmbench", "20 s the first time")
-        try:
-            run_measuring_step(userspace.build_make_command("bench"), "building kmbench")
-        except FailedError:
-            if why := userspace.find_compiler_obstacle():
-                raise UnableError(f"kmbench cannot be built: {why}") from None
-            raise
+        build_kmbench()
 
     def measure_native(self) -> None:
         """Measure in user space on the real CPU (tier native)."""
@@ -148,7 +154,7 @@ class Bench:
             )
             processes = self.steering.most
         rows = self.make_rows("native")
-        with self.progress.show_rows(rows.render_lines if rows else None):
+        with self.progress.show_rows(rows.render_terminal_lines if rows else None):
             native.measure_processes(
                 self.run.raw_folder("native"),
                 blocks=plan.amounts["native"],
@@ -186,11 +192,11 @@ class Bench:
         kernel = self.run.plan.kernel
         self.progress.begin_step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
         kernels.fetch_kernels([kernel])
-        self.run.require_release(catalogue.require_kernel(kernel).release)
+        self.run.require_same_kernel_release(catalogue.require_kernel(kernel).release)
         if "vm" in self.guests:
             found = find_usable_accel(kernel, self.print_step_line)
             self.real_guest = not accel.are_instructions_emulated(found.name)
-            self.print_step_line(found.line)
+            self.print_step_line(found.boot_message)
         self.progress.begin_step(f"building the modules for {kernel}", "40 s the first time")
         if build_modules(kernel, ROOT, self.modules, ["-s"]):
             raise FailedError(f"building the modules for {kernel} failed")
@@ -212,7 +218,7 @@ class Bench:
                 rows.set_current_benchmark(benchmark)
             self.progress.show_share(done, total, benchmark)
 
-        with self.progress.show_rows(rows.render_lines if rows else None):
+        with self.progress.show_rows(rows.render_terminal_lines if rows else None):
             guest.measure_in_test_kernel(
                 tier,
                 plan.kernel,
@@ -221,13 +227,14 @@ class Bench:
                 blocks=plan.amounts[tier] * self.get_block_count_factor(tier),
                 seed=plan.seed,
                 live=self.select_live_benchmarks(tier),
-                benchmarks=self.select_kernel_patterns(),
+                benchmarks=self.select_kernel_benchmark_patterns(),
                 seconds=guest.TIMEOUT_SECONDS * (2 if self.get_block_count_factor(tier) > 1 else 1),
-                own=self.own,
+                memory=self.choose_memory(tier),
+                external_modules=self.own,
                 show=show,
             )
 
-    def select_kernel_patterns(self) -> Sequence[str]:
+    def select_kernel_benchmark_patterns(self) -> Sequence[str]:
         """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
         all."""
         plan = self.run.plan
@@ -237,6 +244,12 @@ class Bench:
         """Return the factor by which the planned number of blocks of a tier is multiplied:
         KVM_TIMES for `vm` under KVM, unless the user chose the number of blocks; else 1."""
         return KVM_TIMES if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
+
+    def choose_memory(self, tier: str) -> int:
+        """Return the memory of a test kernel in MiB. On the real CPU it follows the last cache; an
+        emulator has no caches."""
+        real = tier == "vm" and self.real_guest
+        return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
     def select_live_benchmarks(self, tier: str) -> guest.Live:
         """Return the live benchmarks to measure in a tier, and the number of their blocks. Live
@@ -273,11 +286,12 @@ class Bench:
         run_measuring_step(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
         publish_directory(partial, raw)
 
-    def try_step(self, tiers: Sequence[str], work: str, *words: str) -> bool:
-        """Call the method named `work` with the arguments `words`; if it fails, store and print the
-        reason why `tiers` are not measured. Returns True if it succeeded."""
+    def try_step(self, tiers: Sequence[str], method_name: str, *arguments: str) -> bool:
+        """Call the method of this object with the name `method_name` and the arguments `arguments`.
+        If it fails, store and print the reason why `tiers` are not measured. Returns True if it
+        succeeded."""
         try:
-            getattr(self, work)(*words)
+            getattr(self, method_name)(*arguments)
         except FailedError as error:
             return self.record_unmeasured_tiers(tiers, str(error), failed=True)
         except OBSTACLES as error:
@@ -326,7 +340,8 @@ class Bench:
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
-        # To measure the benchmarks of an external module, a guest needs no program.
+        # If the benchmarks of an external module are measured, guests need no program, so none is
+        # built.
         if not self.run.plan.module and not self.try_step(needing, "build_native"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):

@@ -22,9 +22,9 @@ NATIVE, KERNEL = "native", "kernel"
 Names = Mapping[str, Sequence[str]]
 
 
-def get_native_or_kernel(tier: str) -> str:
-    """Return KERNEL if the benchmarks of the tier `tier` run in a kernel, else NATIVE. Both are
-    values of the column `found` of the table."""
+def get_benchmark_space(tier: str) -> str:
+    """Return the space in which the benchmarks of the tier `tier` run: KERNEL, or NATIVE for user
+    space. Both are values of the column `found` of the table."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
@@ -69,7 +69,7 @@ def check_tier_patterns(
     """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
     check_patterns_match(
-        read_benchmark_names({get_native_or_kernel(tier) for tier in tiers}),
+        read_benchmark_names({get_benchmark_space(tier) for tier in tiers}),
         benchmarks,
         variants,
         where,

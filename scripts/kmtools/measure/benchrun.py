@@ -143,7 +143,7 @@ class Run:
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
         write_atomically(self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
-    def require_release(self, release: str) -> None:
+    def require_same_kernel_release(self, release: str) -> None:
         """Raise UnableError if the release of the test kernel differs from that of samples measured
         before."""
         if release == self.release:

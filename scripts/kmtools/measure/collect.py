@@ -137,11 +137,12 @@ class Reader:
     def __init__(self) -> None:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
-    def load(self, name: str, path: Path, most: int | None = None) -> RawDir:
+    def load(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
         """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
-        the first `most`. If the directory was loaded before, `most` must not be smaller than then,
-        and the new samples are added to the same RawDir."""
-        count = len(list(path.glob("process-*"))) if most is None else most
+        the first `most_processes`. If this object has read some of the processes before, they are
+        not read again and must be among those requested now; the samples of the others are added to
+        the same RawDir."""
+        count = len(list(path.glob("process-*"))) if most_processes is None else most_processes
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: CSV files both in it and in folders of processes")
@@ -159,10 +160,10 @@ class Reader:
         return raw
 
 
-def load_raw_folder(name: str, path: Path, most: int | None = None) -> RawDir:
+def load_raw_folder(name: str, path: Path, most_processes: int | None = None) -> RawDir:
     """Validate and read the raw directory `path` of the tier `name`: all of its processes, or the
-    first `most`."""
-    return Reader().load(name, path, most)
+    first `most_processes`."""
+    return Reader().load(name, path, most_processes)
 
 
 def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
@@ -242,19 +243,19 @@ def keep_chosen_variants(raw: RawDir, variants: Sequence[str]) -> RawDir:
 
 
 def merge_run(
-    path: Path, named: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
+    path: Path, tier_folders: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
     """Validate raw directories, write samples.csv and env.json of the run `path` from them, and
-    return them. The directories are those in `named`, pairs of a tier and a directory, or by
-    default those of the run. `reader` may be a Reader that has read directories of the run
+    return them. `tier_folders` has pairs of a tier and a raw directory; if it is empty, the raw
+    directories of the run are used. `reader` may be a Reader that has read directories of the run
     before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
-    if not named and not own:
+    if not tier_folders and not own:
         rundir.require_run(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
-    if named:
-        raws = [load_raw_folder(tier, raw) for tier, raw in named]
+    if tier_folders:
+        raws = [load_raw_folder(tier, raw) for tier, raw in tier_folders]
     else:
         assert run is not None
         reader = reader or Reader()

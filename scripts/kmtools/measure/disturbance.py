@@ -15,14 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
+SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 # The counters of an env file that are sums over processes.
-SUMMED = ("seconds", "steal_seconds", "others_seconds", "interrupts", "page_faults", "switches")
+STEAL_SECONDS, OTHERS_SECONDS = "steal_seconds", "others_seconds"
+SIBLING_SECONDS = "sibling_seconds"
+SUMMED = (
+    *("seconds", STEAL_SECONDS, OTHERS_SECONDS, SIBLING_SECONDS),
+    *("interrupts", "page_faults", "switches"),
+)
 # Indices of the fields with the times of programs, and of the field with steal time, in a CPU's
 # line of /proc/stat. The fields are in units of the kernel's clock tick (USER_HZ).
 RUNNING, STEAL = (0, 1, 2), 7
 SHORTEST_SLEEP = 0.5
-# Keys of env: the rate of the clock in a process, in kHz, and the spread of the rates of a tier as
-# a share.
+# Keys of env: the rate of the clock in a process, in kHz; and, for a tier, the difference between
+# the highest and the lowest of these rates, as a share of the lowest.
 RATE, RATE_SPREAD = "tsc_khz", "tsc_khz_spread"
 
 
@@ -84,6 +90,30 @@ def read_disturbance_counters() -> Reading:
     )
 
 
+def parse_cpu_list(text: str) -> set[int]:
+    """Return the CPUs of a list such as "0,4-6"."""
+    found: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def find_sibling_cpus(cpu: int) -> set[int]:
+    """Return the other CPUs of the same core, which share its execution units with the CPU `cpu`.
+    There are none if the kernel knows none, as in many virtual machines."""
+    try:
+        return parse_cpu_list(Path(SIBLINGS.format(cpu)).read_text(encoding="ascii")) - {cpu}
+    except (OSError, ValueError):
+        return set()
+
+
+def compute_running_seconds(before: Reading, after: Reading, cpu: int) -> float:
+    """Return the time for which programs ran on a CPU between two readings."""
+    pairs = list(zip(before.times[cpu], after.times[cpu], strict=True))
+    return sum(pairs[field][1] - pairs[field][0] for field in RUNNING)
+
+
 def was_suspended(before: Reading, after: Reading) -> bool:
     """Return True if the machine was suspended between two readings. Two clocks are read one after
     the other, and this program may have to wait between the two; only a difference longer than such
@@ -93,16 +123,22 @@ def was_suspended(before: Reading, after: Reading) -> bool:
 
 def compute_disturbances(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
     """Return the disturbances of a CPU between two readings of the counters. Between them, this
-    program must have run a single child process, on that CPU."""
+    program must have run a single child process, on that CPU, because the counters of children are
+    those of all child processes."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime
     if cpu in before.times and cpu in after.times:
         spent = [b - a for a, b in zip(before.times[cpu], after.times[cpu], strict=True)]
         if len(spent) > STEAL:
-            found["steal_seconds"] = max(0.0, spent[STEAL])
-            running = sum(spent[field] for field in RUNNING)
-            found["others_seconds"] = max(0.0, running - own)
+            found[STEAL_SECONDS] = max(0.0, spent[STEAL])
+            running = compute_running_seconds(before, after, cpu)
+            found[OTHERS_SECONDS] = max(0.0, running - own)
+    siblings = find_sibling_cpus(cpu) & set(before.times) & set(after.times)
+    if siblings:
+        found[SIBLING_SECONDS] = max(
+            compute_running_seconds(before, after, sibling) for sibling in siblings
+        )
     if cpu in before.interrupts and cpu in after.interrupts:
         found["interrupts"] = after.interrupts[cpu] - before.interrupts[cpu]
     names = {

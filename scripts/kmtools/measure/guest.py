@@ -13,11 +13,12 @@ from kmtools.base.errors import FailedError
 from kmtools.base.files import publish_directory
 from kmtools.base.paths import ROOT
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import print_failure
+from kmtools.lab.result import TIME_UP, print_failure
+from kmtools.measure.caches import USUAL_MEMORY
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
-TIMEOUT_SECONDS = 480.0
+TIMEOUT_SECONDS = 900.0
 # The folder of an external module in the guest.
 OWN = "/own"
 # The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
@@ -45,13 +46,14 @@ def make_guest_settings(
     seed: int,
     live: Live = NONE_LIVE,
     benchmarks: Sequence[str] = (),
-    own: str = "",
+    external_modules: str = "",
 ) -> str:
-    """Return the configuration that bench.sh reads in the guest. If no benchmarks are named,
-    bench.sh runs every benchmark or, with `own`, only those of the modules in that folder."""
+    """Return the configuration that bench.sh reads in the guest. If `benchmarks` is empty, bench.sh
+    runs every benchmark. If `external_modules` is the path of a folder, it runs only the benchmarks
+    of the modules in that folder."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
-    modules = f"own {own}\n" if own else ""
+    modules = f"own {external_modules}\n" if external_modules else ""
     return f"blocks {blocks}\nseed {seed}\nlive {' '.join(words)}\n{modules}{chosen}"
 
 
@@ -59,13 +61,13 @@ def make_guest_line_reader(show: Show | None, refusals: list[str]) -> Callable[[
     """Return a function that reads the guest's lines. It calls `show` with the progress in them,
     and adds the reasons why nothing is measured to `refusals`."""
 
-    def read(line: str) -> None:
+    def read_line(line: str) -> None:
         if show is not None and (match := RUNNING.fullmatch(line)):
             show(int(match[2]), int(match[3]), match[1])
         elif match := REFUSED.fullmatch(line):
             refusals.append(match[1])
 
-    return read
+    return read_line
 
 
 def measure_in_test_kernel(
@@ -79,27 +81,29 @@ def measure_in_test_kernel(
     live: Live = NONE_LIVE,
     benchmarks: Sequence[str] = (),
     program: Path = KMLIVE,
-    own: Path | None = None,
+    external_modules: Path | None = None,
     seconds: float = TIMEOUT_SECONDS,
+    memory: int = USUAL_MEMORY,
     show: Show | None = None,
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
     `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code. They are
-    left out if the program does not exist. `own` is a folder of external modules, whose
-    benchmarks alone are measured. `seconds` is the time limit for booting and measuring. `show`
-    receives the windows done and planned, and the benchmark. After a panic, a warning in the kernel
-    log or a hang no samples are kept, and this raises FailedError.
+    left out if the program does not exist. If `external_modules` is given, only the benchmarks of
+    the modules in this folder are measured. `seconds` is the time limit for booting and measuring,
+    `memory` the size of the guest's memory in MiB. `show` receives the windows done and planned,
+    and the benchmark. After a panic, a warning in the kernel log or a hang no samples are kept, and
+    this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
     config = out / "bench.conf"
     if not program.exists():
         live = NONE_LIVE
-    words = make_guest_settings(blocks, seed, live, benchmarks, OWN if own else "")
+    words = make_guest_settings(blocks, seed, live, benchmarks, OWN if external_modules else "")
     config.write_text(words, encoding="ascii")
     further = [(program, "/kmlive")] if program.exists() else []
-    further += [(own, OWN)] if own else []
+    further += [(external_modules, OWN)] if external_modules else []
     request = Request(
         kernel=kernel,
         job=GUEST_JOB,
@@ -108,12 +112,15 @@ def measure_in_test_kernel(
         modules=modules,
         additions=[(config, "/bench.conf"), *further],
         timeout=seconds,
+        memory=memory,
     )
     refusals: list[str] = []
     result = boot(request, make_guest_line_reader(show, refusals))
     if not result.ok or result.results is None:
         print_failure(result)
         why = refusals[-1] if refusals else result.reason
+        if why.startswith(TIME_UP):
+            why += "; if other programs used the CPUs, run it again when they do not"
         raise FailedError(f"the {tier} run in kernel {kernel} failed: {why}")
     partial = raw.with_name(f"{raw.name}.partial")
     for stale in (partial, raw):

@@ -36,6 +36,8 @@ KMBENCH = ROOT / "build" / "native" / "kmbench"
 NOTHING_TO_MEASURE = 4
 # The line that kmbench prints when a benchmark is done.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
+# The line that kmbench prints if it has chosen the CPU to measure on.
+CHOICE = re.compile(r"kmbench: (measuring on CPU (\d+), .*)")
 # The line in the env of kmbench with the CPU on which it measured.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
@@ -44,11 +46,11 @@ NO_CPU = -1
 # each block.
 HANGS_SECONDS = 600.0
 HANGS_BLOCK_SECONDS = 10.0
-# The number of lines that are kept of the messages of a program: the last ones, without those of
-# progress.
+# The number of a program's last messages that are kept for an error message; lines of progress are
+# not counted.
 KEPT_LINES = 20
 
-# The largest number of attempts to run a process; it is repeated if the machine was suspended.
+# The largest number of times that a process is run. It is run again if the machine was suspended.
 TURNS = 3
 
 Show = Callable[[float, float, str], None]
@@ -60,15 +62,20 @@ STEERED = "looks=1\n"
 
 
 @contextmanager
-def avoid_last_cpu() -> Iterator[None]:
-    """During the block, if there are several CPUs, keep this process off the last one, on which
-    kmbench measures. kmbench must be started before the block; otherwise it would inherit the
-    affinity and could not measure on the last CPU."""
+def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
+    """During the block, if there are several CPUs, keep this process off the CPU `cpu`, on which
+    kmbench measures; if it is None, off the last one, until the yielded function is called with the
+    CPU. kmbench must be started before the block; otherwise it would inherit the affinity and could
+    not measure on that CPU."""
     allowed = os.sched_getaffinity(0)
-    if len(allowed) > 1:
-        os.sched_setaffinity(0, allowed - {max(allowed)})
+
+    def keep_off(other: int) -> None:
+        if allowed - {other}:
+            os.sched_setaffinity(0, allowed - {other})
+
+    keep_off(max(allowed) if cpu is None else cpu)
     try:
-        yield
+        yield keep_off
     finally:
         os.sched_setaffinity(0, allowed)
 
@@ -77,15 +84,15 @@ class SuspendedError(FailedError):
     """The machine was suspended while a process measured."""
 
 
-def read_pipe_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
+def read_pipe_lines(pipe: IO[bytes], get_deadline: Callable[[], float]) -> Iterator[str]:
     """Yield the lines that a program writes to a pipe. Raise TimeoutError if the pipe is still open
-    at the time that `until` returns, even if the program is still writing. The pipe may also be
-    held open by a process that the program started."""
+    at the time that `get_deadline` returns: because the program runs, even if it is still writing,
+    or because a process that it started holds the pipe open."""
     held = b""
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_READ)
         while True:
-            if not ready.select(max(0.0, until() - now())) or now() > until():
+            if not ready.select(max(0.0, get_deadline() - now())) or now() > get_deadline():
                 raise TimeoutError
             if not (some := os.read(pipe.fileno(), 1 << 16)):
                 break
@@ -97,14 +104,21 @@ def read_pipe_lines(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str
 
 
 def follow_progress(
-    process: subprocess.Popen[bytes], show: Callable[[int, int, str], None], seconds: float
+    process: subprocess.Popen[bytes],
+    show: Callable[[int, int, str], None],
+    seconds: float,
+    choose: Callable[[str, int], None],
 ) -> list[str]:
-    """Show the progress of a program until it ends; return its last lines, except lines of
-    progress. Raise TimeoutError if the program completes no benchmark for `seconds`."""
+    """Show the progress of a program until it ends; return the last lines that it printed, except
+    lines of progress. If the program says which CPU it has chosen, call `choose` with its reason
+    and the CPU. Raise TimeoutError if the program completes no benchmark for `seconds`."""
     assert process.stderr is not None
     said: deque[str] = deque(maxlen=KEPT_LINES)
     done, progressed = 0, [now()]
     for line in read_pipe_lines(process.stderr, lambda: progressed[-1] + seconds):
+        if chosen := CHOICE.fullmatch(line):
+            choose(chosen[1], int(chosen[2]))
+            continue
         match = BENCHMARK.match(line)
         if not match:
             said.append(line)
@@ -118,26 +132,36 @@ def follow_progress(
 
 def run_kmbench(
     part: Path,
-    words: list[object],
+    arguments: list[object],
     show: Callable[[int, int, str], None],
     more_env_lines: str = "",
     program: Path | None = None,
-    hangs: float = HANGS_SECONDS,
+    hang_seconds: float = HANGS_SECONDS,
+    cpu: int | None = None,
+    say: Callable[[str], None] = lambda _text: None,
 ) -> None:
-    """Run kmbench once with the arguments `words`, or another program with the same command line,
-    and leave its samples in the folder `part` unless it fails. `more_env_lines` are appended to its
-    env file. A program that completes no benchmark for `hangs` seconds is killed."""
+    """Run kmbench once with the arguments `arguments`, or `program`, which has the same command
+    line. Leave its samples in the folder `part` unless it fails. `more_env_lines` are appended to
+    its env file. A program that completes no benchmark for `hang_seconds` is killed. `cpu` is the
+    CPU to prefer; if it is None, kmbench prefers none. Whenever it chooses another one, `say`
+    prints which and why."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     before = disturbance.read_disturbance_counters()
-    command = [str(word) for word in (program or KMBENCH, "run", *words, "--out", partial)]
+    on = () if cpu is None else ("--prefer", cpu)
+    command = [str(word) for word in (program or KMBENCH, "run", *arguments, *on, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            with avoid_last_cpu():
-                said = follow_progress(process, show, hangs)
+            with avoid_measuring_cpu(cpu) as keep_off:
+
+                def choose(reason: str, chosen: int) -> None:
+                    say(f"native: {reason}")
+                    keep_off(chosen)
+
+                said = follow_progress(process, show, hang_seconds, choose)
         except TimeoutError:
             raise FailedError(
-                f"{command[0]} hangs: it ended no benchmark in {hangs:.0f} s"
+                f"{command[0]} hangs: it ended no benchmark in {hang_seconds:.0f} s"
             ) from None
         finally:
             process.kill()
@@ -173,6 +197,17 @@ def add_disturbances(env: Path, before: disturbance.Reading, more_lines: str) ->
     env.write_text(text + disturbance.format_env_lines(found) + more_lines, encoding="utf-8")
 
 
+def find_measured_cpu(part: Path) -> int | None:
+    """Return the CPU on which the process whose samples are in the folder `part` measured; None if
+    it is not known, or if this process may not use it."""
+    try:
+        match = CPU.search((part / "env").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
+    cpu = int(match[1]) if match else NO_CPU
+    return cpu if cpu in os.sched_getaffinity(0) else None
+
+
 def repeat_if_suspended(run: Callable[[], None], say: Callable[[str], None]) -> None:
     """Call `run`, and call it again if the machine was suspended during the call, up to TURNS
     times. `say` prints a line."""
@@ -200,15 +235,16 @@ def measure_processes(
     say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
     program: Path | None = None,
 ) -> int:
-    """Measure `blocks` blocks of every benchmark, or of the given ones, in each of `processes`
-    processes; leave samples and env of each in a folder of `raw`.
+    """Measure `blocks` blocks of every benchmark, or of those in `benchmarks`, in each of
+    `processes` processes. Leave the samples and the env file of each process in a folder in `raw`.
 
-    The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
-    again. After the first, no process is started that would end after `budget` seconds if it takes
-    as long as the last one. `ended` is called with the folder and the number of each completed
-    process, while no other runs; then `steer` is called. `say` prints a line. `program` replaces
-    kmbench. Returns the number of processes. FailedError if one fails, UnableError if nothing can
-    be measured here.
+    The first process chooses the CPU. Each of the others begins on that of the one before, because
+    the cores of a machine may differ, unless another CPU is idler. The n-th process has seed `seed`
+    + n - 1. Processes that an earlier call completed are not run again. After the first, no process
+    is started that would end after `budget` seconds if it takes as long as the last one. `ended` is
+    called with the folder and the number of each completed process, while no other runs; then
+    `steer` is called. `say` prints a line. `program` replaces kmbench. Returns the number of
+    processes. Raises FailedError if a process fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
@@ -221,7 +257,7 @@ def measure_processes(
             say(f"native: the time limit was reached after {number} process{'es' * (number > 1)}")
             break
 
-        def tell(done: int, total: int, name: str, number: int = number) -> None:
+        def show_progress(done: int, total: int, name: str, number: int = number) -> None:
             if show is not None:
                 text = f"process {number + 1} of {processes}, {name}"
                 counted, every = number * total + done, processes * total
@@ -231,7 +267,11 @@ def measure_processes(
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
             more = "" if steer is None else STEERED
             hangs = HANGS_SECONDS + HANGS_BLOCK_SECONDS * blocks
-            repeat_if_suspended(partial(run_kmbench, part, words, tell, more, program, hangs), say)
+            cpu = find_measured_cpu(parts[number - 1]) if number else None
+            repeat_if_suspended(
+                partial(run_kmbench, part, words, show_progress, more, program, hangs, cpu, say),
+                say,
+            )
         if ended is not None:
             ended(part, number + 1)
         done = number + 1

@@ -69,8 +69,8 @@ SITES: Mapping[str, str] = {
 # The SDT flavours whose table record has twelve bytes.
 SDT_FLAVOURS = ("sdt-jump", "sdt-breakpoint", "sdt-nop", "sdt-split")
 RETURN = re.compile(r"^\s*([0-9a-f]+):\s+(?:[0-9a-f]{2} )*c3\s*\tret", re.M)
-# Sections that do not count: table heads, by their names in modules and in programs; notes,
-# comments, debugging information and relocations.
+# Sections whose bytes do not count: the heads of tables, whose section names differ between modules
+# and programs; notes, comments, debugging information and relocations.
 HEADS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.rela.*")
 
 
@@ -111,7 +111,7 @@ def measure_part_sizes(built: Path) -> Counter[str]:
     return sizes
 
 
-def compile_form(form: str, copies: int, folder: Path) -> Path:
+def compile_site_form(form: str, copies: int, folder: Path) -> Path:
     """Compile, in the folder `folder`, an object with `copies` functions, each with a site of the
     form `form`, a key of SITES."""
     site = SITES[form]
@@ -135,8 +135,8 @@ def disassemble_site(built: Path) -> str:
 
 
 def count_likely_bytes(built: Path) -> int:
-    """Return the number of bytes before the first return in the first function of the object file
-    `built`."""
+    """Return the number of bytes that are likely to be executed: those before the first return in
+    the first function of the object file `built`."""
     listed = processes.capture_output(
         ["objdump", "-d", "--insn-width=16", "--disassemble=f0", built]
     )
@@ -149,7 +149,7 @@ def count_likely_bytes(built: Path) -> int:
 def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Site:
     """Measure the form `form` of a site, with objects in the folder `folder`; `empty_sizes` has the
     bytes of a function without a site, by part of the object."""
-    one, many = compile_form(form, 1, folder), compile_form(form, 1 + COPIES, folder)
+    one, many = compile_site_form(form, 1, folder), compile_site_form(form, 1 + COPIES, folder)
     grown = measure_part_sizes(many)
     grown.subtract(measure_part_sizes(one))
     sizes = {part: round(grown[part] / COPIES) - empty_sizes[part] for part in ("text", *PARTS[3:])}
@@ -161,7 +161,7 @@ def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Sit
 def count_recorded_function_entries() -> int:
     """Return the number of function entries that gcc records in the sources that programs and
     modules share: the nops that could be replaced by calls, in either build. Files with variants of
-    benchmarks are left out, because there each variant is a function for every layout."""
+    benchmarks are left out, because they have a function for each variant and layout."""
     listed = processes.capture_output(["make", "-s", "-C", ROOT / "native", "list-shared"])
     entries = 0
     with tempfile.TemporaryDirectory() as directory:
@@ -188,12 +188,15 @@ def require_compiler_tools() -> None:
         raise UnableError(f"sizes of sites need gcc and objdump: {error}") from None
 
 
-def measure_all_forms() -> Iterator[Site]:
+def measure_all_site_forms() -> Iterator[Site]:
     """Yield the sizes and the disassembly of every form of a site."""
     require_compiler_tools()
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        one, many = compile_form("none", 1, folder), compile_form("none", 1 + COPIES, folder)
+        one, many = (
+            compile_site_form("none", 1, folder),
+            compile_site_form("none", 1 + COPIES, folder),
+        )
         grown = measure_part_sizes(many)
         grown.subtract(measure_part_sizes(one))
         empty_sizes = Counter({part: size // COPIES for part, size in grown.items()})
@@ -205,7 +208,7 @@ def measure_object_sizes() -> dict[tuple[str, str], int]:
     """Return all sizes and counts that are read from objects, by benchmark and variant."""
     found = {
         ("site-size", f"{site.form}:{part}"): size
-        for site in measure_all_forms()
+        for site in measure_all_site_forms()
         for part, size in site.sizes.items()
     }
     found["call-sites", "recorded-entries"] = count_recorded_function_entries()

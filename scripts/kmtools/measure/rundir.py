@@ -10,24 +10,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.jsonfile import read_json
 
 TIERS = ("native", "metal", "vm", "icount")
 
-# Prefix of the key in env that names a benchmark or variant that could not be measured.
+# Prefix of an env key that names a benchmark or variant which could not be measured.
 LACKS = "lacks:"
-# Prefix of the key in env with the number of executions of a variant's sites in a whole operation.
+# Prefix of an env key whose value is the number of times that one operation executes the sites of a
+# variant.
 HITS = "hits:"
-# Prefix of the key in env with the number of copies of a variant's code, if there are fewer copies
-# than layouts.
+# Prefix of an env key whose value is the number of copies of a variant's code, if there are fewer
+# copies than layouts.
 LAYOUTS = "layouts:"
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"
 UNIT_EMULATED = "ticks (emulated)"
 UNIT_INSTRUCTIONS = "instructions"
+
+# The names of the file with the samples of a run, in the order of preference.
+SAMPLES = ("samples.csv", "samples.csv.gz", "samples.parquet")
 
 QUICK = (
     "QUICK RUN: few blocks, so intervals are wide. It shows that the benchmarks work; do not quote"
@@ -107,8 +112,20 @@ ENV = {
 
 def require_run(run: Path) -> None:
     """Raise UnableError unless the folder of a run exists."""
+    if run.is_file() and is_zipfile(run):
+        unpack = f"python3 -m zipfile -e {run} FOLDER"
+        raise UnableError(f"{run}: a packed run; unpack it by {unpack}, and name the folder in it")
     if not run.is_dir():
         raise UnableError(f"{run}: there is no such folder of a run")
+
+
+def find_samples_file(run: Path) -> Path:
+    """Return the file with the samples of a run; RunError if there is none."""
+    require_run(run)
+    for name in SAMPLES:
+        if (run / name).exists():
+            return run / name
+    raise RunError(f"{run / 'samples.csv'}: there are no samples; kmarkers collect makes them")
 
 
 def read_env(path: Path) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Sample(NamedTuple):
 Row = Mapping[str, str]
 SAMPLE_COLUMNS = Sample._fields
 RAW_COLUMNS = SAMPLE_COLUMNS[3:]
-# The columns of schema 1, whose samples.csv has no line with the schema.
+# The columns of schema 1. In this schema, samples.csv has no line that names the schema.
 OLD_RAW_COLUMNS = (
     "benchmark", "variant", "layout", "block", "position", "cpu", "loops", "tsc", "cycles",
     "instructions", "flags",
@@ -161,7 +161,7 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
     """Return the sample in a row, after a check of each field; `where` is FILE:LINE, for the
     messages of errors."""
 
-    def number(column: str, least: int = 0) -> int:
+    def parse_number(column: str, least: int = 0) -> int:
         text = row[column]
         if not NUMBER.fullmatch(text):
             raise RunError(f"{where}: {column} is not an integer: {text[:LONGEST]!r}")
@@ -171,10 +171,10 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
             raise RunError(f"{where}: {column} is below {least}: {text}")
         return int(text)
 
-    def only_if(column: str, wanted: bool) -> int | None:
-        if not wanted and row[column]:
+    def parse_number_if_used(column: str, is_used: bool) -> int | None:
+        if not is_used and row[column]:
             raise RunError(f"{where}: {column} of {measured!r} is not empty: {row[column]!r}")
-        return number(column, 1) if wanted else None
+        return parse_number(column, 1) if is_used else None
 
     measured = row["measured"]
     if measured not in MEASURED:
@@ -189,33 +189,33 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
             raise RunError(f"{where}: {column} cannot be printed: {row[column]!a}")
     if row["flags"] not in FLAGS:
         raise RunError(f"{where}: flags is {row['flags']!r}, not nothing{' or '.join(FLAGS)}")
-    layout = number("layout")
+    layout = parse_number("layout")
     if layout >= LAYOUTS:
         raise RunError(f"{where}: layout is above {LAYOUTS - 1}: {layout}")
     return Sample(
         tier=tier.tier,
         kernel=tier.kernel,
-        process=number("process", 1),
+        process=parse_number("process", 1),
         benchmark=row["benchmark"],
         variant=row["variant"],
         measured=measured,
         layout=layout,
-        block=number("block"),
-        position=number("position"),
-        cpu=number("cpu"),
-        loops=only_if("loops", measured == LOOP),
-        sites=only_if("sites", measured != LOOP),
-        value=number("value"),
+        block=parse_number("block"),
+        position=parse_number("position"),
+        cpu=parse_number("cpu"),
+        loops=parse_number_if_used("loops", measured == LOOP),
+        sites=parse_number_if_used("sites", measured != LOOP),
+        value=parse_number("value"),
         unit=unit,
-        core_cycles=number("core_cycles") if row["core_cycles"] else None,
+        core_cycles=parse_number("core_cycles") if row["core_cycles"] else None,
         flags=tuple(word for word in row["flags"].split("|") if word),
     )
 
 
 def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
-    """Return the sample in a row whose other fields, such as names and unit, equal those of `like`.
-    Only the numbers are parsed. Return None if one of them is unusual; then make_sample() must
-    check the row field by field."""
+    """Return the sample in the row `row`, whose names, unit and flags are those of the sample
+    `like`, so that only the numbers are parsed. Return None if one of the numbers is unusual; then
+    make_sample() must check the row field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
@@ -244,14 +244,14 @@ class Maker:
         self._path = path
         self._kinds: dict[tuple[str, ...], Sample] = {}
 
-    def make(self, row: Sequence[str], tier: Tier, number: int) -> Sample:
-        """Return the sample in the row at line `number`; RunError if a field is wrong."""
+    def make(self, row: Sequence[str], tier: Tier, line_number: int) -> Sample:
+        """Return the sample in the row at line `line_number`; RunError if a field is wrong."""
         kind = (row[0], row[1], row[3], row[4], row[5], row[13], row[14] and "core", row[15])
         like = self._kinds.get(kind)
         if like is not None and (found := make_sample_like(row, like)) is not None:
             return found
         named = dict(zip(SAMPLE_COLUMNS, row, strict=True))
-        sample = make_sample(named, tier, f"{self._path}:{number}")
+        sample = make_sample(named, tier, f"{self._path}:{line_number}")
         self._kinds[kind] = sample
         return sample
 

@@ -38,8 +38,8 @@ SPREAD = 0.1
 
 
 def measure_results(number: int, plan: aa.Plan) -> list[Result]:
-    """Measure a run, and return its results that have an added cost, with the verdicts that a
-    report shows."""
+    """Measure the run with this number, which sets its seeds. Return its results that have an added
+    cost, with the verdicts that a report shows."""
     loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST))
     results = grade.withhold_verdicts(
         {}, [loaded.tier], compute_results(loaded.rows, [loaded.tier])
@@ -47,13 +47,13 @@ def measure_results(number: int, plan: aa.Plan) -> list[Result]:
     return [result for result in results if result.delta is not None]
 
 
-def are_costs_far_apart(one: Result, other: Result) -> bool:
-    """Return True if the added costs of a variant in two runs are further apart than both intervals
-    explain. Costs without a bounded interval are never far apart."""
-    assert one.delta is not None and other.delta is not None
-    assert one.delta_ci is not None and other.delta_ci is not None
-    within = math.hypot(one.delta_ci.half_width, other.delta_ci.half_width)
-    return abs(one.delta - other.delta) > within
+def are_costs_far_apart(first: Result, second: Result) -> bool:
+    """Return True if the added costs of a variant in two runs differ by more than their two
+    intervals explain. Costs without a bounded interval are never far apart."""
+    assert first.delta is not None and second.delta is not None
+    assert first.delta_ci is not None and second.delta_ci is not None
+    within = math.hypot(first.delta_ci.half_width, second.delta_ci.half_width)
+    return abs(first.delta - second.delta) > within
 
 
 def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]:
@@ -144,8 +144,8 @@ def check_clone_margins(clones: Sequence[Result]) -> bool:
 
 
 def get_added_core_cycles(result: Result) -> float:
-    """Return the cost that a clone adds to its original, in core cycles. UnableError if core cycles
-    are not known."""
+    """Return the cost that a variant or clone adds to its baseline, in core cycles; raise
+    UnableError if core cycles are not known."""
     if result.core is None:
         raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
     delta = result.core.convert_ticks(result.delta)

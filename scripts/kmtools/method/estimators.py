@@ -6,43 +6,42 @@ The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must 
 same estimates, all of one width, which is just large enough to cover the truth in 95 % of the
 simulations. Of variants whose true difference is zero, or exactly the margin, at most 5 % may be
 called slower or faster. The same limits, except for the width, hold for runs that end at the first
-look at which they are resolved (stopping.py), and for windows of a core whose frequency changes
-(frequency.py), in core cycles.
+look at which they are resolved (stopping.py), for windows of a core whose frequency changes
+(frequency.py), in core cycles, and for late windows (latewindows.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kmtools.analyse import stopping
-from kmtools.analyse.location import Location, estimate_stepped_location
+from kmtools.analyse.location import OUTSIDE, Location, estimate_stepped_location
 from kmtools.analyse.stats import CONFIDENCE, Interval
 from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide_verdict
-from kmtools.method import frequency
+from kmtools.method import frequency, latewindows
 from kmtools.method.noises import (
-    BLOCKS,
+    ASYMMETRIC,
     COST,
-    KINDS,
-    LAYOUT,
-    LENGTH,
-    PROCESS,
+    PROCESSES,
     STEPPING,
-    Floats,
-    get_block_layouts,
+    SimulatedRun,
     get_block_processes,
+    simulate_run,
 )
 
-RUNS = 2000
-# Divisor of the number of simulations of windows, because one simulation of windows takes as long
-# as ten simulations of a series.
-SHORTER = 10
+# Divisors of the number of simulations: of windows, because one takes as long as ten of a series;
+# and of asymmetric noise and of runs that stop, so that all kinds take about five minutes of a CPU.
+SHORTER, LATE_SHORTER, FEWER = 10, 25, 5
 COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
 # The equivalence margin, in units of the noise of a single block.
 MARGIN = 0.25
 STOPPED = " stopped"
+# The width of a score without a width: it never misses the limit.
+NO_WIDTH = math.nan
 
 
 @dataclass(frozen=True)
@@ -83,77 +82,101 @@ class Score:
         return found
 
 
-def estimate_location_at_first_look(x: Floats, step: float) -> tuple[Location, str]:
-    """Return the location of the values `x`, and the verdict on it, at the first look (an analysis
-    of the blocks so far) that resolves the row, or at the last look. The clock advances in steps of
-    `step`."""
-    for look, outside in stopping.LOOKS.items():
-        length = look * BLOCKS
-        found = estimate_stepped_location(
-            x[:length], get_block_processes(length), get_block_layouts(length), step, outside
-        )
+def estimate_run(run: SimulatedRun, step: float, outside: float = OUTSIDE) -> Location:
+    """Return the location of a simulated run whose clock advances in steps of `step`."""
+    process = get_block_processes(len(run.values))
+    return estimate_stepped_location(run.values, process, run.layout, step, outside)
+
+
+def shift_location(found: Location, by: float) -> Location:
+    """Return the location of the same run with a true difference that is larger by `by`."""
+    there = Interval(found.interval.lo + by, found.interval.hi + by)
+    return replace(found, value=found.value + by, interval=there)
+
+
+def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Location, str]:
+    """Return the location and the verdict at the first look (an analysis of the blocks so far) at
+    which the verdict is resolved, or at the last one. `looks` has the locations at all looks if the
+    true difference is zero; here it is `truth`."""
+    for look in looks:
+        found = shift_location(look, truth)
         verdict = decide_verdict(found.value, found.interval, MARGIN, None)
         if verdict != UNRESOLVED:
             break
     return found, verdict
 
 
+class Looks:
+    """The locations of a simulated run at all looks; each is computed once, when it is needed."""
+
+    def __init__(self, run: SimulatedRun, step: float) -> None:
+        self.run, self.step = run, step
+        self.found: list[Location] = []
+
+    def __iter__(self) -> Iterator[Location]:
+        for number, (processes, outside) in enumerate(stopping.LOOKS.items()):
+            if number == len(self.found):
+                self.found.append(estimate_run(self.run.shorten(processes), self.step, outside))
+            yield self.found[number]
+
+
 def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
-    """Return the score of the estimator in `runs` simulated runs with noise of the kind `kind` that
-    end when they are resolved, at true differences of zero, of the margin and of the negative
-    margin: the lowest coverage and the highest share of false verdicts. Widths are not compared,
-    because the confidence level differs between looks."""
-    step = 1.0 if kind == STEPPING else 0.0
+    """Return the score of the estimator in `runs` simulated runs that end when they are resolved,
+    with noise of the kind `kind`. Each run has three true differences: zero, the margin and the
+    negative margin. The score has the lowest coverage and the highest share of false verdicts of
+    the three. It has no width, because the confidence level differs between looks."""
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []
     for seed in range(runs):
-        noise = KINDS[kind](np.random.default_rng(seed), stopping.MOST * BLOCKS)
+        looks = Looks(simulate_run(kind, seed, stopping.MOST), get_clock_step(kind))
         for truth in truths:
-            found, verdict = estimate_location_at_first_look(noise + truth, step)
+            found, verdict = find_resolving_look(looks, truth)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi
             wrong[truth] += verdict in (SLOWER, FASTER)
             halves.append(found.interval.half_width)
             errors.append(found.value - truth)
     covered, false = min(inside.values()) / runs, max(wrong.values()) / runs
     half, bias = float(np.mean(halves)), float(np.mean(errors))
-    return Score(kind, runs, covered, 1.0, false, bias, half, stopped=True)
+    return Score(kind, runs, covered, NO_WIDTH, false, bias, half, stopped=True)
 
 
-def compute_false_verdict_share(intervals: Sequence[Interval], values: Sequence[float]) -> float:
+def compute_false_verdict_share(found: Sequence[Location]) -> float:
     """Return the share of simulations with a false verdict (slower or faster). The share is
     computed for three true differences, zero, the margin and the negative margin, and the largest
-    of the three is returned. `intervals` and `values` are estimates from simulations whose true
-    difference is zero."""
+    of the three is returned. `found` are estimates from simulations whose true difference is
+    zero."""
     shares = []
     for truth in (-MARGIN, 0.0, MARGIN):
-        wrong = 0
-        for interval, value in zip(intervals, values, strict=True):
-            there = Interval(interval.lo + truth, interval.hi + truth)
-            wrong += decide_verdict(value + truth, there, MARGIN, None) in (SLOWER, FASTER)
-        shares.append(wrong / len(values))
+        shifted = [shift_location(one, truth) for one in found]
+        verdicts = [decide_verdict(one.value, one.interval, MARGIN, None) for one in shifted]
+        shares.append(sum(verdict in (SLOWER, FASTER) for verdict in verdicts) / len(found))
     return max(shares)
+
+
+def get_clock_step(kind: str) -> float:
+    """Return the step of the clock in simulations of noise of the kind `kind`; 0 for none."""
+    return 1.0 if kind == STEPPING else 0.0
 
 
 def score_estimator_on_noise(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs of fixed length with noise of the
-    kind `kind`."""
-    step = 1.0 if kind == STEPPING else 0.0
+    kind `kind`. There is no width beside asymmetric noise: an oracle knows what the machine did in
+    that run, and an interval over time says what it may do in others."""
+    step = get_clock_step(kind)
     found = [
-        estimate_stepped_location(
-            KINDS[kind](np.random.default_rng(seed), LENGTH), PROCESS, LAYOUT, step
-        )
-        for seed in range(runs)
+        estimate_run(simulate_run(kind, seed).shorten(PROCESSES), step) for seed in range(runs)
     ]
     values = [location.value for location in found]
     intervals = [location.interval for location in found]
     half = float(np.mean([interval.half_width for interval in intervals]))
+    oracle = float(np.quantile(np.abs(values), CONFIDENCE))
     return Score(
         kind=kind,
         runs=runs,
         covered=float(np.mean([interval.lo <= 0 <= interval.hi for interval in intervals])),
-        width=half / float(np.quantile(np.abs(values), CONFIDENCE)),
-        false=compute_false_verdict_share(intervals, values),
+        width=NO_WIDTH if kind in ASYMMETRIC else half / oracle,
+        false=compute_false_verdict_share(found),
         bias=float(np.mean(values)),
         half_width=half,
     )
@@ -161,8 +184,8 @@ def score_estimator_on_noise(kind: str, runs: int) -> Score:
 
 def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
     """Return the score of the estimator in simulated windows of a core whose frequency changes by
-    the pattern `kind`: the lowest coverage and the largest bias of any variant. One run is
-    simulated for every SHORTER runs in `runs`."""
+    the pattern `kind`: the lowest coverage and the largest bias of any variant. `runs` / SHORTER
+    runs are simulated."""
     change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
     found = [
         frequency.simulate_added_costs(seed, change) for seed in range(max(1, runs // SHORTER))
@@ -176,26 +199,56 @@ def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
     half = np.mean([(one["dearer"].hi - one["dearer"].lo) / 2 for one in found])
     bias = max((float(np.mean(values)) for values in errors.values()), key=abs)
     covered = min(inside) / len(found)
-    return Score(kind, len(found), covered, 1.0, false / len(found), bias, float(half), True)
+    return Score(kind, len(found), covered, NO_WIDTH, false / len(found), bias, float(half), True)
+
+
+def score_estimator_on_late_windows(disturbance: latewindows.Disturbance, runs: int) -> Score:
+    """Return the score of the estimator beside a disturbance that makes windows late: the lowest
+    coverage of any variant. `runs` / LATE_SHORTER runs are simulated."""
+    found = [
+        latewindows.simulate_costs_of_late_windows(seed, disturbance)
+        for seed in range(max(1, runs // LATE_SHORTER))
+    ]
+    truths = {name: truth for name, truth in latewindows.TRUTH.items() if name != "base"}
+    inside = [
+        sum(one[name].lo <= truth <= one[name].hi for one in found)
+        for name, truth in truths.items()
+    ]
+    equal = [name for name, truth in truths.items() if truth <= latewindows.MARGIN]
+    false = max(sum(one[n].verdict in (SLOWER, FASTER) for one in found) for n in equal)
+    half = float(np.mean([(one["margin"].hi - one["margin"].lo) / 2 for one in found]))
+    bias = float(np.mean([one["margin"].value - latewindows.MARGIN for one in found]))
+    covered = min(inside) / len(found)
+    return Score("late", len(found), covered, NO_WIDTH, false / len(found), bias, half, True)
+
+
+def score_estimator_on_disturbance(kind: str, runs: int) -> Score:
+    """Return the score of the estimator beside the disturbance named `kind`."""
+    return score_estimator_on_late_windows(latewindows.DISTURBANCES[kind], runs)
 
 
 def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
     """Print the scores of the estimator for each kind of noise in `kinds`, from `runs` simulations
-    each; return False if a score misses a limit."""
-    print(f"{runs} simulations each; widths are multiples of the width of an oracle's intervals")
+    each, of asymmetric noise and of runs that stop from a fifth; return False if a score misses a
+    limit."""
+    fewer = max(1, runs // FEWER)
+    print(f"{runs} simulations each, or {fewer}; widths are multiples of those of an oracle")
     print(f"{'noise':22} covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]
-    noisy = [kind for kind in kinds if kind not in changing]
+    late = [kind for kind in kinds if kind in latewindows.DISTURBANCES]
+    noisy = [kind for kind in kinds if kind not in (*changing, *late)]
     judged = [(kind, score_estimator_on_noise) for kind in noisy]
     judged += [(kind, score_estimator_on_stopped_runs) for kind in noisy]
     judged += [(kind, score_estimator_on_changing_frequency) for kind in changing]
+    judged += [(kind, score_estimator_on_disturbance) for kind in late]
     for kind, simulate in judged:
-        found = simulate(kind, runs)
+        shorter = kind in ASYMMETRIC or simulate is score_estimator_on_stopped_runs
+        found = simulate(kind, fewer if shorter else runs)
         faults = found.list_missed_limits()
         bad += bool(faults)
         why = f"  <-- {'; '.join(faults)}" if faults else ""
-        width = "    -" if found.stopped else f"{found.width:5.2f}"
+        width = "    -" if math.isnan(found.width) else f"{found.width:5.2f}"
         name = f"{kind}{STOPPED if simulate is score_estimator_on_stopped_runs else ''}"
         line = f"{name:22} {found.covered:7.3f}  {width}  {found.false:7.3f}"
         print(f"{line}{why}", flush=True)

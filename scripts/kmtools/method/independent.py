@@ -27,7 +27,8 @@ BENCHMARKS = {"together": "density-full", "spread": "density-spread"}
 
 
 def build_nopcost(folder: Path) -> Path:
-    """Build nopcost.c; FailedError if it does not compile."""
+    """Build nopcost.c in the directory `folder`; return the program. Raise FailedError if it does
+    not compile."""
     made = folder / "nopcost"
     command = ["gcc", "-O2", "-o", str(made), str(PROGRAM)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -43,10 +44,10 @@ def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, float]:
     return {name: float(cost) for name, cost in map(str.split, done.stdout.splitlines())}
 
 
-def measure_kmbench_costs(number: int, plan: Plan) -> dict[str, float]:
+def measure_kmbench_costs(run_number: int, plan: Plan) -> dict[str, float]:
     """Return the cost of a site in core cycles, measured by kmbench and estimated as in reports:
-    for sites side by side and for spread sites."""
-    found = {(row.benchmark, row.variant): row for row in aa.measure_results(number, plan)}
+    for sites side by side and for spread sites. `run_number` sets the seeds."""
+    found = {(row.benchmark, row.variant): row for row in aa.measure_results(run_number, plan)}
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
     if any(row.core is None for row in rows.values()):
         raise UnableError("core cycles are not known here (see kmbench env)")
@@ -54,8 +55,9 @@ def measure_kmbench_costs(number: int, plan: Plan) -> dict[str, float]:
 
 
 def judge_site_cost(plan: Plan, rounds: int = ROUNDS) -> bool:
-    """Print both costs of each arrangement in each try; return False if the costs of an arrangement
-    agree in no try."""
+    """Measure the cost of a site with kmbench and with nopcost, up to TRIES times: for sites side
+    by side and for spread sites. Print the costs. Return True if, for each of these two
+    arrangements, the costs from both programs agreed at least once."""
     agree: set[str] = set()
     with tempfile.TemporaryDirectory() as scratch:
         program = build_nopcost(Path(scratch))

@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.measure import choice
 from kmtools.measure.aa import Plan
 from kmtools.measure.bench import BUDGET_SECONDS, FULL
-from kmtools.method import aa, estimators, frequency, independent, noises
+from kmtools.method import aa, estimators, frequency, independent, latewindows, noises
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, make_one_result_tally
@@ -23,7 +23,7 @@ DORMANT = (
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
 
 
-def make_copies_suite(suite_request: SuiteRequest, bursts: bool) -> Suite:
+def make_identical_code_suite(suite_request: SuiteRequest, bursts: bool) -> Suite:
     """Return the suite that measures two copies of the same code (A/A). With `bursts`, another
     process uses a core in bursts meanwhile."""
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
@@ -44,7 +44,12 @@ def make_copies_suite(suite_request: SuiteRequest, bursts: bool) -> Suite:
 
 def make_noise_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that tests the estimator with simulated noise."""
-    known = (*noises.KINDS, *frequency.CHANGES)
+    known = (
+        *noises.KINDS,
+        *noises.ASYMMETRIC,
+        *frequency.CHANGES,
+        *latewindows.DISTURBANCES,
+    )
     kinds = suite_request.get_choices("kinds", known) or list(known)
     runs = suite_request.get_number("runs", SIMULATIONS)
 
@@ -57,7 +62,7 @@ def make_noise_suite(suite_request: SuiteRequest) -> Suite:
         "estimators",
         run_estimator,
         f"{runs} simulated runs of each kind of noise",
-        usual=600,
+        usual=440,
         loud=True,
     )
 
@@ -83,7 +88,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`."""
     found = [
-        make_copies_suite(suite_request, name == "bursts")
+        make_identical_code_suite(suite_request, name == "bursts")
         for name in ("aa", "bursts")
         if name in names
     ]

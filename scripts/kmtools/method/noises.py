@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Simulates kinds of noise with known location: paired differences of a run, in block order.
 
-Values are in units of the noise of a single block. The true location of each kind is zero.
+Values are in units of the noise of a single block. The true location of the kinds in KINDS is zero.
+In those of ASYMMETRIC, a disturbance makes some blocks dearer and none cheaper, so the truth is not
+zero: it is the usual cost, which Documentation/usual-cost.md defines. It is computed from what was
+simulated, without the estimator: for each process, the mean of the middle half of the distribution
+of its blocks; then the mean over processes. What the machine does during a run, such as a neighbour
+that comes and goes, is given: the truth belongs to that run. What the start of a process decides is
+random: the truth is the mean over all processes that could have been started.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -18,18 +25,19 @@ from kmtools.analyse.layouts import LINE_BYTES, compute_offset_in_cache_line
 from kmtools.measure.samples import LAYOUTS
 
 Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 Random = np.random.Generator
 
 PROCESSES, BLOCKS = 16, 128
 LENGTH = PROCESSES * BLOCKS
 
 
-def get_block_processes(length: int) -> NDArray[np.int64]:
+def get_block_processes(length: int) -> Whole:
     """Return the process number of each block (a group of consecutive measurements)."""
     return np.arange(length) // BLOCKS
 
 
-def get_block_layouts(length: int) -> NDArray[np.int64]:
+def get_block_layouts(length: int) -> Whole:
     """Return the code alignment (layout) number of the measured loop in each block."""
     return np.arange(length) % LAYOUTS
 
@@ -38,7 +46,7 @@ PROCESS, LAYOUT = get_block_processes(LENGTH), get_block_layouts(LENGTH)
 
 NORMAL = NormalDist()
 PIECE = 512
-# The modes of simulate_modal_noise(): their places, their probabilities, and the standard deviation
+# The modes of simulate_modal_noise(): their values, their probabilities, and the standard deviation
 # around each.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
 # The values of simulate_stepping_noise(), all in steps of the clock: the cost that a variant adds
@@ -53,8 +61,8 @@ def compute_skewed_midmean() -> float:
 
 
 def compute_modal_midmean() -> float:
-    """Return the midmean of the values of simulate_modal_noise() before the midmean is subtracted.
-    Their quartiles lie in the first two modes."""
+    """Return the midmean of the modal noise, which simulate_modal_noise() subtracts. The quartiles
+    of this noise lie in its first two modes."""
     first, second = SHARES[:2]
     lower, upper = NORMAL.inv_cdf(0.25 / first), NORMAL.inv_cdf((0.75 - first) / second)
     noise = first * NORMAL.pdf(lower) - second * NORMAL.pdf(upper)
@@ -84,12 +92,14 @@ def simulate_heavy_tailed_noise(random: Random, length: int = LENGTH) -> Floats:
     )
 
 
-def simulate_autoregressive_noise(random: Random, length: int = LENGTH, *, alike: float) -> Floats:
-    """Return first-order autoregressive noise of unit variance; `alike` is the correlation of
+def simulate_autoregressive_noise(
+    random: Random, length: int = LENGTH, *, correlation: float
+) -> Floats:
+    """Return first-order autoregressive noise of unit variance; `correlation` is that of
     neighbouring blocks, 0.8 or more."""
     shocks = simulate_white_noise(random, length)
-    shocks[1:] *= math.sqrt(1 - alike * alike)
-    fade = alike ** np.arange(1, min(length, PIECE) + 1)
+    shocks[1:] *= math.sqrt(1 - correlation * correlation)
+    fade = correlation ** np.arange(1, min(length, PIECE) + 1)
     last, pieces = 0.0, []
     # Compute the series in pieces, because the powers for a whole run would underflow.
     for piece in np.array_split(shocks, math.ceil(length / PIECE)):
@@ -157,8 +167,8 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
     "skewed": simulate_skewed_noise,
     "modal": simulate_modal_noise,
     "tailed": simulate_heavy_tailed_noise,
-    "ar-0.9": partial(simulate_autoregressive_noise, alike=0.9),
-    "ar-0.99": partial(simulate_autoregressive_noise, alike=0.99),
+    "ar-0.9": partial(simulate_autoregressive_noise, correlation=0.9),
+    "ar-0.99": partial(simulate_autoregressive_noise, correlation=0.99),
     "neighbour-20": partial(simulate_neighbour_noise, dwell=20),
     "neighbour-100": partial(simulate_neighbour_noise, dwell=100),
     "neighbour-500": partial(simulate_neighbour_noise, dwell=500),
@@ -173,3 +183,134 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
     "placed": partial(simulate_cluster_noise, process=0.3, layout=0.3),
     STEPPING: simulate_stepping_noise,
 }
+
+
+# The noise of one block as values of equal probability.
+QUANTILES = np.array([NORMAL.inv_cdf((number + 0.5) / 32) for number in range(32)])
+# The cost of the disturbance in ASYMMETRIC, where no other is named; the shares of shifted
+# processes and of dear pairs of process and layout; and the number of processes that stand for all.
+DEAR, SHIFTED, DEAR_PAIRS, MANY = 3.0, 0.2, 0.1, 4000
+
+
+@dataclass(frozen=True)
+class SimulatedRun:
+    """The paired differences of a run, the code layout of each block, and the usual cost in each
+    process. The true cost of a run of some processes is the mean of their usual costs."""
+
+    values: Floats
+    layout: Whole
+    usual: Floats
+
+    def shorten(self, processes: int) -> SimulatedRun:
+        """Return the first processes of the run, with their true cost subtracted."""
+        length, usual = processes * BLOCKS, self.usual[:processes]
+        return SimulatedRun(
+            self.values[:length] - usual.mean(), self.layout[:length], usual - usual.mean()
+        )
+
+
+def compute_usual_costs(offsets: Floats) -> Floats:
+    """Return the usual cost in each process: the mean of the middle half of the distribution of its
+    blocks. `offsets` has the mean of each block, around which it has white noise."""
+    alike = np.sort(offsets.reshape(-1, BLOCKS), axis=1)
+    different, which = np.unique(alike, axis=0, return_inverse=True)
+    every = np.sort((different[:, :, None] + QUANTILES).reshape(len(different), -1), axis=1)
+    quarter = every.shape[1] // 4
+    return np.asarray(every[:, quarter:-quarter].mean(axis=1)[which.reshape(-1)])
+
+
+def simulate_stays(random: Random, layout: Whole, *, share: float, dwell: int) -> Floats:
+    """Return the offsets of a neighbour that stays for `dwell` blocks on average, and is there for
+    the share `share` of the time."""
+    mean = np.array([dwell * (1 - share) / share, dwell])
+    first = int(random.random() < share)
+    # Draw more stays than a run has, so that their sum exceeds its length.
+    turns = (first + np.arange(40 + 4 * len(layout) // int(mean.sum()))) % 2
+    lengths = 1 + random.exponential(mean[turns]).astype(int)
+    there = np.repeat(turns, lengths)[: len(layout)]
+    return np.asarray(DEAR * there)
+
+
+def simulate_shifted_processes(random: Random, layout: Whole, *, cost: float) -> Floats:
+    """Return the offsets of processes one in five of which is dearer by `cost`."""
+    processes = len(layout) // BLOCKS
+    return np.repeat(cost * (random.random(processes) < SHIFTED), BLOCKS)
+
+
+def simulate_dear_pairs(random: Random, layout: Whole, *, cost: float) -> Floats:
+    """Return the offsets if one pair of process and code layout in ten is dearer by `cost`."""
+    dear = random.random((len(layout) // BLOCKS, LAYOUTS)) < DEAR_PAIRS
+    return np.asarray(cost * dear[get_block_processes(len(layout)), layout])
+
+
+def simulate_slow_starts(_random: Random, layout: Whole, *, cost: float) -> Floats:
+    """Return the offsets if the first quarter of each process is dearer by `cost`."""
+    return np.asarray(cost * (np.arange(len(layout)) % BLOCKS < BLOCKS // 4))
+
+
+def simulate_periods(random: Random, layout: Whole, *, period: int) -> Floats:
+    """Return the offsets of a disturbance that is there for a quarter of each `period` blocks."""
+    phase = period * random.random()
+    return np.asarray(DEAR * ((np.arange(len(layout)) + phase) % period < period / 4))
+
+
+def simulate_drift(_random: Random, layout: Whole, *, blocks: int) -> Floats:
+    """Return the offsets of a cost that rises evenly for `blocks` blocks, then begins anew."""
+    return np.asarray(DEAR * (np.arange(len(layout)) % blocks) / (blocks - 1))
+
+
+Offsets = Callable[[Random, Whole], Floats]
+# Kinds in which the start of a process decides.
+OF_PROCESSES: dict[str, Offsets] = {
+    **{
+        f"one-in-five-{cost}": partial(simulate_shifted_processes, cost=cost) for cost in (1, 3, 10)
+    },
+    **{f"pairs-{cost}": partial(simulate_dear_pairs, cost=cost) for cost in (4, 8)},
+}
+ASYMMETRIC: dict[str, Offsets] = {
+    **{
+        f"stays-{share}%-{dwell}": partial(simulate_stays, share=share / 100, dwell=dwell)
+        for share in (10, 25, 50)
+        for dwell in (5, 20, 100, 500, 1000)
+    },
+    **OF_PROCESSES,
+    **{f"slow-start-{cost}": partial(simulate_slow_starts, cost=cost) for cost in (3, 10)},
+    **{
+        f"period-{period}": partial(simulate_periods, period=period)
+        for period in (31, 32, 120, 128, 136)
+    },
+    "drift-in-process": partial(simulate_drift, blocks=BLOCKS),
+    "drift-in-run": partial(simulate_drift, blocks=LENGTH),
+}
+
+
+@cache
+def compute_usual_cost_over_processes(kind: str) -> float:
+    """Return the mean over all processes that could be started of the usual cost, in a kind of
+    OF_PROCESSES."""
+    random = np.random.default_rng(0)
+    layout = permute_layouts(random, MANY * BLOCKS)
+    return float(compute_usual_costs(OF_PROCESSES[kind](random, layout)).mean())
+
+
+def permute_layouts(random: Random, length: int) -> Whole:
+    """Return the layout of each block in random order: in as many blocks as there are layouts, each
+    layout once."""
+    rounds = np.tile(np.arange(LAYOUTS), (math.ceil(length / LAYOUTS), 1))
+    return np.asarray(random.permuted(rounds, axis=1).reshape(-1)[:length])
+
+
+def simulate_run(kind: str, seed: int, processes: int = PROCESSES) -> SimulatedRun:
+    """Simulate a run of `processes` processes with noise of the kind `kind`."""
+    random, length = np.random.default_rng(seed), processes * BLOCKS
+    if kind in KINDS:
+        values = KINDS[kind](random, length)
+        return SimulatedRun(values, get_block_layouts(length), np.zeros(processes))
+    layout = permute_layouts(random, length)
+    offsets = ASYMMETRIC[kind](random, layout)
+    usual = (
+        np.full(processes, compute_usual_cost_over_processes(kind))
+        if kind in OF_PROCESSES
+        else compute_usual_costs(offsets)
+    )
+    return SimulatedRun(offsets + simulate_white_noise(random, length), layout, usual)

@@ -60,7 +60,7 @@ def render_comparison_json(comparison: Comparison) -> str:
         {
             "a": describe_machine(pair.a),
             "b": describe_machine(pair.b),
-            "counts": dict(pair.counts),
+            "counts": dict(pair.verdict_counts),
             "rows": [change_to_dict(comparison, change) for change in pair.changes],
         }
         for pair in comparison.pairs
@@ -69,7 +69,7 @@ def render_comparison_json(comparison: Comparison) -> str:
         "schema": SCHEMA,
         "margin": comparison.margin,
         "failing": sorted(comparison.failing),
-        "failed": comparison.failed,
+        "failed": comparison.failure_count,
         "faults": list(comparison.faults),
         "pairs": pairs,
     }

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from kmtools.analyse.changes import Change
 from kmtools.report.changetext import (
-    describe_counts,
     describe_outcome,
-    describe_reading_aids,
     describe_run,
+    describe_verdict_counts,
+    list_hints_for_reader,
     make_row_cells,
     select_shown_rows,
 )
@@ -60,7 +60,7 @@ def render_pair_html(comparison: Comparison, pair: Pair) -> str:
         *list_remarks(pair.a),
         *list_remarks(pair.b),
     ]
-    said += [*describe_reading_aids(comparison, pair), describe_counts(pair)]
+    said += [*list_hints_for_reader(comparison, pair), describe_verdict_counts(pair)]
     items = "".join(f"<li>{html.escape(text)}</li>" for text in said)
     changed = select_shown_rows(comparison, pair, everything=False)
     shown = render_table_html(changed) if changed else "<p>No row changed.</p>"

@@ -84,15 +84,15 @@ def describe_run(run: Compared) -> str:
     return ", ".join([run.name, *known])
 
 
-def describe_counts(pair: Pair) -> str:
+def describe_verdict_counts(pair: Pair) -> str:
     """Return the number of rows with each verdict, as text."""
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.counts.most_common())
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.verdict_counts.most_common())
     return f"{len(pair.changes)} rows: {counts}"
 
 
-def describe_reading_aids(comparison: Comparison, pair: Pair) -> list[str]:
+def list_hints_for_reader(comparison: Comparison, pair: Pair) -> list[str]:
     """Return lines that explain how to read the rows: the margin, the smallest detectable change,
-    the versions of the two runs, and the reasons for which rows have no verdict."""
+    the versions of the two runs, and why some rows have no verdict."""
     lines = [f"margin {comparison.margin:g} %, the same for all rows"]
     smallest = changes.compute_median_detectable_change(pair.changes)
     if smallest is not None:
@@ -116,18 +116,18 @@ def describe_version(run: Compared) -> str:
 
 def describe_outcome(comparison: Comparison) -> str:
     """Return the outcome of the comparison, which is printed as the last line."""
-    held = comparison.withheld
+    held = comparison.withheld_count
     poor = f"; {held} rows are {WITHHELD}, because the numbers of a run are poor" if held else ""
     if not comparison.failing:
         return f"no verdict counts as a failure, because --fail-on was not given{poor}"
     words = ", ".join(sorted(comparison.failing))
-    failed = f"{comparison.failed} rows fail ({words})" if comparison.failed else ""
+    failed = f"{comparison.failure_count} rows fail ({words})" if comparison.failure_count else ""
     return (failed or f"no row is {words}") + poor
 
 
-def split_row(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
-    """Return a row as several lines: its name, then its numbers and its verdict, which has lines of
-    its own if it does not fit on that of the numbers."""
+def split_row_into_lines(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
+    """Return a row as several lines: its name, then its numbers and its verdict. The verdict has
+    lines of its own if it does not fit on the line of the numbers."""
     line = "    " + "  ".join([*numbers, verdict])
     if len(line) <= WIDTH:
         return [name, line]
@@ -144,7 +144,9 @@ def group_rows_by_benchmark(rows: Sequence[Sequence[str]]) -> list[str]:
         made = align_table(rest, {1, 2, 3, 4})
         if max(map(len, made)) > WIDTH:
             made = [
-                line for name, *cells in rest for line in split_row(name, cells[:-1], cells[-1])
+                line
+                for name, *cells in rest
+                for line in split_row_into_lines(name, cells[:-1], cells[-1])
             ]
         lines += ["", f"{head[0]} {head[1]}, {head[2]}", *made]
     return lines
@@ -161,20 +163,20 @@ def list_missing_rows(pair: Pair) -> list[str]:
     ]
 
 
-def select_most_changed(rows: Sequence[Change], most: int) -> list[Change]:
-    """Return the `most` rows with the largest changes, in the order of the table."""
-    largest = sorted(rows, key=lambda change: -abs(change.percent or 0.0))[:most]
+def select_most_changed(rows: Sequence[Change], count: int) -> list[Change]:
+    """Return the rows with the `count` largest changes, in the order of the table."""
+    largest = sorted(rows, key=lambda change: -abs(change.percent or 0.0))[:count]
     return [change for change in rows if change in largest]
 
 
-def fit_lines(texts: Sequence[str], most: int) -> list[str]:
-    """Return as many texts as fit into `most` lines, but at least one; the last line has the number
-    of omitted texts."""
+def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
+    """Return the lines of as many texts as fit into `most_lines` lines, but of at least one text.
+    If texts are omitted, the last line has their number."""
     lines: list[str] = []
     for number, text in enumerate(texts):
         own = wrap_line(text, WIDTH)
         last = number == len(texts) - 1
-        if number and len(lines) + len(own) > most - (not last):
+        if number and len(lines) + len(own) > most_lines - (not last):
             return [*lines, f"and {len(texts) - number} more: --all"]
         lines += own
     return lines
@@ -186,16 +188,18 @@ def make_pair_head(comparison: Comparison, pair: Pair, everything: bool) -> list
     parts = (
         ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], HEAD_LINES),
         ([*list_remarks(pair.a), *list_remarks(pair.b)], HEAD_LINES),
-        ([f"{line}." for line in describe_reading_aids(comparison, pair)], HEAD_LINES),
+        ([f"{line}." for line in list_hints_for_reader(comparison, pair)], HEAD_LINES),
         (list_missing_rows(pair), LACKING_LINES),
     )
     unbounded = sys.maxsize if everything else 0
-    return [line for texts, most in parts for line in fit_lines(texts, max(most, unbounded))]
+    return [
+        line for texts, most in parts for line in wrap_texts_to_limit(texts, max(most, unbounded))
+    ]
 
 
-def fit_rows(rows: Sequence[Change], room: int) -> list[str]:
-    """Return the rows with the largest changes, as many as fit into `room` lines but at least one,
-    and the number of omitted rows."""
+def render_rows_to_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
+    """Return the lines of the rows with the largest changes: as many rows as fit into `most_lines`
+    lines, but at least one. If rows are omitted, the last line has their number."""
     for most in range(min(ROWS, len(rows)), 0, -1):
         lines = [
             "",
@@ -206,7 +210,7 @@ def fit_rows(rows: Sequence[Change], room: int) -> list[str]:
         ]
         if most < len(rows):
             lines.append(f"and {len(rows) - most} more rows that changed less: --all")
-        if len(lines) <= room or most == 1:
+        if len(lines) <= most_lines or most == 1:
             return lines
     return []
 
@@ -218,7 +222,7 @@ def render_terminal(comparison: Comparison, everything: bool = False) -> str:
     end = wrap_line(describe_outcome(comparison), WIDTH)
     for pair in comparison.pairs:
         head = make_pair_head(comparison, pair, everything)
-        foot = ["", *wrap_line(describe_counts(pair), WIDTH), ""]
+        foot = ["", *wrap_line(describe_verdict_counts(pair), WIDTH), ""]
         rows = select_shown_rows(comparison, pair, everything)
         if everything:
             body = (
@@ -228,7 +232,7 @@ def render_terminal(comparison: Comparison, everything: bool = False) -> str:
             )
         else:
             changed = [change for change in rows if change.verdict not in (MISSING, NEW)]
-            body = fit_rows(changed, LINES - len(head) - len(foot) - len(end))
+            body = render_rows_to_limit(changed, LINES - len(head) - len(foot) - len(end))
         lines += [*head, *body, *foot]
     return "\n".join([*lines, *end])
 
@@ -256,7 +260,7 @@ def render_markdown(comparison: Comparison, everything: bool = False) -> str:
             *list_remarks(pair.a),
             *list_remarks(pair.b),
         ]
-        said += [*describe_reading_aids(comparison, pair), describe_counts(pair)]
+        said += [*list_hints_for_reader(comparison, pair), describe_verdict_counts(pair)]
         lines += [f"- {escape_markdown(line)}" for line in said]
         rows = [
             make_row_cells(change) for change in select_shown_rows(comparison, pair, everything)

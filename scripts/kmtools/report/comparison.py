@@ -39,7 +39,7 @@ class Pair:
     changes: Sequence[Change]
 
     @property
-    def counts(self) -> Counter[str]:
+    def verdict_counts(self) -> Counter[str]:
         """The number of rows with each verdict."""
         return Counter(change.verdict for change in self.changes)
 
@@ -59,18 +59,19 @@ class Comparison:
         return change.verdict in self.failing
 
     @property
-    def withheld(self) -> int:
+    def withheld_count(self) -> int:
         """The number of rows without a verdict because the numbers of a run are poor."""
-        return sum(pair.counts[WITHHELD] for pair in self.pairs)
+        return sum(pair.verdict_counts[WITHHELD] for pair in self.pairs)
 
     @property
-    def failed(self) -> int:
+    def failure_count(self) -> int:
         """The number of rows that fail."""
         return sum(self.is_failure(change) for pair in self.pairs for change in pair.changes)
 
 
 def load_compared_run(run: Path) -> Compared:
-    """Return a run with its rows; RunError names the file and the line of a fault in it."""
+    """Return a run with its rows. If a file of the run is invalid, raise RunError, which names the
+    file and the line."""
     found = estimates.load_estimates(run)
     env = read_env(run / "env.json")
     name = escape_unprintable(run.resolve().name)
@@ -123,9 +124,10 @@ def compare_runs(
     wholes: bool = False,
     faults: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare each run with the first. With `wholes`, also compare the times of baselines and of
-    switching sites. `faults` are lines about machines that could not be compared. If no row of a
-    run can be compared, raise RunError if `faults` is None, else add a line to the faults."""
+    """Compare each run with the first. With `wholes`, also compare the times of baselines and the
+    times to switch sites. `faults` are lines about machines that could not be compared. If no row
+    of a run can be compared, raise RunError if `faults` is None; otherwise add a line to the
+    faults."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)

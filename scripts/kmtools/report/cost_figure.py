@@ -16,8 +16,8 @@ from kmtools.report.marker_cost import COLD, Key
 from kmtools.report.table import format_amount
 
 MARKER, VARIABLE = "marker", "a variable"
-# The kinds of places in which a site is measured. For each, the benchmarks that measure there, the
-# best first, as (benchmark, variant with a marker, variant with a variable).
+# The contexts of a site, such as hot code or cold code. For each context: the benchmarks that
+# measure it, the best first, each as (benchmark, variant with a marker, variant with a variable).
 PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("hot, among others", (
         ("density-one", "marker-jump-middle", "marker-generic-middle"),
@@ -41,8 +41,9 @@ LEAST = 0.25
 def find_cost(
     benchmark: str, variant: str, results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[float, Interval, str, str] | None:
-    """Return cost, interval, unit and verdict of a variant; None if the run has not measured the
-    variant. They are those of one more site if `sites` has the variant, else those in `results`."""
+    """Return the cost of a variant with its interval, its unit and its verdict: the cost of one
+    more site if `sites` has the variant, otherwise its added cost in `results`. Return None if the
+    run has not measured the variant."""
     if cost := sites.get((benchmark, variant)):
         one = marker_cost.convert_site_cost(cost, "", "", "", "")
         assert one.value is not None and one.ci is not None
@@ -53,17 +54,17 @@ def find_cost(
     return (*marker_cost.convert_to_core_cycles(result), result.verdict)
 
 
-def make_place_rows(
+def make_dormant_cost_rows(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[list[Row], str]:
-    """Return a row for the marker and one for the variable at each kind of place, and the unit of
-    the rows. `sites` are the costs of one more site."""
+    """Return, for each context in PLACES, a row for the marker and a row for the variable, and then
+    the unit of all rows. `sites` has the costs of one more site."""
     rows: list[Row] = []
     units: list[str] = []
     for place, several in PLACES:
         if place == "hot" and rows:
-            # There are rows from loops with other instructions, so skip the loops that contain only
-            # markers.
+            # Loops with other instructions than markers were measured, so do not show the loops
+            # that contain only markers.
             continue
         known = [
             row for row in several if any(find_cost(row[0], f, results, sites) for f in row[1:])
@@ -86,7 +87,7 @@ def make_dormant_cost_panel(results: Sequence[Result], costs: Sequence[SiteCost]
         return None
     own = marker_cost.index_results(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
-    rows, unit = make_place_rows(own, sites)
+    rows, unit = make_dormant_cost_rows(own, sites)
     if not rows:
         return None
     ends = [end for row in rows for end in (row.value, row.lo, row.hi)]

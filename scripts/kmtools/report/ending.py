@@ -18,6 +18,7 @@ from kmtools.analyse import switching
 from kmtools.analyse.grade import Grade
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
+from kmtools.base.paths import COMMAND
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.report import marker_cost
@@ -25,7 +26,8 @@ from kmtools.report.marker_cost import MarkerCost
 
 LINES = 40
 WIDEST = 100
-# Number of the LINES that grades leave free for benchmarks that were not measured.
+# Number of lines, of the LINES of the summary, that are reserved for benchmarks that were not
+# measured; the grades cannot use them.
 LACKING_LINES = 5
 
 
@@ -42,10 +44,14 @@ def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ")
 
 def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[str]:
     """Return the costs of a dormant marker as lines: a sentence with all of them, then each number
-    with its interval, its verdict and the published number."""
+    with its interval, its verdict and the published number. If the run has none of these numbers,
+    as a run of the user's own benchmarks, there is only a sentence."""
     lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
-    if marker_costs:
-        lines.append("")
+    if all(one.value is None for one in marker_costs):
+        return lines
+    for line in marker_cost.describe_limits(marker_costs):
+        lines += wrap_paragraph(line, width)
+    lines.append("")
     for one in marker_costs:
         span = marker_cost.format_interval(one)
         head = f"{one.place}: {marker_cost.format_value(one)}"
@@ -88,7 +94,8 @@ def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]
 
 
 def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
-    """Return the number of rows with each verdict in each tier, except in emulated ticks."""
+    """Return for each tier the number of rows with each verdict, as lines. Rows in emulated ticks
+    are left out."""
     lines = []
     for tier in dict.fromkeys(r.tier for r in results if r.unit != rundir.UNIT_EMULATED):
         own = [r for r in results if r.tier == tier and r.delta is not None and not r.is_clone]
@@ -100,7 +107,7 @@ def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
 
 
 def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
-    """Return a line for each limit on the time to switch sites that the measured value exceeds."""
+    """Return a line for each limit on switching times that the run exceeded."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_points_of_tier(points, tier, kernel)
@@ -113,8 +120,8 @@ def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
 
 
 def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]:
-    """Return a paragraph for each reason for which benchmarks or variants were not measured, with
-    their names."""
+    """Return a paragraph for each reason why benchmarks or variants were not measured, with the
+    names of those benchmarks and variants."""
     reasons: dict[str, tuple[list[str], list[str]]] = {}
     for tier in tiers:
         for key, why in sorted(tier.env.items()):
@@ -150,13 +157,14 @@ def render_run_summary(
     page: Path | None = None,
 ) -> str:
     """Return the summary of a run, or of one tier of it. `marker_costs` are the costs of a dormant
-    marker, `graded` the tiers with their grades, `judged` the results and the measured site
-    switches."""
-    command = f"scripts/kmarkers table {shlex.quote(str(run))}"
+    marker, `graded` the tiers with their grades, `judged` the results and the measured switches of
+    sites. `page` is the file report.html, if it was written."""
+    command = f"{COMMAND} table {shlex.quote(str(run))}"
     command += f" --tier {tier}" if tier else ""
     source = str(page) if page else command
     head = [*format_marker_costs(marker_costs, width), ""]
-    tail = [*format_verdict_counts(judged[0], width), *format_broken_limits(judged[1], width)]
+    broken = [] if rundir.is_quick(env) else format_broken_limits(judged[1], width)
+    tail = [*format_verdict_counts(judged[0], width), *broken]
     for line in rundir.list_warnings(env, tier):
         tail += wrap_paragraph(line, width)
     tail += ["", f"tables: {command}", *([f"page:   {page}"] if page else [])]

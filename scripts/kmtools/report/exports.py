@@ -14,7 +14,8 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
 
 GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
-# Key of the number of rounds of a switch; the key of their duration is "rounds".
+# Key for the number of rounds of a switch in the dicts of group_samples_by_switch(). (The key
+# "rounds" is for the duration of these rounds.)
 COUNT = "count"
 # Thread ids in the trace: the CPU that switches sites, and a CPU that waits meanwhile.
 SWITCHING, WAITING = 1, 2
@@ -90,8 +91,8 @@ def make_switch_events(
 ) -> list[Any]:
     """Return the trace events of one switch, which begins at `start`: the switch, its parts, and
     the gap of the CPU that waited. `parts` has the samples of the switch, by measured quantity. The
-    start of the gap is not recorded; it is drawn at the start of the rounds. Older samples do not
-    name the waiting CPU: in its place they have the CPU that switched."""
+    gap is drawn from the start of the rounds, because samples do not have its start. Older samples
+    name the switching CPU where newer ones name the waiting CPU."""
     whole = parts.get(SWITCH) or parts[GAP]
     length = convert_ticks_to_microseconds(whole.value, tier)
     rounds = parts[COUNT].value if COUNT in parts else None

@@ -8,6 +8,7 @@ functions and macros of the headers, and the help of each command.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ DOCUMENTS = (
     "Documentation/*.md",
     "Documentation/tutorials/*.md",
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
-    "results/reference/README.md",
+    "results/*/README.md",
 )
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 FENCE = re.compile(r"^(```.*?^```\s*$)", re.M | re.S)
@@ -38,14 +39,36 @@ MAX_SHOWN_BYTES = 300_000  # a larger file is offered for download
 # Folders whose exported functions have a page; a page for each.
 MODULES = ("patcher", "base", "immediate", "markers", "sdt", "entry", "events", "bench_modules")
 OUT = ROOT / "build" / "html"
+# The import statements of the theme furo of Debian 12, and the file that the second one names.
+THEME_IMPORT = 'import Gumshoe from "./gumshoe-patched.js";\n'
+NORMALIZE_IMPORT = "@import url(/javascript/normalize.css/normalize.css);"
+NORMALIZE = Path("/usr/share/javascript/normalize.css/normalize.css")
 
 
-def list_tracked_files(*patterns: str) -> list[Path]:
-    """Return the files of the tree that git tracks and that match a pattern, sorted."""
-    done = capture_output(["git", "ls-files", *patterns], ROOT)
-    if done.returncode:
-        raise UnableError(f"the handbook is made in a checkout of git: {done.stderr.strip()}")
-    return [Path(line) for line in done.stdout.splitlines()]
+@functools.cache
+def list_tracked_files() -> frozenset[Path]:
+    """Return the files that git tracks. Outside of a checkout (in an unpacked archive), return all
+    files, except those in build/ and in hidden folders."""
+    if (ROOT / ".git").exists():
+        done = capture_output(["git", "-c", f"safe.directory={ROOT}", "ls-files"], ROOT)
+        if done.returncode:
+            raise UnableError(f"git cannot list the files of {ROOT}: {done.stderr.strip()}")
+        return frozenset(map(Path, done.stdout.splitlines()))
+    paths = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    return frozenset(
+        path for path in paths if path.parts[0] != "build" and not path.parts[0].startswith(".")
+    )
+
+
+def find_files(*patterns: str) -> list[Path]:
+    """Return the paths of the files of the tree that match a pattern of Path.glob(), relative to
+    the tree, sorted within each pattern."""
+    return [
+        path
+        for pattern in patterns
+        for path in sorted(found.relative_to(ROOT) for found in ROOT.glob(pattern))
+        if path in list_tracked_files()
+    ]
 
 
 def get_document_page(path: Path) -> Path:
@@ -70,9 +93,7 @@ class Handbook:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.documents = {
-            path for pattern in DOCUMENTS for path in list_tracked_files(f":(glob){pattern}")
-        }
+        self.documents = set(find_files(*DOCUMENTS))
         self.files: set[Path] = set()
 
     def write_page(self, path: Path, text: str) -> None:
@@ -152,7 +173,7 @@ class Handbook:
         """Return the text of the page of the folder `path`, without its title: a link to each file
         below the folder."""
         lines = []
-        for file in list_tracked_files(str(path)):
+        for file in find_files(f"{path}/**/*"):
             target = os.path.relpath(self.find_handbook_path(file), get_file_page(path).parent)
             lines.append(f"- [{file.relative_to(path)}]({target})\n")
         return "".join(lines)
@@ -162,12 +183,12 @@ class Handbook:
         functions of each module; return the paths of these pages. `script` is the kernel's script
         kernel-doc."""
         pages = []
-        for path in list_tracked_files("include/kmarkers/*.h", "include/linux/*.h"):
+        for path in find_files("include/kmarkers/*.h", "include/linux/*.h"):
             header = path.relative_to("include")
             name = f"headers/{header.with_suffix('')}"
             pages += self.write_kernel_doc_page(script, name, f"<{header}>", [path])
         for module in MODULES:
-            paths = list_tracked_files(f":(glob){module}/*.c")
+            paths = find_files(f"{module}/*.c")
             pages += self.write_kernel_doc_page(
                 script, f"functions/{module}", f"Functions that {module}/ exports", paths, "-export"
             )
@@ -233,10 +254,13 @@ def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[st
 
 
 def find_kernel_doc() -> Path:
-    """Return the path of the script kernel-doc in an unpacked test kernel. Only a script in Perl is
-    used, because that of newer kernels, in Python, needs sources that the packages lack."""
-    for script in sorted(
-        get_cache_dir().glob("kernels/*/usr/lib/linux-kbuild-*/scripts/kernel-doc")
+    """Return the path of the script kernel-doc in a package linux-kbuild-*, which is installed or
+    belongs to an unpacked test kernel. Only a script in Perl is used, because that of newer
+    kernels, in Python, needs sources that the packages lack."""
+    pattern = "usr/lib/linux-kbuild-*/scripts/kernel-doc"
+    for script in (
+        *sorted(Path("/").glob(pattern)),
+        *sorted(get_cache_dir().glob(f"kernels/*/{pattern}")),
     ):
         if "perl" in script.read_text(encoding="utf-8", errors="replace").splitlines()[0]:
             return script
@@ -253,8 +277,28 @@ def find_sphinx() -> str:
 
 def describe_commit() -> str:
     """Return the commit of the tree, with the suffix "-dirty" if files were changed since the
-    commit."""
-    return capture_output(["git", "describe", "--always", "--dirty"], ROOT).stdout.strip()
+    commit. In an unpacked archive, scripts/package has written it to the file COMMIT."""
+    if (written := ROOT / "COMMIT").is_file():
+        return written.read_text(encoding="utf-8").strip()
+    command = ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty"]
+    return capture_output(command, ROOT).stdout.strip()
+
+
+def make_theme_self_contained(site: Path) -> None:
+    """Include in the theme's script and style sheet the files that they import. In Debian 12, the
+    script imports a module, which a browser refuses in a page without a server, and the style sheet
+    imports a file from a web server's root. Later themes import nothing."""
+    static = site / "_static"
+    script, style = static / "scripts" / "furo.js", static / "styles" / "furo.css"
+    text = script.read_text(encoding="utf-8")
+    if text.startswith(THEME_IMPORT):
+        imported = (script.parent / "gumshoe-patched.js").read_text(encoding="utf-8")
+        script.write_text(imported + text.removeprefix(THEME_IMPORT), encoding="utf-8")
+    text = style.read_text(encoding="utf-8")
+    if NORMALIZE_IMPORT in text:
+        style.write_text(
+            text.replace(NORMALIZE_IMPORT, NORMALIZE.read_text(encoding="utf-8")), encoding="utf-8"
+        )
 
 
 def make_handbook() -> None:
@@ -273,4 +317,5 @@ def make_handbook() -> None:
     )
     if done.returncode:
         raise FailedError(f"Sphinx found faults:\n{done.stderr.strip()}")
+    make_theme_self_contained(OUT)
     print(f"handbook: {OUT / 'index.html'}")

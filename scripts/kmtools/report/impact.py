@@ -52,8 +52,9 @@ def compute_percent_of_call(added: Value, call: Value) -> Value:
 
 
 def compute_share_from_branches(memory: Value, l1_hit: Value, call: Value) -> Value:
-    """Return the cost of all MARKERS in percent of the call, computed from the costs of one branch:
-    on a variable in memory, and on a variable in the first-level cache."""
+    """Return the cost of MARKERS markers in percent of the cost `call` of a call. The cost of one
+    marker is computed as `memory`, the cost of a branch on a variable in memory, minus `l1_hit`,
+    the cost of a branch on a variable in the first-level cache."""
     miss = memory - l1_hit
     return compute_percent_of_call(Value(MARKERS * miss.value, MARKERS * miss.half), call)
 
@@ -75,20 +76,26 @@ def compute_published_share() -> Value:
     return compute_share_from_branches(parts[branch, "memory"], parts[branch, "l1-hit"], call)
 
 
+def make_symmetric_value(value: float, lo: float, hi: float) -> Value:
+    """Return a value with an interval around it that contains the interval from `lo` to `hi`, of
+    which the value need not be the middle."""
+    return Value(value, max(value - lo, hi - value))
+
+
 def read_added_cost(entry: dict[str, Any]) -> Value:
     """Return the cost that a variant adds to its baseline."""
-    return Value(entry["delta"], (entry["delta_ci_hi"] - entry["delta_ci_lo"]) / 2)
+    return make_symmetric_value(entry["delta"], entry["delta_ci_lo"], entry["delta_ci_hi"])
 
 
 def read_median(entry: dict[str, Any]) -> Value:
     """Return the median cost of a variant."""
-    return Value(entry["median"], (entry["ci_hi"] - entry["ci_lo"]) / 2)
+    return make_symmetric_value(entry["median"], entry["ci_lo"], entry["ci_hi"])
 
 
 def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
-    """Yield each share of a call that can be computed from `entries`, the results in summary.json.
-    As in 2008, the time of reading the clock is subtracted from the time of the call, except in old
-    runs, which lack the variant `clock`."""
+    """Yield each share of the markers in the time of a call that can be computed from `entries`,
+    the results in summary.json. As in 2008, the time of reading the clock is subtracted from the
+    time of the call, except in old runs, which lack the variant `clock`."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
@@ -119,7 +126,8 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
 
 
 def render_impact_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the Markdown lines of the table; no lines if the run gives no share."""
+    """Yield the Markdown lines of the section with the shares; no lines if no share can be computed
+    from the run."""
     found = list(compute_marker_shares(entries))
     if not found:
         return

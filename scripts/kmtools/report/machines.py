@@ -134,8 +134,8 @@ def read_refusal_reason(path: Path) -> str:
 
 
 def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return the slow machines, each with the median ratio of its baselines to the medians of its
-    group."""
+    """Return the slow machines. Each has a number: the median, over its baselines, of the
+    baseline's cost divided by the median cost of this baseline in the group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in loaded.entries:

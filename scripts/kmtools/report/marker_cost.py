@@ -44,7 +44,8 @@ class MarkerCost:
     """The cost of a dormant marker at one place: `value` in `unit`, or None if there is none.
 
     `place` is the name of the place by itself, `short` the name inside a sentence; `how` names the
-    benchmark, or is the reason why there is no value; `then` is the published counterpart.
+    benchmark, or is the reason why there is no value; `then` is the published counterpart. `why` is
+    what limits the verdict, or why there is none, with what would help.
     """
 
     place: str
@@ -55,6 +56,7 @@ class MarkerCost:
     verdict: str
     how: str
     then: str
+    why: str = ""
 
 
 def format_for_sentence(value: float) -> str:
@@ -92,10 +94,12 @@ def has_added_cost(result: Result | None) -> bool:
 def convert_site_cost(
     cost: SiteCost, place: str, short: str, how: str, published: str
 ) -> MarkerCost:
-    """Return the MarkerCost of a place whose number is the cost of one more site."""
+    """Convert `cost`, the cost of one more site, to a MarkerCost; the other arguments are its
+    texts."""
     scale, unit = (cost.core.per_tick, CORE) if cost.core else (1.0, cost.unit)
     ends = Interval(cost.ci.lo * scale, cost.ci.hi * scale)
-    return MarkerCost(place, short, cost.cost * scale, ends, unit, cost.verdict, how, published)
+    value = cost.cost * scale
+    return MarkerCost(place, short, value, ends, unit, cost.verdict, how, published, cost.remark)
 
 
 def describe_published_machine(row: Published) -> str:
@@ -125,8 +129,9 @@ def describe_published(
     return f"{describe_published_machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
-# Places of a marker in hot code that uses every issue slot of the core: the name, the name inside a
-# sentence, a description of the measurement, and the variants that measure it, the best first.
+# Two places of a marker in hot code that uses every issue slot of the core. For each place: its
+# name in tables, its name inside a sentence, a description of the measurement, and the variants
+# that measure it, the best first.
 AMONG = (
     "In hot code, among other instructions", "among other instructions of hot code",
     "one marker in the middle of a loop that needs every slot of the core",
@@ -143,9 +148,9 @@ Place = tuple[str, str, str, Sequence[Key]]
 def find_saturated_code_cost(
     results: Mapping[Key, Result], place_in_loop: Place, published: str
 ) -> MarkerCost | None:
-    """Return the cost of one marker in hot code that uses every issue slot of the core, at
-    `place_in_loop`, which is AMONG or FIRST; None if the run has not measured it. `published` is a
-    text about the published cost."""
+    """Return the cost of one marker at `place_in_loop` (AMONG or FIRST), in hot code that uses
+    every issue slot of the core; None if the run has not measured it. `published` is a text about
+    the published cost."""
     place, words, how, keys = place_in_loop
     for key in keys:
         result = results.get(key)
@@ -157,6 +162,7 @@ def find_saturated_code_cost(
                 result.verdict,
                 f"{how} ({key[0]})",
                 published,
+                result.note,
             )
     return None
 
@@ -196,7 +202,8 @@ def find_hot_loop_cost(
             place, words, "this run has neither density-full nor empty-loop", published
         )
     how = "one marker in an empty loop, where it may hide in idle slots (empty-loop)"
-    return MarkerCost(place, words, *convert_to_core_cycles(result), result.verdict, how, published)
+    added = convert_to_core_cycles(result)
+    return MarkerCost(place, words, *added, result.verdict, how, published, result.note)
 
 
 def find_cold_code_cost(sites: Mapping[Key, SiteCost]) -> MarkerCost:
@@ -222,7 +229,8 @@ def find_cold_data_cost(results: Mapping[Key, Result], published: str) -> Marker
     if memory is not None and has_added_cost(memory):
         value, _, unit = convert_to_core_cycles(memory)
         how += f"; on a variable in memory: {format_for_sentence(value)} {unit}"
-    return MarkerCost(place, words, *convert_to_core_cycles(result), result.verdict, how, published)
+    added = convert_to_core_cycles(result)
+    return MarkerCost(place, words, *added, result.verdict, how, published, result.note)
 
 
 def find_system_call_cost(results: Mapping[Key, Result], published: str) -> MarkerCost:
@@ -243,7 +251,9 @@ def find_system_call_cost(results: Mapping[Key, Result], published: str) -> Mark
             flavour = "" if variant == "jump" else f", of flavour {variant}"
             how = f"half of two markers in getppid(){flavour} ({benchmark})"
             where = f"{place}{other}"
-            return MarkerCost(where, words, value, ends, PERCENT, result.verdict, how, published)
+            return MarkerCost(
+                where, words, value, ends, PERCENT, result.verdict, how, published, result.note
+            )
     return make_unmeasured_cost(place, words, "this run has no getppid-quiet", published)
 
 
@@ -308,7 +318,10 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     """Return the costs as one sentence."""
     known = [a for a in marker_costs if a.value is not None and a.place != "Beside cold data"]
     if not marker_costs:
-        return "This run has no cost of a dormant marker: no tier has cycles of a real CPU."
+        return (
+            "This run has no cost of a dormant marker: it has no benchmark that measures one in"
+            " cycles of a real CPU."
+        )
     if not known:
         return "This run has no cost of a dormant marker: no benchmark that measures it was run."
     doubts = [a.verdict if a.verdict in (UNRESOLVED, WITHHELD) else "" for a in known]
@@ -321,6 +334,19 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     doubt = "numbers too poor for a verdict" if common == WITHHELD else f"all {common}"
     return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
+
+
+def describe_limits(costs: Sequence[MarkerCost]) -> list[str]:
+    """Return sentences with what limits the verdicts of costs, or why these are withheld; each
+    names the places that it is about."""
+    places: dict[tuple[bool, str], list[str]] = {}
+    for cost in costs:
+        if cost.why:
+            places.setdefault((cost.verdict == WITHHELD, cost.why), []).append(cost.short)
+    return [
+        f"{'Withheld' if withheld else 'Caveat'} ({', '.join(names)}): {why}."
+        for (withheld, why), names in places.items()
+    ]
 
 
 def describe_verdict(cost: MarkerCost) -> str:

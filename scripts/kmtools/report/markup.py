@@ -47,50 +47,58 @@ def render_verdict_html(word: str, note: str = "") -> str:
     return f'<span class="{escape_html(word)}">{escape_html(word)}</span>{more}'
 
 
-def render_cell_html(cell: str, kind: str) -> str:
+def render_cell_html(cell: str, column_kind: str) -> str:
     """Return a table cell; a cell with only a verdict gets the colour of the verdict."""
-    if kind == "v" and (found := VERDICT.fullmatch(cell)):
+    if column_kind == "v" and (found := VERDICT.fullmatch(cell)):
         return f'<td class="v {found[1]}">{found[2]}{found[3]}</td>'
-    return f"<td{CLASSES[kind]}>{cell}</td>"
+    return f"<td{CLASSES[column_kind]}>{cell}</td>"
 
 
-def render_row_html(cells: Sequence[str], kinds: str) -> str:
+def render_row_html(cells: Sequence[str], column_kinds: str) -> str:
     """Return a table row whose first cell is a row header."""
     first = f'<th scope="row">{cells[0]}</th>'
-    rest = zip(cells[1:], kinds[1:], strict=True)
+    rest = zip(cells[1:], column_kinds[1:], strict=True)
     return f"<tr>{first}{''.join(render_cell_html(cell, kind) for cell, kind in rest)}</tr>"
 
 
 def render_grouped_table_html(
-    caption: str, heads: Sequence[str], groups: Iterable[Group], kinds: str, look: str = ""
+    caption: str,
+    heads: Sequence[str],
+    groups: Iterable[Group],
+    column_kinds: str,
+    more_classes: str = "",
 ) -> str:
-    """Return a table of rows in groups, each with a title; the cells are HTML already. `kinds` has
-    a letter for each column: n for a number, v for the verdict, t for text. `look` is a further CSS
-    class, after a space. The first column and the verdict stay visible when the table scrolls
-    sideways."""
+    """Return a table of rows in groups, each with a title; the cells are HTML already.
+    `column_kinds` has a letter for each column: n for a number, v for the verdict, t for text.
+    `more_classes` are further CSS classes, each after a space. The first column and the verdict
+    stay visible when the table scrolls sideways."""
     head = "".join(
         f'<th scope="col"{CLASSES[k]}>{escape_html(h)}</th>'
-        for h, k in zip(heads, kinds, strict=True)
+        for h, k in zip(heads, column_kinds, strict=True)
     )
     bodies = []
     for title, rows in groups:
         words = f"<div>{escape_html(use_minus_signs(title))}</div>"
         over = f'<tr><th colspan="{len(heads)}" scope="rowgroup">{words}</th></tr>\n'
-        body = "\n".join(render_row_html(row, kinds) for row in rows)
+        body = "\n".join(render_row_html(row, column_kinds) for row in rows)
         bodies.append(f"<tbody>{over if title else ''}{body}</tbody>")
     label = escape_html(use_minus_signs(caption))
     return (
-        f'<div class="scroll{look}" tabindex="0" role="group" aria-label="{label[:200]}">'
+        f'<div class="scroll{more_classes}" tabindex="0" role="group" aria-label="{label[:200]}">'
         f"<table><caption>{label}</caption><thead><tr>{head}</tr></thead>\n"
         f"{''.join(bodies)}</table></div>"
     )
 
 
 def render_table_html(
-    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, look: str = ""
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    column_kinds: str,
+    more_classes: str = "",
 ) -> str:
     """Return a table whose rows are one group without a title."""
-    return render_grouped_table_html(caption, heads, [("", rows)], kinds, look)
+    return render_grouped_table_html(caption, heads, [("", rows)], column_kinds, more_classes)
 
 
 def shorten_label(description: str) -> str:
@@ -119,15 +127,17 @@ def render_folded_html(summary: str, body: str, removable: bool = False) -> str:
     return f"<details{look}><summary>{escape_html(summary)}</summary>\n{body}\n</details>"
 
 
-def limit_page_size(text: str, nodes: int, size: int) -> str:
-    """Return the page reduced to at most `nodes` elements and `size` bytes, by removing folded
-    tables, the longest first. If there are too few such tables, the page is still larger."""
-    for long in sorted(MORE.findall(text), key=len, reverse=True):
-        if text.count("<") - text.count("</") <= nodes and len(text.encode()) <= size:
+def limit_page_size(page: str, most_elements: int, most_bytes: int) -> str:
+    """Return the HTML text `page` reduced to at most `most_elements` elements and `most_bytes`
+    bytes, by removing folded tables, the longest first. If that is not enough, the page is still
+    larger."""
+    for long in sorted(MORE.findall(page), key=len, reverse=True):
+        elements = page.count("<") - page.count("</")
+        if elements <= most_elements and len(page.encode()) <= most_bytes:
             break
         head = long[: long.index("</summary>")]
-        text = text.replace(long, f"{head}</summary>\n<p>{LEFT_OUT}</p>\n</details>")
-    return text
+        page = page.replace(long, f"{head}</summary>\n<p>{LEFT_OUT}</p>\n</details>")
+    return page
 
 
 def render_section_html(name: str, title: str, parts: Iterable[str]) -> str:

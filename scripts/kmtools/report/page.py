@@ -52,8 +52,8 @@ difference may be negative, and is shown so.</p>
 <p>A point is that location. The thick line is its interval over time, with each process taken as
 one observation; the thin one also allows for other code placement, and the verdict rests on it.
 Where the machine was in one of two states, and changed too rarely to tell how often, the interval
-holds both, and a note says so. The noise floor is how
-far that interval reaches for the A/A clone, a second copy of the baseline's own code: what is
+holds the costs in both, and a note says so. The noise floor is how far that interval reaches for
+the A/A clone, a second copy of the baseline's own code: what is
 smaller than it says nothing about a variant.</p>
 <ul>
 <li><b>slower</b> or <b>faster</b>: the whole interval lies beyond the equivalence margin, and the
@@ -75,8 +75,8 @@ straight line over their loop counts, or nothing was measured; the note says whi
 
 
 def render_grade_html(tier: Tier, tier_grade: Grade, most: int | None = None) -> str:
-    """Return a paragraph with the grade of a tier and its reasons; with `most`, only about that
-    many reasons and a link to the others."""
+    """Return a paragraph with the grade of a tier and its reasons. If there are more than `most` +
+    1 reasons, only the first `most` are in the paragraph, followed by a link to all reasons."""
     told = [reason.words for reason in tier_grade.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
@@ -120,6 +120,8 @@ def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) ->
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
     sentence = marker_cost.describe_marker_costs(found).replace(" %", NO_BREAK)
     parts = [f'<p class="answer">{escape_html(sentence)}</p>']
+    for line in marker_cost.describe_limits(found):
+        parts.append(f'<p class="limits">{escape_html(use_minus_signs(line))}</p>')
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape_html(old)}.</p>"] if old else []
     parts += [render_grade_html(tier, one, FIRST_REASONS) for tier, one in own]

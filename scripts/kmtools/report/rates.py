@@ -58,17 +58,17 @@ class Cost:
     high: float
 
     @property
-    def is_limit(self) -> bool:
+    def is_upper_limit(self) -> bool:
         """True if the cost may be zero, so that only an upper limit is known."""
         return self.low <= 0
 
     @property
     def shown_ns(self) -> float:
         """The median in ns, or the upper end if the cost may be zero."""
-        return self.high if self.is_limit else self.ns
+        return self.high if self.is_upper_limit else self.ns
 
     @property
-    def events_per_second_at_limit(self) -> float:
+    def events_per_second_at_one_percent(self) -> float:
         """The number of events per second that takes ONE_PERCENT of a CPU."""
         return ONE_PERCENT * 1e9 / self.shown_ns
 
@@ -77,7 +77,7 @@ class Cost:
         return self.shown_ns * rate / 1e7
 
 
-def read_tick_times(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+def read_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     """Return the length of a tick in ns, for each tier and kernel whose ticks are those of a real
     CPU."""
     found = {}
@@ -119,7 +119,7 @@ def list_mechanisms(
 def compute_costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
     """Return the costs of all mechanisms by tier, kernel and state, the lowest first. Mechanisms
     without an interval are left out."""
-    ns, found = read_tick_times(env), []
+    ns, found = read_ns_per_tick(env), []
     for entry, state, name, ends in list_mechanisms(summary):
         speed = ns.get((entry["tier"], entry["kernel"]))
         if speed is None or any(end is None for end in ends) or ends[2] <= 0:
@@ -166,14 +166,14 @@ def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
     """Return the lines of the table of the mechanisms of one tier."""
     rows = [["state", "mechanism", "ns an event", "1 % of a CPU at", f"at {format_number(rate)}/s"]]
     for cost in costs:
-        less, more = ("<", ">") if cost.is_limit else ("", "")
+        less, more = ("<", ">") if cost.is_upper_limit else ("", "")
         share = cost.compute_cpu_percent(rate)
         rows.append(
             [
                 cost.state,
                 cost.name,
                 f"{less}{format_number(cost.shown_ns)}",
-                f"{more}{format_number(cost.events_per_second_at_limit)}/s",
+                f"{more}{format_number(cost.events_per_second_at_one_percent)}/s",
                 f"{less}{share:.2g} %" if share <= 100 else "more than a CPU",
             ]
         )
@@ -227,7 +227,7 @@ def make_curve_points(cost: Cost) -> list[tuple[float, float, float, float]]:
     """Return the points of a curve at event rates a decade apart: the rate, the share of a CPU in
     percent, and the lower and the upper end of the share's interval."""
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]
-    low = cost.shown_ns if cost.is_limit else cost.low
+    low = cost.shown_ns if cost.is_upper_limit else cost.low
     return [
         (rate, cost.compute_cpu_percent(rate), low * rate / 1e7, cost.high * rate / 1e7)
         for rate in rates

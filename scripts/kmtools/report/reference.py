@@ -10,8 +10,6 @@ the name of the machine. The output is reproducible: the same run gives the same
 from __future__ import annotations
 
 import gzip
-import platform
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +22,7 @@ from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_atomically
 from kmtools.base.paths import ROOT
-from kmtools.measure import rundir
+from kmtools.measure import pack, rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact, kproberatio, marker_cost, summary_json
 from kmtools.report.table import format_amount, format_interval, format_value
@@ -41,15 +39,13 @@ FIGURES = {
     "switching-native": "Time to switch sites in user space on the real CPU",
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
-# Benchmarks in the table of dormant costs (in addition to the costs of one more site), and
-# (benchmark, prefix of variants) in the table of exact counts.
+# The benchmarks in the table of dormant costs; the table also has the costs of one more site.
 DORMANT = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
+# The rows of the table of exact counts: each pair is a benchmark and a prefix of its variants.
 COUNTED = (("empty-loop", "marker-"), ("marker-enabled", ""))
 FLAVOURS = ("marker-jump", "marker-immediate", "marker-generic")
 REAL = ("native", "metal")
 SAMPLES_LIMIT = 4_000_000
-# Matches a path in a directory that is specific to a machine, anywhere in a text.
-PRIVATE_PATH = re.compile(r"(?:^|[\s=:])(/(?:home|root|work|tmp|srv|mnt|media|Users)\b\S*)")
 
 
 def list_strings(value: object) -> Iterator[str]:
@@ -65,14 +61,12 @@ def list_strings(value: object) -> Iterator[str]:
             yield from list_strings(item)
 
 
-def check_no_private_data(env: dict[str, Any], host: str) -> None:
+def check_no_private_data(env: dict[str, Any]) -> None:
     """Raise RunError if the description of a run contains private data of the machine."""
+    hide = pack.make_hider([*pack.list_personal_names()])
     for text in list_strings(env):
-        found = PRIVATE_PATH.search(text)
-        if found:
-            raise RunError(f"env.json holds a path of this machine: {found[1]}")
-        if len(host) > 3 and re.search(rf"\b{re.escape(host)}\b", text):
-            raise RunError(f"env.json holds the name of this machine: {text}")
+        if hide(text) != text:
+            raise RunError(f"env.json holds a name or a path of this machine: {text}")
 
 
 def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
@@ -203,7 +197,7 @@ def make_reference(run: Path, out: Path) -> None:
     """Check a run, and copy it to `out` only if all checks pass."""
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
-    check_no_private_data(env, platform.node())
+    check_no_private_data(env)
     for why in rundir.list_warnings(env):
         raise RunError(f"{run} is no run for reference. {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import COMMAND
 from kmtools.base.screen import uses_colour
 from kmtools.base.text import get_terminal_width, wrap_line
 from kmtools.measure import rundir
@@ -56,11 +57,11 @@ def report_run(
     print("".join(f"\n{line}" for line in rundir.list_warnings(env, tier)))
     if tier:
         return True
-    print(f"tables: scripts/kmarkers table {shlex.quote(str(run))}")
+    print(f"tables: {COMMAND} table {shlex.quote(str(run))}")
     if not figures:
         return True
     print(f"report: the page needs a package: apt-get install {NEEDS}", file=sys.stderr)
-    print(f"report: then scripts/kmarkers report {shlex.quote(str(run))}", file=sys.stderr)
+    print(f"report: then {COMMAND} report {shlex.quote(str(run))}", file=sys.stderr)
     return False
 
 
@@ -69,7 +70,7 @@ def render_tables(
 ) -> str:
     """Return the tables of a run as text, for one tier or for all tiers; tables of ticks in an
     emulator are included only with `emulated_ticks`. If there are patterns, only the benchmarks
-    that match one of them are included."""
+    that match one of them are included. A run of emulated ticks alone is always shown."""
     if not has_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
         chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
@@ -84,15 +85,17 @@ def render_tables(
     summary = read_summary(run)
     results, sites = summary_json.read_results(summary)
     switches = summary_json.read_switches(summary)
+    units = {(e.tier, e.unit) for e in results} | {(e.tier, e.unit) for e in switches}
+    emulated = {one for one, unit in units if unit == rundir.UNIT_EMULATED}
+    if emulated_ticks or patterns or emulated == {one for one, _ in units}:
+        emulated = set()
 
-    def is_wanted(entry: Any) -> bool:
-        emulated = entry.unit == rundir.UNIT_EMULATED and not emulated_ticks and not patterns
-        return (entry.tier == tier if tier else not emulated) and _matches_any_pattern(
-            entry.benchmark, patterns
-        )
+    def is_requested(entry: Any) -> bool:
+        in_tier = entry.tier == tier if tier else entry.tier not in emulated
+        return in_tier and _matches_any_pattern(entry.benchmark, patterns)
 
-    rows = [result for result in results if is_wanted(result)]
-    points, costs = [p for p in switches if is_wanted(p)], [c for c in sites if is_wanted(c)]
+    rows = [result for result in results if is_requested(result)]
+    points, costs = [p for p in switches if is_requested(p)], [c for c in sites if is_requested(c)]
     if not (rows or points or costs):
         names = {r.benchmark for r in results} | {p.benchmark for p in switches}
         raise UnableError(_make_no_benchmark_message(run, tier, names))
@@ -105,10 +108,10 @@ def render_tables(
     shown = [one for one in rundir.make_tiers(env) if one.tier in {row.tier for row in rows}]
     for line in rundir.list_unmeasured(shown):
         parts += wrap_line(f"not measured: {line}", get_terminal_width(), " ")
-    parts += [switchtable.render_switch_tables(points)] if points else []
+    parts += [f"\n{text}" for text in switchtable.make_switch_tables(points)]
     parts += [sitetable.render_site_tables(costs)] if costs else []
     parts += [f"\n{line}" for line in rundir.list_warnings(env, tier)]
-    if len(rows) < len(results) and not (tier or emulated_ticks or patterns):
+    if emulated and not tier:
         parts.append("\nUse --all or --tier to show tiers with emulated ticks.")
     return "\n".join(parts)
 
@@ -150,9 +153,9 @@ def make_live_rows(tier: str) -> Rows | None:
     not installed."""
     if not has_package("numpy"):
         return None
-    from kmtools.report.resolving import Resolving  # noqa: PLC0415
+    from kmtools.report.resolving import LiveVerdicts  # noqa: PLC0415
 
-    return Resolving(tier)
+    return LiveVerdicts(tier)
 
 
 def _write_and_print_results(
@@ -175,7 +178,7 @@ def _write_and_print_results(
         switching,
         verdicts,
     )  # fmt: skip
-    from kmtools.report import ending, marker_cost, table  # noqa: PLC0415
+    from kmtools.report import ending, marker_cost, switchtable, table  # noqa: PLC0415
 
     own: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -206,9 +209,15 @@ def _write_and_print_results(
         run, env, found, graded, judged, get_terminal_width(), tier, made
     )
     print(end)
-    if not any(one.value is not None for one in found):
-        lines = table.render_result_table(
-            results, get_terminal_width(), uses_colour(sys.stdout)
-        ).splitlines()
-        if len(end.splitlines()) + 1 + len(lines) <= ending.LINES:
-            print("\n".join(["", *lines]))
+    if any(one.value is not None for one in found):
+        return
+    texts = switchtable.make_switch_tables(switches)
+    if results:
+        width, colour = get_terminal_width(), uses_colour(sys.stdout)
+        texts.insert(0, table.render_result_table(results, width, colour))
+    room = ending.LINES - len(end.splitlines())
+    for text in texts:
+        room -= 1 + len(text.splitlines())
+        if room < 0:
+            break
+        print(f"\n{text}")

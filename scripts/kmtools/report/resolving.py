@@ -25,8 +25,8 @@ RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
 # Widths of the columns for verdict and number. If the terminal is narrower than NARROW, only one of
 # the two numbers is shown; if narrower than NARROWEST, none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
-# The number of the process times MANY is added to block numbers, because they must increase from
-# process to process.
+# MANY times the number of a process is added to its block numbers, so that block numbers increase
+# from process to process.
 MANY = 1_000_000
 
 
@@ -40,7 +40,7 @@ class Row:
 
 
 @dataclass
-class Resolving:
+class LiveVerdicts:
     """The rows of one tier that is being measured: the state of each variant so far, by benchmark
     and variant."""
 
@@ -123,7 +123,7 @@ class Resolving:
                 format_amount(found.wide.half_width),
             )
 
-    def render_lines(self, width: int, height: int) -> list[tuple[str, str]]:
+    def render_terminal_lines(self, width: int, height: int) -> list[tuple[str, str]]:
         """Return the rows that fit the screen, dormant sites first, and the number of decided rows;
         each line with its colour code."""
         if not self.rows:
@@ -144,11 +144,13 @@ class Resolving:
         head = self._format_row(width, "adds", "±", self.unit and f"in {self.unit}")
         return [(head, "2"), *shown, ("", ""), (told + more, "")]
 
-    def _format_row(self, width: int, added: str, half: str, name: str, verdict: str = "") -> str:
+    def _format_row(
+        self, width: int, added: str, half_width: str, name: str, verdict: str = ""
+    ) -> str:
         """Return a line of the table: the name, the numbers that fit into `width`, and the
         verdict."""
         numbers = f"{added:>{NUMBER}} " if width >= NARROW else ""
-        numbers += f"{half:>{NUMBER}} " if width >= NARROWEST else ""
+        numbers += f"{half_width:>{NUMBER}} " if width >= NARROWEST else ""
         rest = f" {numbers} {verdict:{WORD}}"
         room = max(1, width - len(rest))
         cut = (

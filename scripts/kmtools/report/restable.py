@@ -48,7 +48,7 @@ def format_flags(result: Result) -> str:
     return f"{result.flagged} of {result.windows}" + (f" ({escape_html(words)})" if words else "")
 
 
-def format_rough_cost(result: Result) -> str:
+def format_emulated_cost(result: Result) -> str:
     """Return an added cost and its interval as one table cell, for ticks of an emulator, of which
     only rough ratios are meaningful."""
     words = format_value(result, result.delta, True)
@@ -64,7 +64,7 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
         ("added", "n", lambda r: format_number_html(format_value(r, r.delta, True))),
     ]
     if not timed and not exact:
-        columns[1] = ("added, 95 %", "n", format_rough_cost)
+        columns[1] = ("added, 95 %", "n", format_emulated_cost)
     if timed:
         columns.append(
             ("95 %", "n", lambda r: format_number_html(format_interval(r, r.delta_ci, True)))
@@ -95,11 +95,12 @@ def make_caption(rows: Sequence[Result]) -> str:
     return f"{rows[0].tier}: {rows[0].unit} per operation{same}{flags}"
 
 
-def format_verdict(result: Result, notes: Mapping[str, int]) -> str:
-    """Return a verdict with its note, or with the number of a long note."""
+def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
+    """Return a verdict with its note, or with the number that `note_numbers` has for a long
+    note."""
     if result.verdict in (MORE, FEWER):
         return render_verdict_html(result.verdict)
-    mark = f" [{notes[result.note]}]" if result.note in notes else ""
+    mark = f" [{note_numbers[result.note]}]" if result.note in note_numbers else ""
     return render_verdict_html(result.verdict, "" if mark else result.note) + mark
 
 
@@ -125,20 +126,21 @@ def render_results_html(rows: Sequence[Result]) -> str:
     )
 
 
-def draw_layout_bars(values: Mapping[int, float], least: float) -> str:
-    """Return a bar (a block character) for each place in a cache line, then the smallest and the
-    largest value. The longest bar stands for `least`, or for the range of the values if that is
-    larger."""
-    low, high = min(values.values()), max(values.values())
-    scale = (len(BARS) - 1) / (max(high - low, least) or 1)
-    bars = "".join(BARS[round((value - low) * scale)] for _, value in sorted(values.items()))
+def draw_layout_bars(costs_by_offset: Mapping[int, float], least_range: float) -> str:
+    """Return a bar (a block character) for the cost at each offset in a cache line, then the
+    smallest and the largest cost. The longest bar stands for the range of the costs, but at least
+    for `least_range`."""
+    low, high = min(costs_by_offset.values()), max(costs_by_offset.values())
+    scale = (len(BARS) - 1) / (max(high - low, least_range) or 1)
+    ordered = [value for _, value in sorted(costs_by_offset.items())]
+    bars = "".join(BARS[round((value - low) * scale)] for value in ordered)
     ends = BETWEEN.join(format_amount(end, True) for end in (low, high))
     return f"{bars} {escape_html(use_minus_signs(ends))}"
 
 
 def make_block_row(result: Result) -> list[str]:
-    """Return the quantiles of the blocks of a result, and its cost at each place in a cache
-    line."""
+    """Return the quantiles of the blocks of a result, and its cost at each offset of the loop in a
+    cache line."""
     values = stats.convert_to_floats(result.slopes)
     spread = [format_amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
     medians = stats.compute_layout_medians(result.deltas)

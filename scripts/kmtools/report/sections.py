@@ -126,8 +126,8 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
 
 
 def describe_verdicts(results: Sequence[Result]) -> str:
-    """Return a sentence with the number of variants that have each verdict. Variants of benchmarks
-    of many sites are not counted."""
+    """Return a sentence with the number of variants that have each verdict. Benchmarks of the cost
+    of one more site are left out."""
     words = panels.describe_verdicts(drop_site_benchmarks(results))
     return f"Variants: {words}." if words else ""
 

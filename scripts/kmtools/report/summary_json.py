@@ -10,6 +10,7 @@ from typing import Any
 
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.density import SiteCost
+from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
@@ -34,7 +35,8 @@ def read_core_cycles(entry: Entry) -> CoreCycles:
 
 
 def read_result(entry: Entry) -> Result:
-    """Return the Result of an entry of `results`; its blocks are not stored."""
+    """Return the Result of an entry of `results`. It lacks the values of its blocks, which
+    summary.json does not have."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
         "ci": read_interval(entry, "ci"),
@@ -44,7 +46,8 @@ def read_result(entry: Entry) -> Result:
         "is_clone": entry["variant"] == f"{entry['baseline']}{CLONE_SUFFIX}",
         "correlation": entry["correlation_blocks"],
         "flagged": entry["windows_flagged"],
-        "late": entry.get("windows_late", 0),
+        "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
+        "mean": entry.get("delta_mean"),
         "outside": 0.0,
         "core": read_core_cycles(core) if core else None,
         "resolution": 0.0,
@@ -79,6 +82,7 @@ def read_site_cost(entry: Entry) -> SiteCost:
         ns_per_tick=ns / cost if ns and cost else None,
         note=entry.get("note", ""),
         margin=entry.get("margin") or 0.0,
+        caveat=entry.get("caveat", ""),
     )
 
 

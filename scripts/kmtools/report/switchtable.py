@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from kmtools.analyse import switching
 from kmtools.analyse.switching import OURS, SCALING, STALL, WORDS, Point, find_point
 from kmtools.base.text import fit_table, get_terminal_width, wrap_line
-from kmtools.report.table import format_amount
+from kmtools.report.table import format_amount, format_large
 
 
 def make_switch_time_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the ticks of a switch by method and number of
-    sites, and their ratio to the ticks of one batch of kmarkers."""
+    sites, and their ratio to the ticks of one batch of kmarkers. A number of sites that only
+    batches of kmarkers switched has no column."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
-    sizes = sorted({p.sites for p in times})
+    compared = [p for p in times if not p.method.startswith(OURS)]
+    sizes = sorted({p.sites for p in compared or times})
     most = max((p.sites for p in times if p.method != OURS and p.method in WORDS), default=0)
     heads = ["way", *(f"{size:,}" for size in sizes), f"times ours at {min(most, 10_000):,}"]
     rows = []
@@ -24,7 +26,7 @@ def make_switch_time_rows(points: Sequence[Point]) -> tuple[list[str], list[list
         if any(cells):
             own, ours = (find_point(times, SCALING, w, min(most, 10_000)) for w in (way, OURS))
             ratio = format_amount(own.median / ours.median) if own and ours and ours.median else ""
-            rows.append([words, *(f"{c.median:,.0f}" if c else "" for c in cells), ratio])
+            rows.append([words, *(format_large(c.median) if c else "" for c in cells), ratio])
     return heads, rows
 
 
@@ -76,16 +78,15 @@ TABLES = (
 )
 
 
-def render_switch_tables(points: Sequence[Point]) -> str:
-    """Return all tables as text for a terminal."""
-    lines, width = [], get_terminal_width()
+def make_switch_tables(points: Sequence[Point]) -> list[str]:
+    """Return all tables as texts for a terminal, those of the first tier and kernel first."""
+    texts, width = [], get_terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_points_of_tier(points, tier, kernel)
         for title, make in TABLES:
             heads, rows = make(own)
             if rows:
                 said = f"{tier}, kernel {kernel}: {title}, {own[0].unit}"
-                lines += ["", *wrap_line(said, width)]
-                table = fit_table(heads, rows, width - 2)
-                lines += [f"  {line}" for line in table]
-    return "\n".join(lines)
+                lines = [f"  {line}" for line in fit_table(heads, rows, width - 2)]
+                texts.append("\n".join([*wrap_line(said, width), *lines]))
+    return texts

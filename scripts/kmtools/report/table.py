@@ -44,6 +44,16 @@ def format_amount(value: float | None, signed: bool = False) -> str:
     return text.replace("-0.000", "+0.000" if signed else "0.000")
 
 
+def format_large(value: float) -> str:
+    """Return a number from 1 up with three significant digits and the prefix k, M or G."""
+    value = float(f"{value:.3g}")
+    prefixes = ("", "k", "M", "G")
+    power = min(int(math.log10(value)) // 3, len(prefixes) - 1)
+    value /= 1000**power
+    digits = max(0, 3 - len(str(int(value)))) if power else 0
+    return f"{value:.{digits}f}{prefixes[power]}"
+
+
 def format_count(value: float | None, signed: bool = False) -> str:
     """Return an exact count as text, without trailing digits."""
     if value is None:
@@ -77,9 +87,10 @@ def number_long_notes(results: Sequence[Result]) -> dict[str, int]:
     return {note: number for number, note in enumerate(found, 1)}
 
 
-def format_verdict(result: Result, numbers: Mapping[str, int]) -> str:
-    """Return the verdict with its note, or with the number of a long note."""
-    note = f"[{numbers[result.note]}]" if result.note in numbers else f"({result.note})"
+def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
+    """Return the verdict with its note, or with the number that `note_numbers` has for a long
+    note."""
+    note = f"[{note_numbers[result.note]}]" if result.note in note_numbers else f"({result.note})"
     return f"{result.verdict} {note}" if result.note else result.verdict
 
 
@@ -100,15 +111,17 @@ COLUMNS: tuple[Column, ...] = (
 DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
 
 
-def fit_columns(results: Sequence[Result], width: int, numbers: Mapping[str, int]) -> list[str]:
-    """Return the heads and a line for each result, with the columns that fit the width; `numbers`
-    has the numbers of long notes."""
+def fit_columns(
+    results: Sequence[Result], width: int, note_numbers: Mapping[str, int]
+) -> list[str]:
+    """Return the heads and a line for each result, with the columns that fit into `width`.
+    `note_numbers` has the number of each long note."""
     known = any(result.core for result in results)
     columns = [column for column in COLUMNS if known or column[2] is not format_core_cycles]
     for dropped in (*DROPS, None):
         heads = [*(title.strip() for title, _, _ in columns), "verdict"]
         rows = [
-            [*(cell(result) for _, _, cell in columns), format_verdict(result, numbers)]
+            [*(cell(result) for _, _, cell in columns), format_verdict(result, note_numbers)]
             for result in results
         ]
         right = [n for n, (_, right, _) in enumerate(columns) if right]
@@ -149,9 +162,7 @@ def make_group_header(result: Result) -> str:
 
 
 def render_result_table(results: Sequence[Result], width: int, colour: bool) -> str:
-    """Return the whole table as text."""
-    if not results:
-        return "no results"
+    """Return the whole table as text. There must be a result."""
     lines, numbers = [], number_long_notes(results)
     for (tier, kernel, unit), of_tier in groupby(results, lambda r: (r.tier, r.kernel, r.unit)):
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]

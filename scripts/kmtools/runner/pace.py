@@ -10,15 +10,13 @@ import multiprocessing
 import re
 import resource
 import shutil
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.base.files import write_atomically
-from kmtools.base.processes import run_in_thread
-from kmtools.base.progress import Line
+from kmtools.base.progress import print_repeatedly
 
 RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
 CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
@@ -76,7 +74,7 @@ class History:
         """Return the last time of a suite in seconds; 0 if it never ran here."""
         return self._get_stored_number(name, 0)
 
-    def get_last_count(self, name: str) -> int:
+    def get_last_result_count(self, name: str) -> int:
         """Return the last number of results of a suite; 0 if it never ran here."""
         return int(self._get_stored_number(name, 1))
 
@@ -156,14 +154,10 @@ def format_progress(name: str, log: Path, seconds: float, expected: float, count
 def print_progress(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
     """Print the progress of a suite while the block runs; `expected` is its expected time in
     seconds, `count` its expected number of results."""
-    clock, shown = Clock(), Line()
+    clock = Clock()
 
-    def update_line(stop_event: threading.Event) -> None:
-        while not stop_event.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
-            shown.print_temporary(
-                format_progress(name, log, clock.get_elapsed_seconds(), expected, count)
-            )
+    def make_progress_text() -> str:
+        return format_progress(name, log, clock.get_elapsed_seconds(), expected, count)
 
-    with run_in_thread(update_line):
+    with print_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
         yield
-    shown.close()

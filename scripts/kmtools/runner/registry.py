@@ -106,9 +106,9 @@ SECONDS = {
     "handler_path": 30.0, "cycles": 27.0, "lockdown": 22.0, "landing": 20.0, "many": 20.0,
     "hundred": 16.0, "entry": 16.0, "packets": 12.0,
 }  # fmt: skip
-# Suites that are too long for the short set. A suite in the short set tests the same code with
-# fewer functions, notes or names, without letting each allocation fail in turn, or without tracing
-# the functions that the breakpoint handler calls.
+# Suites that are too long for the short set. Other suites, which are in the short set, test the
+# same code with less effort: with fewer functions, notes or names; without failing every allocation
+# in turn; or without tracing the functions that the breakpoint handler calls.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
@@ -202,10 +202,10 @@ def make_suites(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suit
     return found
 
 
-def get_suite_module_path(make: str) -> Path:
-    """Return the path of the module in `make`, which is Test.make in the form MODULE:FUNCTION. A
-    few of these modules are not installed."""
-    module = make.partition(":")[0]
+def get_suite_module_path(module_and_function: str) -> Path:
+    """Return the path of the Python module that makes the suites of a test, from Test.make, which
+    has the form MODULE:FUNCTION. A few of these modules are not installed."""
+    module = module_and_function.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 
 

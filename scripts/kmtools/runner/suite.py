@@ -137,7 +137,9 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
         if suite.loud:
             tally = suite.run(log)
         else:
-            with print_progress(suite.name, log, expected, history.get_last_count(suite.name)):
+            with print_progress(
+                suite.name, log, expected, history.get_last_result_count(suite.name)
+            ):
                 tally = suite.run(log)
     except UnableError as error:
         tally = Tally(failed=[str(error)])
@@ -224,8 +226,8 @@ def run_suites_in_turn(
     `aside` is None in the second process, which prints no time left."""
     total, clock = Tally(), Clock()
 
-    def sum_expected_seconds(some: Sequence[Suite]) -> float:
-        return sum(history.estimate_seconds(one.name, one.usual) for one in some)
+    def sum_expected_seconds(remaining: Sequence[Suite]) -> float:
+        return sum(history.estimate_seconds(one.name, one.usual) for one in remaining)
 
     for number, suite in enumerate(suites):
         left = 0.0

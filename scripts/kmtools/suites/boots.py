@@ -36,7 +36,7 @@ TRACING = ROOT / "Documentation" / "tracing.md"
 
 
 @dataclass(frozen=True)
-class Part:
+class BootSetup:
     """The parameters of a boot that runs a job of tests/vm/jobs.
 
     `what` is a description of the job. `usual` is the time of the boot in seconds on 2 idle cores,
@@ -51,7 +51,7 @@ class Part:
     nmi: float = 0.0
     cpus: int = 2
     # `one_thread` is True if one thread of QEMU emulates all CPUs. A stress test then takes several
-    # times as long, so a part may apply only a fraction of the batches: 1 / `share`.
+    # times as long, so a boot may apply only a fraction of the batches: 1 / `share`.
     one_thread: bool = False
     share: int = 1
 
@@ -60,13 +60,13 @@ class Part:
 # other preemption models it does not. Without apic_extnmi=all, only the first CPU receives the NMIs
 # that QEMU sends.
 COEXIST = (
-    Part(
+    BootSetup(
         "owners",
         "patch text while kprobes, ftrace and live patches patch the same call",
         60,
         one_thread=True,
     ),
-    Part(
+    BootSetup(
         "storms",
         "stress tests while kprobes, ftrace and live patches patch text",
         60,
@@ -74,7 +74,7 @@ COEXIST = (
         one_thread=True,
         share=10,
     ),
-    Part(
+    BootSetup(
         "nmis",
         "stress tests while NMIs are sent to all CPUs",
         13,
@@ -85,43 +85,44 @@ COEXIST = (
 # The boot `alone` has a single CPU, on which a task deadlocks if it spins until another task runs.
 # Its stress tests are short, because no code runs in parallel with text patching.
 ALONE = (
-    Part("alone", "the modules' test cases with a single CPU", 17, "alone.sh", cpus=1),
-    Part("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
+    BootSetup("alone", "the modules' test cases with a single CPU", 17, "alone.sh", cpus=1),
+    BootSetup("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
 )
 
 
-def boot_part(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tally:
-    """Boot a kernel with the parameters of a part; return the results of its job."""
+def run_boot_job(kernel: str, modules: Path, setup: BootSetup, batches: int, log: Path) -> Tally:
+    """Boot a kernel with the parameters of `setup`, and run the job; return its results. A stress
+    test applies `batches` patch batches."""
     request = Request(
         kernel=kernel,
-        job=kernelsuite.JOBS / part.job,
+        job=kernelsuite.JOBS / setup.job,
         out=log.with_suffix(""),
         modules=modules,
-        additions=[(kernelsuite.TESTS, "/tests")],
-        settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches // part.share},
-        append=part.append,
-        cpus=part.cpus,
+        additions=kernelsuite.list_test_files(),
+        settings={"KMARKERS_PART": setup.name, "KMARKERS_BATCHES": batches // setup.share},
+        append=setup.append,
+        cpus=setup.cpus,
         timeout=max(kernelsuite.TIMEOUT_SECONDS, SECONDS_PER_BATCH * batches),
-        nmi=part.nmi,
-        one_thread=part.one_thread,
+        nmi=setup.nmi,
+        one_thread=setup.one_thread,
     )
     return kernelsuite.run_job(request, log)
 
 
 def make_boot_suites(
-    kernel: str, modules: Path, batches: int, parts: Iterable[Part]
+    kernel: str, modules: Path, batches: int, setups: Iterable[BootSetup]
 ) -> list[Suite]:
-    """Return a suite for each part, which boots the kernel; `batches` is the number of patch
-    batches of a stress test."""
+    """Return a suite for each boot in `setups`; `batches` is the number of patch batches of a
+    stress test."""
     return [
         Suite(
-            f"{part.name}-{kernel}",
-            partial(boot_part, kernel, modules, part, batches),
-            part.what,
+            f"{setup.name}-{kernel}",
+            partial(run_boot_job, kernel, modules, setup, batches),
+            setup.what,
             kernelsuite.make_boot_check(kernel),
-            part.usual * batches / FEW_BATCHES,
+            setup.usual * batches / FEW_BATCHES,
         )
-        for part in parts
+        for setup in setups
     ]
 
 
@@ -147,7 +148,7 @@ def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> 
         job=kernelsuite.JOBS / "tracers.sh",
         out=log.with_suffix(""),
         modules=modules,
-        additions=[(kernelsuite.TESTS, "/tests"), (TRACING, "/tracing.md"), *files.items()],
+        additions=[*kernelsuite.list_test_files(), (TRACING, "/tracing.md"), *files.items()],
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
     )

@@ -109,9 +109,9 @@ def check_page_on_screen(
     page.close()
 
 
-def check_page(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
-    """Yield the faults of a page on all screens, or with `brief` on the first one; `axe` is the
-    source of axe-core."""
+def check_page(browser: Any, path: Path, axe: str, one_screen: bool) -> Iterator[str]:
+    """Yield the faults of a page on all screens, or with `one_screen` on the first one; `axe` is
+    the source of axe-core."""
     if path.stat().st_size > MOST_BYTES:
         yield f"size: more than {MOST_BYTES} bytes"
     for width, height in SCREENS:
@@ -122,7 +122,7 @@ def check_page(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]
             for line in check_page_on_screen(context, path, (width, height), axe):
                 yield f"{width} {scheme}: {line}"
             context.close()
-            if brief:
+            if one_screen:
                 return
 
 

@@ -52,7 +52,7 @@ PROGRAM = ROOT / "build" / "native" / "shadow-stack"
 
 
 @dataclass(frozen=True)
-class Part:
+class BootSetup:
     """The parameters of a boot: the suites to run, the number of CPUs, the usual time in
     seconds."""
 
@@ -61,25 +61,23 @@ class Part:
     suites: str
     cpus: int
     usual: float
-    bench: bool = True  # load the benchmark modules, too
 
 
-PARTS = (
-    Part(
+SETUPS = (
+    BootSetup(
         "cet-one",
         "tests of patching and tracing with indirect branch tracking (IBT)",
         "cases modules examples tables typed sdt settable events functions core kprobes",
         1,
         780,
-        bench=False,
     ),
-    Part(
+    BootSetup(
         "cet-two", "tests of typed markers and SDT probes with IBT on two CPUs", "typed sdt", 2, 300
     ),
-    Part(
+    BootSetup(
         "cet-sdt", "SDT probes as trace events and as notes, with IBT", "sdt_events notes", 1, 400
     ),
-    Part("cet-entry", "recording of function entries and exits, with IBT", "entry", 1, 300),
+    BootSetup("cet-entry", "recording of function entries and exits, with IBT", "entry", 1, 300),
 )
 
 
@@ -93,7 +91,7 @@ def make_bochs_request(
         job=kernelsuite.JOBS / job,
         out=log.with_suffix(""),
         modules=modules,
-        additions=[(kernelsuite.TESTS, "/tests"), (kernelsuite.READER, "/examples")],
+        additions=kernelsuite.list_test_files(),
         settings=kernelsuite.SLOW_SETTINGS,
         append=APPEND,
         cpus=1,
@@ -102,12 +100,11 @@ def make_bochs_request(
     )
 
 
-def boot_cet_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel under Bochs and run the suites of a part."""
-    loaded = {"KMARKERS_SUITES": part.suites, "KMARKERS_BENCH": int(part.bench)}
-    settings = {**kernelsuite.SLOW_SETTINGS, **loaded}
+def boot_cet_kernel(setup: BootSetup, kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a kernel under Bochs with the parameters of `setup`, and run its suites."""
+    settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": setup.suites}
     base = make_bochs_request(kernel, modules, log, "cet.sh")
-    return kernelsuite.run_job(replace(base, settings=settings, cpus=part.cpus), log)
+    return kernelsuite.run_job(replace(base, settings=settings, cpus=setup.cpus), log)
 
 
 def judge_skipped_endbr(result: Result) -> Tally:
@@ -119,7 +116,7 @@ def judge_skipped_endbr(result: Result) -> Tally:
     tally.add_result(
         MISSED in result.console, "a call that skips ENDBR raises no fault: IBT is off"
     )
-    # The kernel dies before the suite ends, so the results have no plan.
+    # The kernel must crash before the suite ends, so a missing plan is no failure.
     ended = [] if result.exit_code is not None else [NO_PLAN]
     tally.failed += [name for name in said.failed if name not in ended]
     tally.add_result(result.exit_code is None, "the kernel survives a call that skips ENDBR")
@@ -180,7 +177,7 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
         boot_on_flawed_processor,
         60,
     ),
-    **{part.name: (part.what, partial(boot_cet_part, part), part.usual) for part in PARTS},
+    **{setup.name: (setup.what, partial(boot_cet_kernel, setup), setup.usual) for setup in SETUPS},
 }
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks the instruction counts of the benchmarks. They must not depend on the block (a group of
-consecutive measurements), the code alignment, the order of variants or the boot. Dormant sites must
-add the expected number of instructions."""
+"""Checks the instruction counts of the benchmarks, and of switching recorded functions. The counts
+of the benchmarks must not depend on the block (a group of consecutive measurements), the code
+alignment, the order of variants or the boot. Dormant sites must add the expected number of
+instructions."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from kmtools.analyse import published
 from kmtools.analyse.density import COUNTED, has_variants_by_site_count
 from kmtools.analyse.slopes import fit_slopes, select_unflagged_points
 from kmtools.base.errors import FailedError
+from kmtools.lab.machine import Request
 from kmtools.measure import bench, benchmark_names, collect, guest, rundir
 from kmtools.measure.samples import Sample
 from kmtools.runner.ask import SuiteRequest
@@ -34,7 +36,11 @@ MARKER_INSTRUCTIONS = {
     "marker-xor-flip": 2,
 }
 
-USUAL_SECONDS = 50.0
+# The number of instructions that a comparison adds in the benchmarks that repeat it: a cmp with an
+# immediate value or with a variable, and a branch.
+COMPARE_INSTRUCTIONS = {"imv-compare": 2, "variable-compare": 2}
+
+USUAL_SECONDS, USUAL_ENTRY_SECONDS = 50.0, 25.0
 
 # The lock types of the benchmarks lock-pair-*.
 LOCKS = ("spinlock", "mutex", "rwlock-read", "rwlock-write", "rwsem-read", "rwsem-write")
@@ -57,6 +63,10 @@ ADDED = {
     ("sdt-dormant", "sdt-note"): (0, 0),
     ("sdt-dormant", "sdt-func-ptr"): (3, 3),
     ("sdt-dormant", "sdt-global-gate"): (2, 3),
+    # Enabled: the hit is filled, and the handlers are called.
+    ("sdt-enabled", "sdt-jump"): (20, 37),
+    ("sdt-enabled", "sdt-jump-2-handlers"): (30, 65),
+    ("sdt-enabled", "sdt-breakpoint-promoted"): (20, 52),
     ("xadd-prefix", "plain"): (2, 2),
     ("xadd-prefix", "ds"): (2, 2),
     ("xadd-prefix", "lock"): (2, 2),
@@ -102,7 +112,7 @@ ADDED = {
 OPEN = "lock-pair-"
 # Benchmarks in which each hit searches a table for its site. The number of instructions depends on
 # the address of the site.
-SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
+SEARCHED = ("sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
 # Benchmarks that some kernels do not support. The env file of a run must name those that it lacks.
 MAY_LACK = ("peer-fprobe",)
 # The prefix of benchmarks that need a second CPU. If QEMU counts instructions (tier icount), the
@@ -162,11 +172,11 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
     computed from two windows of a block; a window is a pair: number of passes, number of
     instructions.
 
-    In a block of three windows, either one window has extra instructions, or two windows have the
-    same number of them. In both cases two windows have equal extra instructions, and the slope
-    between them is the true cost of a pass. So the true slope occurs in every block. A wrong slope
-    occurs in every block only if the same window has the extra instructions each time. Blocks with
-    fewer than three windows are ignored.
+    Some windows have extra instructions, for example if a page of the ring buffer fills up. But of
+    the three windows of a block, two have the same number of extra instructions (0 or more), so the
+    slope between these two is the true cost of a pass. So the true slope occurs in every block. A
+    wrong slope occurs in every block only if the same window has the extra instructions each time.
+    Blocks with fewer than three windows are ignored.
     """
     found = [
         {
@@ -181,13 +191,14 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
 
 
 def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
-    """Check that each variant which executes several dormant markers per pass adds as many
-    instructions as these markers have."""
+    """Check that each variant which executes several dormant markers or comparisons per pass adds
+    as many instructions as these have."""
+    instructions = MARKER_INSTRUCTIONS | COMPARE_INSTRUCTIONS
     for (benchmark, variant), own in sorted(counts.items()):
         match = COUNTED.fullmatch(variant)
         if not match or not has_variants_by_site_count(benchmark):
             continue
-        added = MARKER_INSTRUCTIONS.get(match[1], 0) * int(match[2])
+        added = instructions.get(match[1], 0) * int(match[2])
         adds = own == {n + added for n in counts.get((benchmark, "none"), set())}
         tally.add_result(adds, f"{benchmark}/{variant} does not add {added} instructions")
 
@@ -225,7 +236,7 @@ def check_published_measurements_repeated(counts: Counts, tally: Tally) -> None:
         )
 
 
-def check_benchmark_names(counts: Counts, tally: Tally) -> None:
+def check_benchmark_names_complete(counts: Counts, tally: Tally) -> None:
     """Check that the table of benchmark names contains all benchmarks and variants that were
     measured."""
     missing = benchmark_names.find_unlisted_variants(counts.keys(), benchmark_names.KERNEL)
@@ -254,7 +265,7 @@ def judge_instruction_counts(
     check_multi_marker_counts(first, tally)
     check_added_instructions(first, tally, unsupported)
     check_published_measurements_repeated(first, tally)
-    check_benchmark_names(first, tally)
+    check_benchmark_names_complete(first, tally)
     # The cost of an enabled marker or a tracepoint is the number of instructions that it adds to
     # the empty loop.
     common = {key: own & second.get(key, set()) for key, own in first.items()}
@@ -293,10 +304,32 @@ def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
     return judge_instruction_counts(runs[0], runs[1], unsupported)
 
 
+def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
+    """Count the instructions of switching recorded functions; the guest has the limits."""
+    request = Request(
+        kernel=kernel,
+        job=kernelsuite.JOBS / "counts.sh",
+        out=log.with_suffix(""),
+        tier="icount",
+        modules=modules,
+        additions=kernelsuite.list_test_files(),
+    )
+    return kernelsuite.run_job(request, log)
+
+
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that compares the instruction counts of two boots."""
+    """Return the suite that compares the instruction counts of two boots, and the one that counts
+    the instructions of switching recorded functions."""
     kernel = testkernel.choose_kernel(suite_request)
-    run = partial(compare_boot_counts, kernel, kernelsuite.MODULES / kernel)
+    modules = kernelsuite.MODULES / kernel
+    run = partial(compare_boot_counts, kernel, modules)
     what = "instruction counts of all benchmarks are equal in two boots"
+    count = partial(count_entry_instructions, kernel, modules)
+    entry = "instruction counts of switching recorded functions"
     obstacle = kernelsuite.make_boot_check(kernel)
-    return [Suite(f"counts-{kernel}", run, what, obstacle, USUAL_SECONDS, modules=kernel)]
+    return [
+        Suite(f"counts-{kernel}", run, what, obstacle, USUAL_SECONDS, modules=kernel),
+        Suite(
+            f"counts-entry-{kernel}", count, entry, obstacle, USUAL_ENTRY_SECONDS, modules=kernel
+        ),
+    ]

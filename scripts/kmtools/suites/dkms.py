@@ -26,7 +26,7 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import fresh, kernelsuite
-from kmtools.suites.fresh import LISTS, SOURCE, Step, Visit
+from kmtools.suites.fresh import LISTS, SOURCE, RootSession, Step
 
 KERNELS = ("6.1", "6.12", "7.2")
 TOOLS = (
@@ -54,26 +54,27 @@ def find_compiler_package(kernel: catalogue.Kernel) -> str:
     raise UnableError(f"{kernel.name}: its headers name no compiler")
 
 
-def translate_cache_path(path: Path) -> str:
-    """Convert the path of a file in the cache directory: return the path that this file has in a
-    bare root."""
+def translate_path_into_root(path: Path) -> str:
+    """Convert the path of a file in the cache directory: return the path that this file has inside
+    the root directory of a minimal Debian system."""
     return f"/srv/cache/{path.relative_to(get_cache_dir())}"
 
 
 def build_dkms_packages(
-    kernel: catalogue.Kernel, visit: Visit, out: Path, packages: Sequence[str]
+    kernel: catalogue.Kernel, session: RootSession, out: Path, packages: Sequence[str]
 ) -> Tally:
-    """Build DKMS packages for a kernel in the bare root of `visit`, and copy their modules to
-    `out`. If `packages` is empty, build all that apt knows."""
+    """Build DKMS packages for a kernel in the root directory of `session`, and copy their modules
+    to `out`. If `packages` is empty, build all that apt knows."""
     tools = f"{TOOLS} {find_compiler_package(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
-        f"kmarkers/tests/dkms/build.sh {translate_cache_path(kernel.tree)}"
-        f" {translate_cache_path(get_object_dir(kernel.name, ROOT))} out {' '.join(packages)}"
+        f"kmarkers/tests/dkms/build.sh {translate_path_into_root(kernel.tree)}"
+        f" {translate_path_into_root(get_object_dir(kernel.name, ROOT))} out {' '.join(packages)}"
     )
+    shutil.rmtree(out, ignore_errors=True)
     for step in (LISTS, Step("tools", tools), Step("packages", build_all)):
-        if not fresh.run_step(visit, step) and step.name != "packages":
-            return visit.tally
-    text = (fresh.WORK / f"{visit.name}-packages.log").read_text(errors="replace")
+        if not fresh.run_step(session, step) and step.name != "packages":
+            return session.tally
+    text = (fresh.WORK / f"{session.name}-packages.log").read_text(errors="replace")
     tally = Tally()
     for word, what in SAID.findall(text):
         if word == "ok":
@@ -81,8 +82,7 @@ def build_dkms_packages(
         else:
             (tally.skipped if word == "SKIP" else tally.failed).append(what)
     tally.add_result(tally.passed > 0, "no package builds with markers")
-    shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(visit.root.path / "root" / "out", out)
+    shutil.copytree(session.root.path / "root" / "out", out)
     return tally
 
 
@@ -137,9 +137,9 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
     )
     if tally.failed:
         return tally
-    with fresh.unpack_temporary_root(kernel.suite, False, True, {}) as visit:
-        tally = build_dkms_packages(kernel, visit, out, packages)
-    if not tally.passed:
+    with fresh.unpack_temporary_root(kernel.suite, False, True, {}) as session:
+        tally = build_dkms_packages(kernel, session, out, packages)
+    if not (out / "marked").is_dir():
         return tally
     for left, why in LEFT_OUT.items():
         if any((out / "marked").rglob(f"{left}.ko*")):
@@ -151,10 +151,9 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
             out=out / "boot",
             modules=kernelsuite.MODULES / kernel_name,
             additions=[
-                (kernelsuite.TESTS, "/tests"),
+                *kernelsuite.list_test_files(),
                 *copy_modules_for_job(kernel, out, Path(scratch, "dkms")),
             ],
-            settings={"KMARKERS_BENCH": 0},
             timeout=BOOT_SECONDS,
             memory=MEMORY,
         )

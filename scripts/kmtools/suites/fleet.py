@@ -21,8 +21,8 @@ from kmtools.runner.suite import Suite, make_one_result_tally
 
 # The limits of time and memory.
 SECONDS, MEGABYTES = 60.0, 2000.0
-# If other programs use more than this share of the CPUs, the CPU time is compared with the limit,
-# and not the elapsed time.
+# If other programs use more than this share of all CPU time, the CPU time of the comparison is
+# compared with the limit instead of its elapsed time.
 OTHERS = 0.1
 RUNS = ROOT / "build" / "fleet" / "runs"
 STAT = Path("/proc/stat")
@@ -42,8 +42,8 @@ class Cost:
     @property
     def compared_seconds(self) -> float:
         """The seconds that are compared with the limit: elapsed time, or CPU time if other programs
-        use the machine and lengthen the elapsed time. CPU time is an upper bound of the elapsed
-        time on an idle machine."""
+        use the machine and lengthen the elapsed time. On an idle machine, the elapsed time would
+        not be longer than the CPU time."""
         return self.busy if self.others > OTHERS else self.seconds
 
     @property

@@ -39,20 +39,20 @@ from kmtools.runner.suite import Suite, make_logged_run
 WORK = ROOT / "build" / "fresh"
 TIMES_PAGE = ROOT / "CONTRIBUTING.md"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian testing"}
-# The release in which the commands that root runs download everything. In other roots, commands may
-# read this machine's test kernels.
+# In the root directory of this release in which the user root runs the commands, they download
+# everything. In all other root directories, they may read this machine's test kernels.
 ALONE = "bookworm"
 PLACEHOLDER = "<this repository>"
-# The path, in a root, of the git bundle of this checkout.
+# The path of the git bundle of this checkout inside each root directory.
 SOURCE = "/srv/kmarkers.bundle"
 # The interval of progress lines.
 SHOW_SECONDS = 30
-# Matches the command, in the output of a step that a user runs, with which root can install the
-# missing packages.
+# If an ordinary user runs a command and packages are missing, its output must contain this install
+# command for root.
 MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 UNABLE = 2
-# Patterns that the output of each step must match if a user runs it. make exits with 2 on any
-# failure; its last line shows the exit code of the script.
+# The patterns that the output of `make bench` and `make check` must match if an ordinary user runs
+# these commands. The last line of the output shows that the script failed with exit code 2.
 ABLE = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
@@ -85,13 +85,13 @@ class Step:
     says: str = ""  # a regular expression that must match in its output
 
 
-# A root may be days old, so its package lists are updated first.
+# The root directory may be days old, so its package lists are updated first.
 LISTS = Step("lists", "apt-get update")
 
 
 @dataclass
-class Visit:
-    """A root in use, and the results and times of the steps run in it.
+class RootSession:
+    """A root directory in use, and the results and times of the steps run in it.
 
     `variables` are environment variables of the commands. `mend` is the last install command that a
     step printed.
@@ -105,8 +105,8 @@ class Visit:
     mend: str = ""
 
     @property
-    def timed(self) -> str:
-        """The name under which the times of this root are stored. Runs with QUICK=1 have another
+    def run_times_key(self) -> str:
+        """The name under which the times of the steps are stored. Runs with QUICK=1 have another
         name."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
@@ -124,7 +124,7 @@ def find_milestone_seconds(log: Path) -> dict[str, float]:
 
 
 def load_step_times(path: Path) -> Times:
-    """Read the times of earlier runs, by root and step; empty if there are none."""
+    """Read the times of earlier runs, by root directory and step; empty if there are none."""
     try:
         times: Times = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -133,7 +133,8 @@ def load_step_times(path: Path) -> Times:
 
 
 def add_step_times(path: Path, name: str, times: Mapping[str, float]) -> None:
-    """Store the times in seconds of the steps in the root `name`, in the file with all roots."""
+    """Store the times in seconds of the steps that ran in the root directory `name`, in the file
+    `path`, which has the times of all root directories."""
     known = load_step_times(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
     write_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
@@ -149,7 +150,7 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def format_times_table(times: Times, suites: Mapping[str, str]) -> str:
-    """Return the times as a Markdown table, one line for each root."""
+    """Return the times as a Markdown table, one line for each root directory."""
     lines = [
         f"| bare system | {' | '.join(COLUMNS)} |",
         "|---" * (len(COLUMNS) + 1) + "|",
@@ -212,7 +213,7 @@ def make_steps_as_user(commands: list[str]) -> list[Step]:
     return [install, Step("clone", clone.command, True), bare, Step("mend", ""), *able]
 
 
-def make_bundle() -> Path:
+def make_git_bundle() -> Path:
     """Write the last commit to a git bundle, which git can clone; return its path."""
     path = WORK / "kmarkers.bundle"
     words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
@@ -247,16 +248,16 @@ def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) ->
                 shown = now
 
 
-def run_step(visit: Visit, step: Step) -> bool:
+def run_step(session: RootSession, step: Step) -> bool:
     """Run one step; return True if exit code and output are as expected."""
-    label = f"{visit.name}-{step.name}"
-    command = visit.mend if step.name == "mend" else step.command
-    known = load_step_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
+    label = f"{session.name}-{step.name}"
+    command = session.mend if step.name == "mend" else step.command
+    known = load_step_times(WORK / "times.json").get(session.run_times_key, {}).get(step.name)
     expected = f", {known:.0f} s the last time" if known else ""
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
     began = time.monotonic()
-    with bareroot.start_command(visit.root, command, visit.variables, step.user) as process:
+    with bareroot.start_command(session.root, command, session.variables, step.user) as process:
         try:
             said = log_output_lines(process, log, label)
             code = process.wait()
@@ -264,28 +265,28 @@ def run_step(visit: Visit, step: Step) -> bool:
             process.kill()
     took = time.monotonic() - began
     if mends := MENDS.findall(said):
-        visit.mend = mends[0].strip()
+        session.mend = mends[0].strip()
     wrong = [f"exit code {code}, not {step.code}"] if code != step.code else []
     if step.says and not re.search(step.says, said):
         wrong.append(f"the output lacks {step.says!r}")
     if not wrong:
         # Only the times of passed steps are stored.
-        visit.times[step.name] = took
-        visit.times |= {
+        session.times[step.name] = took
+        session.times |= {
             f"{step.name} {what}": at for what, at in find_milestone_seconds(log).items()
         }
-        visit.tally.passed += 1
+        session.tally.passed += 1
         print(f"{label}: ok in {took:.0f} s", flush=True)
         return True
-    visit.tally.failed.append(f"{label}: {' and '.join(wrong)}; see {log}")
+    session.tally.failed.append(f"{label}: {' and '.join(wrong)}; see {log}")
     print(f"{label}: FAILED, {' and '.join(wrong)}; {log} ends with", flush=True)
     print("".join(f"    {line}\n" for line in said.splitlines()[-12:]), end="", flush=True)
     return False
 
 
 def remove_leftover_roots() -> None:
-    """Remove the roots that killed runs left. If a process holds the lock of a root, the root is
-    kept."""
+    """Remove the root directories that killed runs left, except those whose lock is held by a
+    process."""
     for path in WORK.glob("*.lock"):
         with contextlib.suppress(UnableError), hold_lock(path, "another process works in it"):
             Root(path.with_suffix(""), None, None).remove_trees()
@@ -294,45 +295,46 @@ def remove_leftover_roots() -> None:
 @contextmanager
 def unpack_temporary_root(
     suite: str, user: bool, cache: bool, variables: Mapping[str, str]
-) -> Iterator[Visit]:
-    """Unpack a root of a Debian release, with a git bundle of this checkout, and remove the root at
-    the end of the block. With `user`, the root is the one in which an ordinary user runs the
-    commands. With `cache`, commands in the root may read this machine's test kernels. `variables`
-    are environment variables of the commands."""
+) -> Iterator[RootSession]:
+    """Unpack the root directory of a Debian release, with a git bundle of this checkout, and remove
+    it at the end of the block. With `user`, an ordinary user runs the commands in it. With `cache`,
+    the commands may read this machine's test kernels. `variables` are environment variables of the
+    commands."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()
     with hold_lock(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
         root = bareroot.unpack_root(suite, WORK / name, cache)
         try:
-            bundle = make_bundle()
+            bundle = make_git_bundle()
             (root.path / SOURCE[1:]).write_bytes(bundle.read_bytes())
-            yield Visit(name, root, variables)
+            yield RootSession(name, root, variables)
         finally:
             root.remove_trees()
 
 
 def run_readme_in_root(
-    suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
+    suite: str, user: bool, cache: bool, step_names: list[str], variables: Mapping[str, str]
 ) -> Tally:
-    """Run the README's commands in one root: all, or only those of the wanted steps and of the
-    steps that these need. The other arguments are those of unpack_temporary_root()."""
+    """Run the README's commands in one root directory: all or, if `step_names` is not empty, only
+    these steps and the steps that they need. The other arguments are those of
+    unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     steps = make_steps_as_user(commands) if user else make_steps_as_root(commands)
     needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
-    unknown = set(wanted) - {step.name for step in steps}
+    unknown = set(step_names) - {step.name for step in steps}
     if unknown:
         names = ", ".join(step.name for step in steps)
         raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
-    with unpack_temporary_root(suite, user, cache, variables) as visit:
+    with unpack_temporary_root(suite, user, cache, variables) as session:
         steps.insert(0, LISTS)
         for step in steps:
-            if wanted and step.name not in {*needed, *wanted, "lists"}:
+            if step_names and step.name not in {*needed, *step_names, "lists"}:
                 continue
-            if not run_step(visit, step) and step.name in {*needed, "lists"}:
+            if not run_step(session, step) and step.name in {*needed, "lists"}:
                 break
-        add_step_times(WORK / "times.json", visit.timed, visit.times)
-        return visit.tally
+        add_step_times(WORK / "times.json", session.run_times_key, session.times)
+        return session.tally
 
 
 def run_make_native_in_root(suite: str) -> Tally:
@@ -343,16 +345,16 @@ def run_make_native_in_root(suite: str) -> Tally:
         read_readme_commands((ROOT / "README.md").read_text("utf-8"))
     )
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
-    with unpack_temporary_root(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
+    with unpack_temporary_root(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as session:
         for step in (LISTS, install, clone, build):
-            if not run_step(visit, step):
+            if not run_step(session, step):
                 break
-        return visit.tally
+        return session.tally
 
 
 def find_root_obstacle() -> str:
-    """Return the reason why no root can be made on this machine, with the remedy; empty if a root
-    can be made."""
+    """Return the reason why this machine cannot make the root directory of a minimal Debian system,
+    with the remedy; empty if it can."""
     if os.geteuid() != 0:
         return "unpacking bare systems needs root: run sudo make check-full"
     if shutil.which("mmdebstrap") is None:
@@ -378,16 +380,16 @@ def make_ci_suites() -> list[Suite]:
 
 
 def run_readme_in_roots(
-    suites: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
+    suites: Iterable[str], users: Iterable[str], step_names: list[str], quick: bool, cached: bool
 ) -> Tally:
-    """Run the README's commands, or only the given steps, in roots of several Debian releases;
-    `who` has "root", "user" or both."""
+    """Run the README's commands, or only the steps `step_names`, in root directories of several
+    Debian releases. `users` has "root", "user" (an ordinary user) or both."""
     require_root("unpacking bare systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()
-    for suite, name in product(suites, who):
+    for suite, name in product(suites, users):
         cache = cached or suite != ALONE or name == "user"
-        total.add_tally(run_readme_in_root(suite, name == "user", cache, steps, variables))
+        total.add_tally(run_readme_in_root(suite, name == "user", cache, step_names, variables))
     return total
 
 
@@ -401,7 +403,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     found = [suite for suite in make_ci_suites() if suite.name in names]
     if "fresh" not in names:
         return found
-    who = suite_request.get_choices("who", ("root", "user")) or ["root", "user"]
+    users = suite_request.get_choices("who", ("root", "user")) or ["root", "user"]
     roots = suite_request.get_choices("root", SUITES) or list(SUITES)
     quick, readme = suite_request.get_flag("quick"), suite_request.get_flag("readme")
     if readme and quick:
@@ -409,7 +411,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
 
     def run_and_publish(_: Path) -> Tally:
         total = run_readme_in_roots(
-            roots, who, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
+            roots, users, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
         )
         if readme and not total.failed:
             publish_readme_times()

@@ -60,7 +60,7 @@ def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
     with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 
-        def pause_at_stop_line(line: str) -> None:
+        def pause_guest_at_stop_line(line: str) -> None:
             if line == STOP:
                 with contextlib.closing(Monitor(control)) as monitor:
                     monitor.execute("stop")
@@ -74,7 +74,7 @@ def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
             control=control,
             silence=SILENCE,
         )
-        return check_hang_report(kind, boot(request, pause_at_stop_line))
+        return check_hang_report(kind, boot(request, pause_guest_at_stop_line))
 
 
 def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
@@ -89,7 +89,7 @@ def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_hang_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return a list with the one suite of this module."""
+    """Return the only suite of this file, as a list."""
     what = "hung guests are detected, with the reason of the hang"
     obstacle = kernelsuite.make_boot_check(kernel)
     return [Suite(f"hang-{kernel}", partial(boot_hung_guests, kernel, modules), what, obstacle, 65)]

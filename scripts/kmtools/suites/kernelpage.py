@@ -192,14 +192,14 @@ def describe_test_requirement(entry: Entry) -> str:
     """Return a text for the page: what one needs to test a kernel that has no results yet."""
     if entry.suite.startswith("ubuntu-"):
         return "an archive of Ubuntu, which KMARKERS_UBUNTU names"
-    if entry.debug or entry.role == catalogue.UPSTREAM:
+    if entry.debug_kinds or entry.role == catalogue.UPSTREAM:
         return "a build of the kernel"
     return "a whole run"
 
 
 def list_missing_results(published: Mapping[str, KernelResults]) -> list[str]:
-    """Return a line for each text of describe_test_requirement(), with the names of the kernels
-    that have no results and for whose tests one needs this."""
+    """List the kernels that have no results, grouped by what one needs to test them: return lines
+    with the text of describe_test_requirement() and the names of the kernels."""
     why = defaultdict(list)
     for entry in list_catalogue_kernels():
         if entry.name not in published:

@@ -26,7 +26,6 @@ from kmtools.runner.ktap import Tally
 
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
-READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
 # The flags of make, which are the same as in `lab shell`: otherwise make would recompile everything
 # whenever tests follow `lab shell` or the reverse.
@@ -39,8 +38,8 @@ TIMEOUT_SECONDS = 1200.0
 # on 2 idle cores, for a stock kernel and a debug kernel. If the boot takes longer, the time limit
 # of the following boots is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
-# The table marks a kernel as slow if all its tests take longer than this: the limit for a stock
-# kernel, and that for a debug kernel.
+# The table marks a kernel as slow if its tests together take longer than this: the limit for a
+# stock kernel, and that for a debug kernel.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 # The module that triggers a WARN, and the test that loads it.
 WARN_MODULE = "kmarkers_test_warn"
@@ -53,10 +52,10 @@ UNWATCHED_REPORT = "a marker where RCU is not watching"
 
 # Boot parameters of debug kernels.
 PANIC_ON_WARN = "panic_on_warn=1"
-# Seed the random number generator at boot: until then, printk() prints no hashed addresses.
+# Seed the random number generator at boot, because printk() prints no hashed addresses before.
 RANDOMNESS = "random.trust_cpu=on"
-# Disable 5-level page tables: an interrupt while the kernel identifies the first CPU sees cleared
-# CPU features, and KASAN then reports valid addresses as wild.
+# Disable 5-level page tables. While the kernel identifies the first CPU, the recorded features of
+# this CPU are cleared. In an interrupt at that moment, KASAN would report valid addresses as wild.
 FOUR_LEVELS = "no5lvl"
 APPEND = {"kasan": (PANIC_ON_WARN, FOUR_LEVELS), "kcsan": (), "clang": ()}
 # Settings of the tests in debug kernels: fewer batches, cycles and samples.
@@ -130,6 +129,12 @@ class Outcome:
         """Add the failure of a step that is not a test, such as a build, to the results of
         `suite`."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
+
+
+def list_test_files(tree: Path = ROOT) -> list[tuple[Path, str]]:
+    """Return the additions to an initramfs that jobs of tests/vm need: the scripts, and the example
+    of a reader, which the suite events runs."""
+    return [(tree / "tests" / "vm", "/tests"), (tree / "examples" / "reader", "/examples")]
 
 
 def find_warnings(log: str) -> list[str]:
@@ -218,8 +223,8 @@ def run_job(request: Request, log: Path) -> Tally:
 
 def list_boot_parameters(entry: Entry) -> list[str]:
     """Return the boot parameters that a debug kernel needs in addition; empty for other kernels."""
-    words = [word for part in entry.debug for word in APPEND[part]]
-    return [RANDOMNESS, *words] if entry.debug else []
+    words = [word for part in entry.debug_kinds for word in APPEND[part]]
+    return [RANDOMNESS, *words] if entry.debug_kinds else []
 
 
 def boot_and_run_job(
@@ -240,20 +245,20 @@ def boot_and_run_job(
         out=out,
         modules=modules,
         additions=[
-            *((TESTS, "/tests"), (READER, "/examples")),
+            *list_test_files(),
             *([(program, "/kmlive")] if program.exists() else []),
         ],
         settings=settings or {},
         append=" ".join(list_boot_parameters(entry)),
         timeout=TIMEOUT_SECONDS * time_factor,
-        memory=2048 if entry.debug else 1024,
+        memory=2048 if entry.debug_kinds else 1024,
     )
     return boot_with_retries(request, outcome.retries)
 
 
-def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Boot a kernel and trigger a warning on purpose. Check that the test fails during which the
-    kernel warns, and that the whole run fails."""
+def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    """Boot a kernel and trigger a kernel warning on purpose. Check that this warning makes the
+    running test fail, and the whole run, too."""
     result = boot_and_run_job(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse_ktap(result.status.splitlines())
     missed = []
@@ -268,7 +273,7 @@ def check_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tal
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def check_unwatched_marker(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+def check_marker_without_rcu(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     """Boot a kernel with PROVE_RCU, hit a marker where RCU is not watching, and check that RCU
     reports only this marker."""
     result = boot_and_run_job(entry, modules, out, outcome, "unwatched.sh")
@@ -292,11 +297,11 @@ def build_boot_and_test(
     kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose_emulator(entry.qemu).version
-    outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug else SLOW_SECONDS
+    outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug_kinds else SLOW_SECONDS
     started = time.monotonic()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        chosen = DEBUG_SETTINGS if entry.debug else settings or {}
+        chosen = DEBUG_SETTINGS if entry.debug_kinds else settings or {}
         build_and_run_suites(
             entry, modules or MODULES / entry.name, out, outcome, chosen, suite_lists
         )
@@ -317,14 +322,14 @@ def build_and_run_suites(
     outcome.suites["build"] = build_modules_and_kmlive(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         started = time.monotonic()
-        outcome.suites["alarm"] = check_alarm(entry, modules, out / "alarm", outcome)
-        usual = ALARM_DEBUG_SECONDS if entry.debug else ALARM_SECONDS
+        outcome.suites["alarm"] = check_warning_is_detected(entry, modules, out / "alarm", outcome)
+        usual = ALARM_DEBUG_SECONDS if entry.debug_kinds else ALARM_SECONDS
         time_factor = max(1.0, (time.monotonic() - started) / usual)
         if (modules / f"{UNWATCHED_MODULE}.ko").exists():
-            outcome.suites["unwatched"] = check_unwatched_marker(
+            outcome.suites["unwatched"] = check_marker_without_rcu(
                 entry, modules, out / "unwatched", outcome
             )
-        for share in split_suites_for_debug_kernel() if entry.debug else suite_lists or [[]]:
+        for share in split_suites_for_debug_kernel() if entry.debug_kinds else suite_lists or [[]]:
             chosen = {**settings, "KMARKERS_SUITES": " ".join(share)} if share else settings
             log = out / f"boot-{share[0]}" if share else out / "boot"
             result = boot_and_run_job(entry, modules, log, outcome, "check.sh", chosen, time_factor)

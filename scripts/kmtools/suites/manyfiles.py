@@ -18,7 +18,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
@@ -28,7 +28,7 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, make_one_result_tally
 from kmtools.suites import kernelsuite, testkernel
-from kmtools.suites.kernelsuite import JOBS, TESTS
+from kmtools.suites.kernelsuite import JOBS
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
@@ -88,8 +88,9 @@ MODULE_LICENSE("GPL");
 """
 
 
-def format_part_source(number: int, sites: int) -> str:
-    """Return the text of the source file with this number."""
+def format_source_file(number: int, sites: int) -> str:
+    """Return the text of the source file `number` of the generated module, which has `sites`
+    sites."""
     lines = [
         f'\ttrace_mark(many_files_{number}_{i}, "number %d", number);'
         if i < MARKERS
@@ -103,7 +104,7 @@ def write_module_sources(src: Path, files: int, sites: int) -> None:
     """Write a Kbuild file and sources of a module: `files` files with `sites` sites in all."""
     src.mkdir(parents=True)
     for number in range(files):
-        (src / f"part_{number}.c").write_text(format_part_source(number, sites // files))
+        (src / f"part_{number}.c").write_text(format_source_file(number, sites // files))
     main = MAIN.format(
         prototypes="\n".join(f"int part_{number}(int number);" for number in range(files)),
         names="\n".join(f"\tpart_{number}," for number in range(files)),
@@ -131,7 +132,7 @@ def build_module(kernel: str, files: int, sites: int) -> Path:
     )
     write_module_sources(tree / "many", files, sites)
     if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):
-        raise UnableError(f"the module of {files} files cannot be built; see {WORK}/build.log")
+        raise FailedError(f"the module of {files} files cannot be built; see {WORK}/build.log")
     without = modules / f"{NAME}.without.ko"
     shutil.copy(modules / f"{NAME}.ko", without)
     sections = [
@@ -181,7 +182,7 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
         job=JOBS / "manyfiles.sh",
         out=WORK / f"boot-{kernel}",
         modules=build_module(kernel, files, sites),
-        additions=[(TESTS, "/tests")],
+        additions=kernelsuite.list_test_files(),
         settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
         timeout=TIMEOUT_SECONDS,
     )

@@ -152,7 +152,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         chosen |= dict.fromkeys(gates, False)
     for name, debug in (("matrix", False), ("debug", True)):
         if name in names:
-            of_kind = [one.name for one in listed if bool(one.debug) == debug]
+            of_kind = [one.name for one in listed if bool(one.debug_kinds) == debug]
             chosen |= dict.fromkeys([default] if suite_request.named else of_kind, True)
     return [
         Suite(

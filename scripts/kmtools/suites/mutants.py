@@ -8,11 +8,11 @@ in spite of a fault, so the model checker can check the same fault. Logs are sto
 build/mutants/.
 
 tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
-mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "PLACE: TESTS". PLACE is
-where the tests run: "user" (the test program in user space), "sanitized" (the same with
-AddressSanitizer), "kernel" (a test kernel) or "tools" (tests/tools). If TESTS are not C test cases,
-"kernel" is followed by the suites of tests/vm/suites that run them. At least one of TESTS must
-fail. "; model VARIANT" may follow: the variant of tests/model with the same fault. The change
+mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "ENVIRONMENT: TESTS".
+ENVIRONMENT is where the tests run: "user" (the test program in user space), "sanitized" (the same
+with AddressSanitizer), "kernel" (a test kernel) or "tools" (tests/tools). If TESTS are not C test
+cases, "kernel" is followed by the suites of tests/vm/suites that run them. At least one of TESTS
+must fail. "; model VARIANT" may follow: the variant of tests/model with the same fault. The change
 follows in the form of a diff, without line numbers; "..." separates its hunks. The old lines must
 occur in the source exactly once; otherwise the code has changed, and the mutant must be rewritten.
 """
@@ -31,7 +31,7 @@ from enum import Enum
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.lab.build import build_modules, make_stripped_copies
 from kmtools.lab.machine import Request
@@ -56,8 +56,11 @@ PARTS = (
     # Files that tests/tools reads.
     *("scripts", "results", "pyproject.toml", "kernels.txt"),
 )
-# The number of batches of a stress test, and time limits for a test in user space and tests/tools.
+# The suite that runs under an emulator that counts instructions.
+COUNTING_SUITE = "entry_counts"
+# The number of patch batches of a stress test.
 BATCHES = 5000
+# The time limits of a test in user space, and of a test in tests/tools.
 HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
 # The time limit of a boot. It is long, because a guest that is only slow must not count as a
 # detected mutant. A guest that hangs is ended much earlier.
@@ -65,11 +68,11 @@ BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
-class MutantError(UnableError):
+class MutantError(FailedError):
     """The change of a mutant cannot be applied, or the changed code cannot be built or run."""
 
 
-class Place(Enum):
+class Environment(Enum):
     """Where the tests of a mutant run."""
 
     USER = "user"
@@ -91,7 +94,7 @@ class Mutant:
     file: str
     edits: Sequence[tuple[str, str]]
     tests: Sequence[str]
-    place: Place = Place.USER
+    environment: Environment = Environment.USER
     model: str = ""
     suites: Sequence[str] = ()
 
@@ -105,11 +108,11 @@ def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
             head = HEAD.match(mutant)
             if head is None:
                 raise MutantError(f"{table}, {file}: cannot be read: {mutant}")
-            name, what, place, suites, tests, model = head.groups(default="")
+            name, what, environment, suites, tests, model = head.groups(default="")
             hunks = re.split(r"^\.\.\.\n", mutant[head.end() :].rstrip("\n") + "\n", flags=re.M)
             yield Mutant(
                 *(name, what, file, [parse_hunk(hunk) for hunk in hunks], re.split(r",\s+", tests)),
-                *(Place(place), model, suites.split()),
+                *(Environment(environment), model, suites.split()),
             )
 
 
@@ -129,16 +132,21 @@ ALL_MUTANTS = tuple(
 
 @dataclass
 class Verdict:
-    """The result of a mutant: the tests that failed, each with the kind of failure."""
+    """The result of a mutant: the tests that failed, each with the kind of failure. If it could not
+    be judged, `fault` is the reason, else it is empty."""
 
     mutant: Mutant
     caught: list[str] = field(default_factory=list)
     by_model: str = ""
+    fault: str = ""
 
     @property
-    def survived(self) -> bool:
-        """True if no test failed: the tests do not detect the fault."""
-        return not self.caught
+    def failure(self) -> str:
+        """The result that fails: the mutant could not be judged, or no test failed. Empty if a test
+        detects the fault."""
+        if self.fault:
+            return f"{self.mutant.name}: {self.fault}"
+        return "" if self.caught else f"{self.mutant.name} survives"
 
 
 def copy_sources() -> None:
@@ -177,11 +185,11 @@ def run_with_time_limit(words: Sequence[object], log: Path, seconds: float) -> i
     return None
 
 
-def build_test_program(place: Place, log: Path) -> Path:
-    """Build the user-space test program from the changed sources, with AddressSanitizer if `place`
-    is SANITIZED; return its path."""
-    out = SCRATCH / place.name.lower()
-    flags = SANITIZE if place is Place.SANITIZED else ""
+def build_test_program(environment: Environment, log: Path) -> Path:
+    """Build the user-space test program from the changed sources, with AddressSanitizer if
+    `environment` is SANITIZED; return its path."""
+    out = SCRATCH / environment.name.lower()
+    flags = SANITIZE if environment is Environment.SANITIZED else ""
     if (
         run_with_time_limit(
             build_make_command(out / "test", out=out, extra=flags, tree=TREE), log, 600.0
@@ -204,9 +212,9 @@ def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
     return f"exit code {code}" if code else ""
 
 
-def run_user_tests(mutant: Mutant, place: Place, log: Path) -> list[str]:
+def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[str]:
     """Run a mutant's tests in user space; return those that fail, with the kind of failure."""
-    program = build_test_program(place, log)
+    program = build_test_program(environment, log)
     caught = []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
@@ -214,7 +222,7 @@ def run_user_tests(mutant: Mutant, place: Place, log: Path) -> list[str]:
         code = run_with_time_limit([program, BATCHES, test], one, HANG_SECONDS)
         lines = one.read_text(errors="replace").splitlines()
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
-            raise MutantError(f"{test} is skipped on this machine")
+            raise UnableError(f"{test} is skipped on this machine")
         if "1..0" in lines:
             raise MutantError(f"there is no test {test}")
         if reason := describe_test_failure(
@@ -232,10 +240,10 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
         one.unlink(missing_ok=True)
         # Do not use bytecode or caches of the unchanged code.
         words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        place = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
-        code = run_with_time_limit([sys.executable, *words, *place], one, TOOLS_SECONDS)
+        test_words = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
+        code = run_with_time_limit([sys.executable, *words, *test_words], one, TOOLS_SECONDS)
         if code == 0 and re.search(r"\d skipped", one.read_text()):
-            raise MutantError(f"{test} is skipped on this machine")
+            raise UnableError(f"{test} is skipped on this machine")
         if code not in (0, 1, None):
             raise MutantError(f"{test} cannot be run, see {one}")
         if reason := describe_test_failure(code, ["it"] if code == 1 else []):
@@ -265,9 +273,10 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         kernel=kernel,
         job=TREE / "tests" / "vm" / "jobs" / "mutant.sh",
         out=log.with_suffix(""),
+        tier="icount" if COUNTING_SUITE in mutant.suites else "vm",
         modules=modules,
         additions=[
-            (TREE / "tests" / "vm", "/tests"),
+            *kernelsuite.list_test_files(TREE),
             *build_kmlive(mutant, log),
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
         ],
@@ -298,11 +307,11 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     """Run a mutant's tests on the copy of the sources, which the caller may have changed."""
     log.unlink(missing_ok=True)
-    if mutant.place is Place.KERNEL:
+    if mutant.environment is Environment.KERNEL:
         return run_kernel_tests(mutant, kernel, log)
-    if mutant.place is Place.TOOLS:
+    if mutant.environment is Environment.TOOLS:
         return run_tools_tests(mutant, log)
-    return run_user_tests(mutant, mutant.place, log)
+    return run_user_tests(mutant, mutant.environment, log)
 
 
 def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
@@ -321,21 +330,23 @@ def check_unchanged_code(mutants: Sequence[Mutant], kernel: str) -> None:
     code."""
     for mutant in mutants:
         apply_mutant(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
-    for place in Place:
-        of_place = [mutant for mutant in mutants if mutant.place is place]
-        if not of_place:
+    for environment in Environment:
+        of_environment = [mutant for mutant in mutants if mutant.environment is environment]
+        if not of_environment:
             continue
-        tests = sorted({test for mutant in of_place for test in mutant.tests})
-        suites = sorted({suite for mutant in of_place for suite in mutant.suites})
-        all_of_them = Mutant("sound", "", "", [], tests, place, suites=suites)
-        failed = run_mutant_tests(all_of_them, kernel, SCRATCH / f"sound-{place.name.lower()}.log")
+        tests = sorted({test for mutant in of_environment for test in mutant.tests})
+        suites = sorted({suite for mutant in of_environment for suite in mutant.suites})
+        all_of_them = Mutant("sound", "", "", [], tests, environment, suites=suites)
+        failed = run_mutant_tests(
+            all_of_them, kernel, SCRATCH / f"sound-{environment.name.lower()}.log"
+        )
         if failed:
             raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
 
 def run_model_checker(mutant: Mutant) -> str:
-    """Run the model checker on the variant with the same fault; return its verdict, empty if the
-    mutant has no variant or spin is missing."""
+    """Run the model checker on the variant of tests/model that has the mutant's fault. Return its
+    verdict; empty if there is no such variant, or spin is missing."""
     script = TREE / "tests" / "model" / "run.py"
     if not mutant.model or not script.is_file() or not shutil.which("spin"):
         return ""
@@ -343,7 +354,7 @@ def run_model_checker(mutant: Mutant) -> str:
     (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
     lines = [line.split() for line in done.stdout.splitlines()]
     found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
-    return ", ".join(f"{place} {end}" for place, end in found.items() if end != "holds")
+    return ", ".join(f"{what} {verdict}" for what, verdict in found.items() if verdict != "holds")
 
 
 def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
@@ -354,7 +365,13 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
     print(f"{'mutant':25} {'what is broken':56} caught by")
     verdicts = []
     for mutant in mutants:
-        verdict = run_mutant(mutant, kernel)
+        try:
+            verdict = run_mutant(mutant, kernel)
+        except MutantError as error:
+            # One mutant that cannot be judged does not keep the others from being run.
+            print(f"{mutant.name:25} {mutant.what:56} NOT JUDGED: {error}", flush=True)
+            verdicts.append(Verdict(mutant, fault=str(error)))
+            continue
         if with_model:
             verdict.by_model = run_model_checker(mutant)
         caught = ", ".join(verdict.caught) or "SURVIVES"
@@ -367,14 +384,15 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
 
 def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
     """Return the mutants with these names, or all; with `no_kernel`, without those whose tests run
-    in a test kernel. Raise MutantError for an unknown name."""
+    in a test kernel. Raise UnableError for an unknown name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
-        raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
+        raise UnableError(f"no such mutant: {', '.join(sorted(unknown))}")
     return [
         mutant
         for mutant in ALL_MUTANTS
-        if (not names or mutant.name in names) and not (no_kernel and mutant.place is Place.KERNEL)
+        if (not names or mutant.name in names)
+        and not (no_kernel and mutant.environment is Environment.KERNEL)
     ]
 
 
@@ -384,12 +402,9 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     kernel = testkernel.choose_kernel(suite_request)
 
     def run_selected_mutants(_: Path) -> Tally:
-        survived = [
-            v for v in run_mutants(wanted, kernel, suite_request.get_flag("model")) if v.survived
-        ]
-        return Tally(
-            len(wanted) - len(survived), [f"{one.mutant.name} survives" for one in survived]
-        )
+        verdicts = run_mutants(wanted, kernel, suite_request.get_flag("model"))
+        failures = [verdict.failure for verdict in verdicts if verdict.failure]
+        return Tally(len(verdicts) - len(failures), failures)
 
     what = f"{len(wanted)} inserted faults, each detected by a test"
     return [Suite("mutants", run_selected_mutants, what, usual=25.0 * len(wanted), loud=True)]

@@ -31,7 +31,7 @@ def count_module_instructions(kernel: str, modules: Path, source: Path, out: Pat
     if build_modules(kernel, source, own, [], log, kmarkers_source=ROOT):
         raise FailedError(f"{source.name} does not build, see {log}")
     guest.measure_in_test_kernel(
-        "icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, own=own
+        "icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, external_modules=own
     )
     return counts.count_instructions(out / "raw")
 
@@ -69,7 +69,7 @@ def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return a list with the one suite of this module."""
+    """Return the only suite of this file, as a list."""
     what = "instruction counts of a benchmark in a module outside this tree"
     why = kernelsuite.make_boot_check(kernel)
     return [

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import FailedError
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT, list_sources, read_version
 from kmtools.lab import bareroot, cache, catalogue, unpack
@@ -39,8 +39,9 @@ SCRIPT = ROOT / "tests" / "packages" / "root.sh"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
-# The names of the boots: without Secure Boot; with DKMS's key in the firmware; with required
-# signatures, but without this key; and of the kernel that was installed after the packages.
+# The names of the boots: without Secure Boot; with DKMS's key in the firmware; without this key,
+# although the kernel requires signed modules; and with the kernel that was installed after the
+# packages.
 PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 # The boot parameter that makes the kernel refuse unsigned modules.
 ENFORCE = "module.sig_enforce=1"
@@ -58,21 +59,24 @@ def replace_package_version(tree: Path, new_version: str) -> None:
         text = path.read_text(encoding="utf-8")
         old = f'"{read_version()}"' if path.suffix == ".h" else f"({read_version()})"
         if text.count(old) != 1 and path.suffix == ".h":
-            raise UnableError(f"{name} does not have the version {read_version()}")
+            raise FailedError(f"{name} does not have the version {read_version()}")
         path.write_text(
             text.replace(old, old.replace(read_version(), new_version), 1), encoding="utf-8"
         )
 
 
-def build_packages(tree: Path, log: Path) -> list[Path]:
-    """Build the Debian packages of a source tree; return the files."""
-    if processes.run_program([tree / "scripts" / "package", "deb"], log):
-        raise UnableError(f"the packages cannot be built, see {log}")
+def build_packages(tree: Path, log: Path, profiles: str = "") -> list[Path]:
+    """Build the Debian packages of a source tree with the build profiles `profiles`; return the
+    files."""
+    env = {"DEB_BUILD_PROFILES": profiles}
+    if processes.run_program([tree / "scripts" / "package", "deb"], log, env):
+        raise FailedError(f"the packages cannot be built, see {log}")
     return sorted((tree / "build" / "deb").glob("*.deb"))
 
 
 def build_later_packages(log: Path) -> list[Path]:
-    """Build Debian packages of a later version from the same sources; return the files."""
+    """Build Debian packages of a later version from the same sources, without the handbook; return
+    the files."""
     tree = WORK / "next"
     shutil.rmtree(tree, ignore_errors=True)
     for path in list_sources(ROOT):
@@ -81,7 +85,7 @@ def build_later_packages(log: Path) -> list[Path]:
     # results/ is not in list_sources(), because other builds do not read it.
     shutil.copytree(ROOT / "results", tree / "results", ignore=shutil.ignore_patterns("local"))
     replace_package_version(tree, increase_version(read_version()))
-    return build_packages(tree, log)
+    return build_packages(tree, log, "nodoc")
 
 
 @contextmanager
@@ -110,7 +114,7 @@ def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
 def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
     """Build the packages; copy the packages, the examples and tests/packages/root.sh into a root;
     return the paths of the packages to install in the root."""
-    # The suites of two Debian releases may run in parallel, and build in the same directory.
+    # The suites of two Debian releases may run in parallel, but both build in the same directory.
     with cache.hold_cache_lock(f"build-packages-{cache.flatten_path(ROOT)}"):
         places = {"packages": build_packages(ROOT, log), "next": build_later_packages(log)}
         for name, packages in places.items():
@@ -137,10 +141,10 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
     return tally
 
 
-def find_release_kernel(suite: str, part: str = PLAIN) -> Entry:
-    """Return the kernel of a Debian release; for the boot LATER, the rt kernel of this release."""
+def find_release_kernel(suite: str, boot_name: str = PLAIN) -> Entry:
+    """Return the kernel of a Debian release; for the boot LATER, the rt kernel of that release."""
     entry = next(e for e in catalogue.load_kernels() if e.suite == suite and e.role == "gates")
-    return catalogue.find_entry(f"{entry.name}-rt") if part == LATER else entry
+    return catalogue.find_entry(f"{entry.name}-rt") if boot_name == LATER else entry
 
 
 def list_host_script_files(root: Root) -> list[tuple[Path, str]]:
@@ -151,37 +155,37 @@ def list_host_script_files(root: Root) -> list[tuple[Path, str]]:
     return [*own, *unpack.list_with_libraries(root.path, BASH)]
 
 
-def boot_with_packages(root: Root, suite: str, part: str, log: Path) -> Tally:
-    """Boot a kernel of a Debian release and load the modules that DKMS built for this kernel in a
-    root; `part` is the kind of boot, such as PLAIN."""
-    modules = root.path / "srv" / ("modules-later" if part == LATER else "modules")
-    entry, record = find_release_kernel(suite, part), modules / "release"
+def boot_with_packages(root: Root, suite: str, boot_name: str, log: Path) -> Tally:
+    """Boot a kernel of a Debian release and load the modules that DKMS built for this kernel in the
+    root directory `root`. `boot_name` is one of PLAIN, ENROLLED, REFUSED and LATER."""
+    modules = root.path / "srv" / ("modules-later" if boot_name == LATER else "modules")
+    entry, record = find_release_kernel(suite, boot_name), modules / "release"
     if not record.is_file():
-        return Tally(failed=[f"{part}: no modules were built for it"])
+        return Tally(failed=[f"{boot_name}: no modules were built for it"])
     kernel, release = ensure_kernel(entry), record.read_text().strip()
     if kernel.release != release:
         why = f"the test kernel is {kernel.release}, the headers are for {release}: "
         advice = f"run scripts/kmarkers lab fetch --update {entry.name}"
-        return Tally(skipped=[f"boot {part}: {why}{advice}"])
+        return Tally(skipped=[f"boot {boot_name}: {why}{advice}"])
     request = Request(
         kernel=entry.name,
         job=kernelsuite.JOBS / "packages.sh",
-        out=log.with_suffix("") / part,
+        out=log.with_suffix("") / boot_name,
         additions=[
-            (kernelsuite.TESTS, "/tests"),
+            *kernelsuite.list_test_files(),
             (modules, f"/lib/modules/{release}"),
             (modules / "kmarkers-dkms.prerm", "/prerm"),
             *unpack.list_with_libraries(root.path, MODPROBE),
-            *(list_host_script_files(root) if part == PLAIN else []),
+            *(list_host_script_files(root) if boot_name == PLAIN else []),
         ],
-        settings={"KMARKERS_PART": part},
-        append=ENFORCE if part in (ENROLLED, REFUSED) else "",
+        settings={"KMARKERS_PART": boot_name},
+        append=ENFORCE if boot_name in (ENROLLED, REFUSED) else "",
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
-        secure_boot=part == ENROLLED,
+        secure_boot=boot_name == ENROLLED,
         key=modules,
     )
-    return kernelsuite.run_job(request, log.with_suffix(f".{part}.log"))
+    return kernelsuite.run_job(request, log.with_suffix(f".{boot_name}.log"))
 
 
 def run_package_tests(suite: str, log: Path) -> Tally:
@@ -190,8 +194,8 @@ def run_package_tests(suite: str, log: Path) -> Tally:
     with unpack_temporary_root(suite) as root:
         tally = run_lintian(copy_packages_to_root(root, log), log.with_suffix(".lintian.log"))
         tally.add_tally(run_root_script(root, suite, log))
-        for part in (PLAIN, ENROLLED, REFUSED, LATER):
-            tally.add_tally(boot_with_packages(root, suite, part, log))
+        for boot_name in (PLAIN, ENROLLED, REFUSED, LATER):
+            tally.add_tally(boot_with_packages(root, suite, boot_name, log))
     return tally
 
 

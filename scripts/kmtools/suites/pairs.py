@@ -8,9 +8,9 @@ deterministic.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
-from itertools import combinations, product
 
 # The preemption models of each kernel. Kernel 5.10 has no parameter preempt=, and kernel 7.2
 # rejects the models "none" and "voluntary".
@@ -41,8 +41,9 @@ CPUS = (2, 1, 4, 8)
 
 
 @dataclass(frozen=True)
-class Row:
-    """A combination to test: a row of the table, without its results."""
+class Combination:
+    """A combination to test. It makes the first cells of a row of the table; the other cells are
+    the results."""
 
     kernel: str
     model: str
@@ -62,57 +63,62 @@ class Row:
         return [str(value) for value in astuple(shown)]
 
     @property
-    def pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
-        """All pairs of values of the row. Each value is given with the number of its column."""
-        return set(combinations(enumerate(astuple(self)), 2))
+    def value_pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
+        """All pairs of values of the combination. A value has the form (number of its column,
+        value)."""
+        return set(itertools.combinations(enumerate(astuple(self)), 2))
 
     @property
-    def append(self) -> str:
-        """The kernel parameters of this row."""
+    def kernel_parameters(self) -> str:
+        """The kernel parameters that set the mitigations and the preemption model."""
         preempt = "" if self.preemption == AS_BUILT else f"preempt={self.preemption}"
         return " ".join(filter(None, (MITIGATIONS[self.mitigations], preempt)))
 
 
-def list_bochs_combinations() -> list[Row]:
+def list_bochs_combinations() -> list[Combination]:
     """Return all combinations of kernel, processor model, mitigations, number of CPUs and
     preemption model in which Bochs emulates the processor."""
     values = (BOCHS_MODELS, ("default", "off"), BOCHS_CPUS, KERNELS[BOCHS_KERNEL])
-    return [Row(BOCHS_KERNEL, *row) for row in product(*values)]
+    return [Combination(BOCHS_KERNEL, *rest) for rest in itertools.product(*values)]
 
 
-def list_qemu_combinations() -> list[Row]:
+def list_qemu_combinations() -> list[Combination]:
     """Return all combinations of kernel, processor model, mitigations, number of CPUs and
     preemption model in which QEMU emulates the processor."""
-    rows = []
+    combinations = []
     for kernel, offered in KERNELS.items():
-        for model, mitigations, cpus, preemption in product(MODELS, MITIGATIONS, CPUS, offered):
+        for model, mitigations, cpus, preemption in itertools.product(
+            MODELS, MITIGATIONS, CPUS, offered
+        ):
             kernels, models = TRACKS_DEPTH
             if mitigations != CALL_DEPTH or (kernel in kernels and model in models):
-                rows.append(Row(kernel, model, mitigations, cpus, preemption))
-    return rows
+                combinations.append(Combination(kernel, model, mitigations, cpus, preemption))
+    return combinations
 
 
-def choose_covering_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return some of the rows that together contain each pair of values that occurs in `rows`: a
-    greedy set cover, without redundant rows."""
-    left = list(rows)
-    missing = set().union(*(row.pairs for row in left))
+def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Combination]:
+    """Choose some of `combinations` in a way that each pair of values that occurs in `combinations`
+    occurs in a chosen one: a greedy set cover, without redundant elements."""
+    left = list(combinations)
+    missing = set().union(*(combination.value_pairs for combination in left))
     chosen = []
     while missing:
-        best = max(left, key=lambda row: len(row.pairs & missing))
+        best = max(left, key=lambda one: len(one.value_pairs & missing))
         chosen.append(best)
-        missing -= best.pairs
-    for row in list(chosen):
-        others = set().union(*(other.pairs for other in chosen if other != row))
-        if row.pairs <= others:
-            chosen.remove(row)
+        missing -= best.value_pairs
+    for combination in list(chosen):
+        others = set().union(*(other.value_pairs for other in chosen if other != combination))
+        if combination.value_pairs <= others:
+            chosen.remove(combination)
     return chosen
 
 
-def choose_table_rows() -> list[Row]:
-    """Return the rows of the table: those of QEMU, sorted by kernel, then those of Bochs."""
+def choose_tested_combinations() -> list[Combination]:
+    """Return the combinations of the table: those of QEMU, sorted by kernel, then those of
+    Bochs."""
     kernels = list(KERNELS)
-    rows = sorted(
-        choose_covering_rows(list_qemu_combinations()), key=lambda row: kernels.index(row.kernel)
+    combinations = sorted(
+        choose_covering_combinations(list_qemu_combinations()),
+        key=lambda one: kernels.index(one.kernel),
     )
-    return rows + choose_covering_rows(list_bochs_combinations())
+    return combinations + choose_covering_combinations(list_bochs_combinations())

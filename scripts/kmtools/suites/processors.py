@@ -28,7 +28,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelpage, kernelsuite, pairs
 from kmtools.suites.kernelpage import NOT_RUN, RED
-from kmtools.suites.pairs import Row
+from kmtools.suites.pairs import Combination
 
 LOGS = ROOT / "build" / "processors"
 TITLE = "Processors, mitigations, CPUs, preemption models"
@@ -68,45 +68,45 @@ FLAW = re.compile(
     r"# (spectre_v2|retbleed|spec_rstack_overflow|indirect_target_selection): "
     r"(?:Mitigation: )?([^;\n]*)"
 )
-# The text in these files for a flaw that the processor does not have.
+# The text in /sys/devices/system/cpu/vulnerabilities for a flaw that the processor does not have.
 UNTOLD = "Not affected"
 # The date, in the last cell of each row that was run.
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
-# The cells with the results of a row, by its first cells.
+# The cells of a row that have its results, by the cells that have its combination.
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
-def make_row_request(row: Row, modules: Path, out: Path) -> Request:
-    """Return the request for the boot that a row describes."""
-    many = row.cpus > MOST_THREADS
+def make_boot_request(combination: Combination, modules: Path, out: Path) -> Request:
+    """Return the request for a boot with a combination of kernel, processor and so on."""
+    many = combination.cpus > MOST_THREADS
     suites = FEW_SUITES if many else SUITES
     settings = {
         **kernelsuite.SLOW_SETTINGS,
-        "KMARKERS_SUITES": BOCHS_SUITES if row.is_bochs else suites,
-        # The benchmarks are not loaded: their thousands of sites would make each list long.
-        "KMARKERS_BENCH": 0,
-        "KMARKERS_MANY": int(not row.is_bochs),
-        "KMARKERS_CPUS": row.cpus,
-        "KMARKERS_PREEMPTION": row.preemption,
+        "KMARKERS_SUITES": BOCHS_SUITES if combination.is_bochs else suites,
+        "KMARKERS_MANY": int(not combination.is_bochs),
+        "KMARKERS_CPUS": combination.cpus,
+        "KMARKERS_PREEMPTION": combination.preemption,
     }
     if many:
         settings["KMARKERS_CYCLES"] = FEW_CYCLES
     asked = Request(
-        kernel=row.kernel,
+        kernel=combination.kernel,
         job=kernelsuite.JOBS / "row.sh",
         out=out,
         modules=modules,
-        additions=[(kernelsuite.TESTS, "/tests"), (kernelsuite.READER, "/examples")],
+        additions=kernelsuite.list_test_files(),
         settings=settings,
-        append=row.append,
-        cpus=row.cpus,
+        append=combination.kernel_parameters,
+        cpus=combination.cpus,
         one_thread=many,
-        timeout=BOCHS_TIMEOUT_SECONDS if row.is_bochs else TIMEOUT_SECONDS,
+        timeout=BOCHS_TIMEOUT_SECONDS if combination.is_bochs else TIMEOUT_SECONDS,
     )
-    if row.is_bochs:
-        return replace(asked, bochs=row.model, append=f"{row.append} {bochs.APPEND}")
-    return replace(asked, accel="tcg", model=row.model)
+    if combination.is_bochs:
+        return replace(
+            asked, bochs=combination.model, append=f"{combination.kernel_parameters} {bochs.APPEND}"
+        )
+    return replace(asked, accel="tcg", model=combination.model)
 
 
 def format_mitigations(status: str) -> str:
@@ -116,12 +116,12 @@ def format_mitigations(status: str) -> str:
     return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
 
-def run_row_tests(row: Row, modules: Path) -> tuple[Tally, list[str]]:
-    """Boot the kernel of a row on its processor and run the tests; return the tally and the cells
-    of the row's results."""
-    out = LOGS / "-".join(row.cells).replace(" ", "-")
+def run_combination_tests(combination: Combination, modules: Path) -> tuple[Tally, list[str]]:
+    """Boot a kernel with the processor, CPUs, mitigations and preemption model of a combination,
+    and run the tests; return the tally, and the table cells with the results."""
+    out = LOGS / "-".join(combination.cells).replace(" ", "-")
     retries: list[str] = []
-    result = kernelsuite.boot_with_retries(make_row_request(row, modules, out), retries)
+    result = kernelsuite.boot_with_retries(make_boot_request(combination, modules, out), retries)
     kernelsuite.print_retries(retries)
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
@@ -134,34 +134,35 @@ def run_row_tests(row: Row, modules: Path) -> tuple[Tally, list[str]]:
 
 
 def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
-    """Parse the table of results in a page; return the results of the rows that have run."""
+    """Parse the table of results in a page; return the results of the combinations that have
+    run."""
     known: dict[tuple[str, ...], list[str]] = {}
     if not page.is_file():
         return known
-    wanted = {tuple(row.cells) for row in pairs.choose_table_rows()}
+    wanted = {tuple(combination.cells) for combination in pairs.choose_tested_combinations()}
     section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
-        if DAY.fullmatch(cells[-1]) and (row := tuple(cells[: len(HEAD)])) in wanted:
-            known[row] = cells[len(HEAD) :]
+        if DAY.fullmatch(cells[-1]) and (first := tuple(cells[: len(HEAD)])) in wanted:
+            known[first] = cells[len(HEAD) :]
     return known
 
 
-def format_processors_section(rows: Sequence[Row], results: Results) -> str:
-    """Return the text of the section of the page: introduction, table and number of rows that ran.
-    Rows that are not in `results` are marked as not run."""
+def format_processors_section(combinations: Sequence[Combination], results: Results) -> str:
+    """Return the text of the section of the page: introduction, table, and number of combinations
+    that ran. Combinations that are not in `results` are marked as not run."""
     lines = [
         INTRODUCTION,
         "| " + " | ".join((*HEAD, *RESULTS)) + " |",
         "|" + " --- |" * (len(HEAD) + 1) + " ---: |" * (len(RESULTS) - 2) + " --- |",
     ]
     missing = 0
-    for cells in [*(tuple(row.cells) for row in rows), *NOWHERE]:
+    for cells in [*(tuple(combination.cells) for combination in combinations), *NOWHERE]:
         found = results.get(cells)
         missing += found is None and cells not in NOWHERE
         shown = found or [NOT_RUN, *["-"] * (len(RESULTS) - 1)]
         lines.append("| " + " | ".join((*cells, *shown)) + " |")
-    summary = f"{len(rows) - missing} of {len(rows)} rows were run."
+    summary = f"{len(combinations) - missing} of {len(combinations)} rows were run."
     return "\n".join([*lines, "", summary]) + "\n"
 
 
@@ -174,63 +175,72 @@ def build_kernel_modules(kernel: str) -> Tally:
     )
 
 
-def select_rows(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
-    """Return the rows to run: those of the given kernels and with the given numbers, or all if none
-    are given. With `only_missing`, rows that have results are left out."""
-    rows = pairs.choose_table_rows()
-    known = read_row_results() if only_missing else {}
-    some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}
+def select_combinations(
+    kernels: Iterable[str], numbers: Iterable[int], only_missing: bool
+) -> list[Combination]:
+    """Return the combinations to run: those with these kernels and these row numbers in the table,
+    or all if none are given. With `only_missing`, those that have results are left out."""
+    combinations = pairs.choose_tested_combinations()
+    known = read_results() if only_missing else {}
+    some = {combinations[number - 1] for number in numbers if 0 < number <= len(combinations)}
     return [
-        row
-        for row in rows
-        if (not kernels or row.kernel in kernels)
-        and (not some or row in some)
-        and tuple(row.cells) not in known
+        combination
+        for combination in combinations
+        if (not kernels or combination.kernel in kernels)
+        and (not some or combination in some)
+        and tuple(combination.cells) not in known
     ]
 
 
-def sum_row_seconds(rows: Iterable[Row]) -> float:
-    """Return the usual time of some rows in seconds."""
-    return sum(BOCHS_USUAL_SECONDS if row.is_bochs else USUAL_SECONDS for row in rows)
+def sum_combination_seconds(combinations: Iterable[Combination]) -> float:
+    """Return the usual time in seconds of the tests with these combinations."""
+    return sum(
+        BOCHS_USUAL_SECONDS if combination.is_bochs else USUAL_SECONDS
+        for combination in combinations
+    )
 
 
-def run_rows(rows: Sequence[Row]) -> Tally:
-    """Run rows one after the other, and store the results of each."""
+def run_combinations(combinations: Sequence[Combination]) -> Tally:
+    """Run the tests with one combination after the other, and store the results of each."""
     require_root("building and booting test kernels")
     total, built = Tally(), dict[str, Tally]()
-    for number, row in enumerate(rows, 1):
-        place = f"[{number}/{len(rows)}] {' '.join(row.cells)}"
-        left = format_duration(sum_row_seconds(rows[number - 1 :]))
+    for number, combination in enumerate(combinations, 1):
+        place = f"[{number}/{len(combinations)}] {' '.join(combination.cells)}"
+        left = format_duration(sum_combination_seconds(combinations[number - 1 :]))
         print(f"{place} (about {left} left) ...", flush=True)
         try:
-            if row.kernel not in built:
-                built[row.kernel] = build_kernel_modules(row.kernel)
-                total.add_tally(built[row.kernel])
-            if built[row.kernel].failed:
+            if combination.kernel not in built:
+                built[combination.kernel] = build_kernel_modules(combination.kernel)
+                total.add_tally(built[combination.kernel])
+            if built[combination.kernel].failed:
                 continue
-            tally, cells = run_row_tests(row, kernelsuite.MODULES / row.kernel)
+            tally, cells = run_combination_tests(
+                combination, kernelsuite.MODULES / combination.kernel
+            )
         except OBSTACLES as error:
-            total.failed.append(f"{' '.join(row.cells)}: {explain_error(error)}")
+            total.failed.append(f"{' '.join(combination.cells)}: {explain_error(error)}")
             print(f"{place}: {explain_error(error)}", flush=True)
             continue
         print(f"{place}: {tally.format_summary()} in {cells[-2]} s; {cells[0]}", flush=True)
         for name in tally.failed:
             print(f"  FAILED {name}")
         total.add_tally(tally)
-        store_row_results({tuple(row.cells): cells})
+        store_results({tuple(combination.cells): cells})
     return total
 
 
-def read_row_results() -> Results:
-    """Return the results of all rows that have run: the published results and, for rows that have
-    run since, the unpublished results instead."""
+def read_results() -> Results:
+    """Return the results of all combinations that have run: the published results and, for
+    combinations that have run since, the unpublished results instead."""
     return {**read_page_results(kernelpage.PAGE), **read_page_results(KEPT)}
 
 
-def store_row_results(new: Results) -> None:
-    """Add results of rows to the file of unpublished results."""
+def store_results(new: Results) -> None:
+    """Add results to the file of unpublished results."""
     KEPT.parent.mkdir(parents=True, exist_ok=True)
-    text = format_processors_section(pairs.choose_table_rows(), {**read_page_results(KEPT), **new})
+    text = format_processors_section(
+        pairs.choose_tested_combinations(), {**read_page_results(KEPT), **new}
+    )
     write_atomically(KEPT, f"## {TITLE}\n\n{text}")
 
 
@@ -239,17 +249,19 @@ def publish_processors() -> None:
     kernelpage.replace_page_section(
         kernelpage.PAGE,
         TITLE,
-        format_processors_section(pairs.choose_table_rows(), read_row_results()),
+        format_processors_section(pairs.choose_tested_combinations(), read_results()),
     )
     KEPT.unlink(missing_ok=True)
     print(f"{TITLE} of {kernelpage.PAGE.name} are written")
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that runs the requested rows."""
+    """Return the suite that tests the requested combinations."""
     kernels = [suite_request.named] if suite_request.named else []
     numbers = [parse_positive_int(word) for word in suite_request.get_words("numbers")]
-    rows = select_rows(kernels, numbers, suite_request.get_flag("missing"))
-    what = f"{len(rows)} rows of processors, mitigations, CPUs, preemption models"
-    usual = sum_row_seconds(rows)
-    return [Suite("processors", lambda _: run_rows(rows), what, usual=usual, loud=True)]
+    combinations = select_combinations(kernels, numbers, suite_request.get_flag("missing"))
+    what = f"{len(combinations)} rows of processors, mitigations, CPUs, preemption models"
+    usual = sum_combination_seconds(combinations)
+    return [
+        Suite("processors", lambda _: run_combinations(combinations), what, usual=usual, loud=True)
+    ]

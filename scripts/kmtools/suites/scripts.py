@@ -64,8 +64,16 @@ def check_html_report(log: Path) -> Tally:
 
 
 def build_module_for_each_header(log: Path) -> Tally:
-    """Build a module for each installed header, and test the reader of sites in module files."""
+    """Build a module for each installed header, and test the script that reads the sites from
+    module files."""
     return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
+
+
+def build_packages_with_compiler(log: Path) -> Tally:
+    """Build the RPM and Arch packages with the real compiler, which the suite "scripts" replaces by
+    a stand-in."""
+    env = {"KMARKERS_COMPILE": "1"}
+    return run_pytest(log, "tests/tools/test_packages.py", "-k", "packages_have", env=env)
 
 
 def check_handbook(log: Path) -> Tally:
@@ -100,6 +108,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         ),
         Suite("page", check_html_report, what, find_browser_obstacle, PAGE_SECONDS),
         Suite("html", check_handbook, "the handbook", find_sphinx_obstacle, 30),
+        Suite("package-builds", build_packages_with_compiler, "RPM and Arch packages", pytest, 180),
         Suite(
             "model",
             run_model_checker,

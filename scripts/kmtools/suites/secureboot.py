@@ -38,7 +38,7 @@ def boot_signed_kernel(kernel: str, modules: Path, log: Path) -> Tally:
         out=log.with_suffix(""),
         modules=modules,
         additions=[
-            (kernelsuite.TESTS, "/tests"),
+            *kernelsuite.list_test_files(),
             (boots.TRACING, "/tracing.md"),
             *unsigned,
             *files.items(),
@@ -105,7 +105,7 @@ def make_firmware_check(kernel: str) -> Callable[[], str]:
 
 
 def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return a list with the one suite of this module."""
+    """Return the only suite of this file, as a list."""
     what = "signed modules under Secure Boot; unsigned ones are refused"
     run_it = partial(boot_signed_and_untrusted_kernel, kernel, modules)
     return [Suite(f"secureboot-{kernel}", run_it, what, make_firmware_check(kernel), USUAL_SECONDS)]

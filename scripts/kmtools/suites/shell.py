@@ -199,7 +199,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
 
 
 def make_shell_suites(kernel: str) -> list[Suite]:
-    """Return a list with the one suite of this module."""
+    """Return the only suite of this file, as a list."""
     what = "lab shell: a shell in the test kernel on a terminal"
     return [
         Suite(

@@ -43,8 +43,8 @@ FAULTS = {
     "log": (4, "the kernel logged no fault"),
 }
 FAULT_ROUNDS, FAULT_ROUND_SECONDS = 4, 8
-# The duration that the boot with faults is given, in seconds. The boot ends earlier, after
-# FAULT_ROUNDS rounds.
+# The maximum duration of the soak with faults, in seconds. It ends earlier, after FAULT_ROUNDS
+# rounds.
 FAULTS_SECONDS = 1200
 
 
@@ -58,7 +58,7 @@ def make_soak_request(
         job=kernelsuite.JOBS / "soak.sh",
         out=out,
         modules=modules,
-        additions=[(kernelsuite.TESTS, "/tests")],
+        additions=kernelsuite.list_test_files(),
         settings={"KMARKERS_SECONDS": seconds, **settings},
         append="preempt=full",
         timeout=seconds + AROUND_SECONDS,

@@ -24,7 +24,7 @@ from kmtools.runner.suite import Suite, run_pytest
 from kmtools.suites import kernelsuite, testkernel
 
 SCRIPTS = ROOT / "scripts"
-# The files that the role copies to a machine.
+# The files that the Ansible role copies to a machine.
 FILES = ("target/measure.sh", "target/machine.sh", "guest/bench.sh")
 # The usual times of the two suites.
 SECONDS, REMOTE_SECONDS = 120, 200
@@ -36,10 +36,10 @@ MEMORY = 2048
 
 
 def list_initramfs_additions() -> list[tuple[Path, str]]:
-    """Return additions to an initramfs: the tests, and in /target the scripts that the role
-    copies."""
+    """Return additions to an initramfs: the tests, and in /target the scripts that the Ansible role
+    copies to a machine."""
     files = [(SCRIPTS / name, f"/target/{Path(name).name}") for name in FILES]
-    return [(kernelsuite.TESTS, "/tests"), *files]
+    return [*kernelsuite.list_test_files(), *files]
 
 
 def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
@@ -121,7 +121,8 @@ def find_ssh_obstacle(kernel: str) -> str:
 
 
 def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
-    """Return the suites that use a kernel as a machine of a fleet."""
+    """Return the suites that boot a guest with a kernel and use this guest as a machine of a
+    fleet."""
     return [
         Suite(
             f"target-{kernel}",

@@ -116,10 +116,10 @@ def boot_and_run_suites(kernel: str, settings: kernelsuite.Settings, log: Path) 
     return outcome.tally
 
 
-def run_alarm_test(kernel: str, log: Path) -> Tally:
+def run_warning_detection_test(kernel: str, log: Path) -> Tally:
     """Trigger a kernel warning on purpose, and check that it makes the test and the run fail."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
-    return kernelsuite.check_alarm(
+    return kernelsuite.check_warning_is_detected(
         catalogue.find_entry(kernel), modules, log.with_suffix(""), outcome
     )
 
@@ -155,7 +155,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         found.append(Suite(name, run, what, why, usual, modules=kernel))
     if "alarm" in names:
         what = "a kernel warning makes the test that triggers it fail"
-        run = partial(run_alarm_test, kernel)
+        run = partial(run_warning_detection_test, kernel)
         found.append(Suite(f"alarm-{kernel}", run, what, why, ALARM_SECONDS, modules=kernel))
     return found
 

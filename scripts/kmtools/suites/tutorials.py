@@ -2,11 +2,12 @@
 """Runs the commands of the tutorials in Documentation/tutorials, and compares their output with the
 output that the tutorials print.
 
-A tutorial's commands are in blocks of the kind ``console``. A line that begins with a prompt is
-typed: ``$ `` is the prompt of the host, ``> `` continues a command, and ``DIRECTORY # `` is the
-prompt of the guest in `lab shell`. All other lines are output. The output must be the same, except
-that a number with three or more digits or with a fraction stands for any number, and that ``...``
-stands for any text, or for any number of lines if it is alone on its line.
+A tutorial's commands are in blocks of the kind ``console``. A block of another kind whose first
+line names a path in /tmp is a file, which is written before the commands that follow. A line that
+begins with a prompt is typed: ``$ `` is the prompt of the host, ``> `` continues a command, and
+``DIRECTORY # `` is the prompt of the guest in `lab shell`. All other lines are output. The output
+must be the same, except that a number with three or more digits or with a fraction stands for any
+number, and that ``...`` stands for any text, or for any number of lines if it is alone on its line.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PAGES = ROOT / "Documentation" / "tutorials"
 LINES, COLUMNS = 50, 200
 SECONDS = 1800.0  # time limit of one command; the first ones download and build
 QUIET_SECONDS = 0.5  # a prompt that nothing follows for this long ends a command's output
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```(?:console|\w+ (/tmp/\S+))\n(.*?)^```$", re.M | re.S)
 INPUT = re.compile(r"(\$|>|/\S* #)(?: (.*))?")
 PROMPT = re.compile(r"(?:^|\n)(\$|>|/\S* #) \Z")
 # A program waits for Enter, also after it was stopped by Ctrl-Z and continued by fg.
@@ -56,8 +57,11 @@ class Step:
 
 def read_steps(text: str) -> Iterator[Step]:
     """Yield the commands of a tutorial in their order."""
-    for block in BLOCK.findall(text):
+    for path, block in BLOCK.findall(text):
         step: Step | None = None
+        if path:
+            yield Step("$", [f"cat >{path} <<'EOF'", *block.splitlines(), "EOF"])
+            continue
         for line in block.splitlines():
             found = INPUT.fullmatch(line)
             if found and line.startswith(">") and step and not step.printed:

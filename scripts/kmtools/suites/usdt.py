@@ -32,7 +32,8 @@ TOOLS = "apt-get install git build-essential dpkg-dev systemtap-sdt-dev gdb pyth
 
 
 def make_usdt_steps(programs: Sequence[str]) -> list[Step]:
-    """Return the steps that build programs in a bare root with both headers and compare them."""
+    """Return the steps that build programs in a minimal Debian system, each with the <sys/sdt.h> of
+    kmarkers and with SystemTap's, and compare the two builds."""
     found = [
         Step("lists", LISTS),
         Step("tools", f"{TOOLS} && git clone {SOURCE} kmarkers"),
@@ -49,14 +50,14 @@ def make_usdt_steps(programs: Sequence[str]) -> list[Step]:
     return found
 
 
-def compare_programs(programs: Sequence[str]) -> Tally:
-    """Build and compare programs in a bare root of Debian 12. After a failed step, go on with the
-    next one, unless packages cannot be installed."""
-    with fresh.unpack_temporary_root("bookworm", False, True, {}) as visit:
+def compare_usdt_programs(programs: Sequence[str]) -> Tally:
+    """Build and compare programs in a minimal Debian 12. After a failed step, go on with the next
+    one, unless packages cannot be installed."""
+    with fresh.unpack_temporary_root("bookworm", False, True, {}) as session:
         for step in make_usdt_steps(programs):
-            if not fresh.run_step(visit, step) and step.name in {"lists", "tools"}:
+            if not fresh.run_step(session, step) and step.name in {"lists", "tools"}:
                 break
-        return visit.tally
+        return session.tally
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
@@ -66,7 +67,7 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     return [
         Suite(
             "usdt",
-            make_logged_run(partial(compare_programs, programs)),
+            make_logged_run(partial(compare_usdt_programs, programs)),
             what,
             fresh.find_root_obstacle,
             1500,

@@ -56,7 +56,7 @@ static unsigned int gap_us;
 module_param(gap_us, uint, 0600);
 MODULE_PARM_DESC(gap_us, "longest time between two readings of the clock in microseconds");
 
-static void serialise(void *unused)
+static void serialise_cpu(void *unused)
 {
 	sync_core();
 }
@@ -67,7 +67,7 @@ static void skip_round(void)
 
 static void serialise_all_cpus(void)
 {
-	on_each_cpu(serialise, NULL, 1);
+	on_each_cpu(serialise_cpu, NULL, 1);
 }
 
 /*
@@ -173,19 +173,30 @@ static const struct kernel_param_ops stopped_ops = {
 module_param_cb(stopped, &stopped_ops, NULL, 0200);
 MODULE_PARM_DESC(stopped, "any value: store all bytes under stop_machine()");
 
-/* Read the clock in a loop, and set gap_us to the longest time between two readings. */
+/* Read the clock, and set gap_us to the time since the reading @last if that is longer. */
+static u64 record_longest_gap(u64 last)
+{
+	u64 now = ktime_get_ns();
+
+	if (now - last > gap_us * 1000ULL)
+		WRITE_ONCE(gap_us, div_u64(now - last, 1000));
+	return now;
+}
+
+/*
+ * Read the clock in a loop, and set gap_us to the longest time between two readings.  The reading
+ * after the loop is for an interruption that lasts until the thread is stopped.
+ */
 static int watch_clock(void *unused)
 {
-	u64 last = ktime_get_ns(), now;
+	u64 last = ktime_get_ns();
 
 	while (!kthread_should_stop()) {
-		now = ktime_get_ns();
-		if (now - last > gap_us * 1000ULL)
-			WRITE_ONCE(gap_us, div_u64(now - last, 1000));
-		last = now;
+		last = record_longest_gap(last);
 		/* cond_resched() also lets stop_machine() take the CPU. */
 		cond_resched();
 	}
+	record_longest_gap(last);
 	return 0;
 }
 

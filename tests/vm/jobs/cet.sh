@@ -8,4 +8,7 @@
 grep -qw ibt /proc/cpuinfo
 result $? "the processor supports indirect branch tracking"
 run_with_core "${KMARKERS_SUITES:?}"
+load_core && load_bench
+result $? "kmarkers_bench loads with IBT"
+try "kmarkers_bench unloads with IBT" unload_core
 finish

@@ -33,8 +33,8 @@ insert_file() {
 	return "$code"
 }
 
-# load_files KIND FILES: load modules of the package; set $there to those that were loaded, the last
-# one first
+# load_files KIND FILES: load the FILES of the package's folder KIND (marked or unmarked); set
+# $there to those that were loaded, the last one first
 load_files() {
 	there=
 	waiting=
@@ -70,7 +70,7 @@ hit_parameters() {
 	done
 }
 
-# hits_are_traced: succeeds if the trace has the hits of hit_parameters in each module
+# hits_are_traced: succeeds if the trace shows the hits that hit_parameters caused in each module
 hits_are_traced() {
 	nr=$(echo /sys/module/*/parameters/km_* | wc -w)
 	for expected in "_inline: number 1" "_inline: number 2" "_runs: limit 3"; do
@@ -81,7 +81,7 @@ hits_are_traced() {
 	done
 }
 
-# hits_are_counted: succeeds if each function that sets a parameter was counted
+# hits_are_counted: succeeds if a call of each function that sets a parameter was counted
 hits_are_counted() {
 	[ "$(grep -c ":km_[a-zA-Z0-9_]*_set:entry on count [1-9]" "$debugfs/entry/list")" -eq "$nr" ]
 }
@@ -94,7 +94,7 @@ switch_often() {
 	done
 }
 
-# check_marked: test the marked modules of a package
+# check_marked: test the modules of the package that were built with added markers
 check_marked() {
 	wanted=$there
 	load_files marked "$(cat "$dir/order")"
@@ -122,7 +122,8 @@ log_foreign() {
 	echo "<5>kmarkers-job: foreign code $1" >/dev/kmsg
 }
 
-# check_package: load a package unmarked, and test it marked if that succeeds
+# check_package: load and unload the package's original modules; if that succeeds, test the modules
+# with added markers
 check_package() {
 	while read -r file; do
 		loaded "$(module_of "$file")" || insmod "/stock/$file"

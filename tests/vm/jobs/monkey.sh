@@ -5,6 +5,7 @@
 . /tests/lib.sh
 
 load_core || exit 1
+load_bench || exit 1
 run_suite monkey
 unload_core
 result $? "the modules unload"

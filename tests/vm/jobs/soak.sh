@@ -5,6 +5,7 @@
 . /tests/lib.sh
 
 load_core || exit 1
+load_bench || exit 1
 run_suite soak
 sed 's/^/# patcher /' "$debugfs/patcher/stats"
 unload_core || exit 1

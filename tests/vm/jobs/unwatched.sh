@@ -13,7 +13,7 @@ hit_once() {
 		dmesg | grep -q "kmarkers_test_unwatched: hits 1 idle $1"
 }
 
-for module in patcher immediate markers; do
+for module in patcher events immediate markers; do
 	try "kmarkers_$module loads" insmod "/modules/kmarkers_$module.ko"
 done
 try "a marker is hit where RCU watches" hit_once 0

@@ -9,8 +9,9 @@ not_running() {
 	grep -q "^\(idle\|done\|stopped\|failed\) " "$bench"/status
 }
 
-# summary_of BENCHMARK: compute the summary of the benchmark from its samples, and print it. A slope
-# is fitted to the three windows of a variant in a block; blocks with a flagged window are left out.
+# summary_of BENCHMARK: compute the summary of the benchmark from its samples, and print it. For
+# each variant, a slope is fitted to the three windows of each block; blocks with a flagged window
+# are left out.
 summary_of() {
 	awk -F '[, ]' '
 		function milli(x) {
@@ -127,7 +128,10 @@ test_bench_attach() {
 }
 
 test_bench() {
+	must load_bench || return
 	bench=$debugfs/bench
+	[ -s /sys/module/kmarkers_bench/version ] && [ -s /sys/module/kmarkers_bench/srcversion ]
+	result $? "kmarkers_bench has a version and a hash of its sources"
 	test_bench_attach
 	same "status is idle before the first run" "$(cut -d' ' -f1 "$bench"/status)" idle
 	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do

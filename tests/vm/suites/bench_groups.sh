@@ -159,6 +159,7 @@ test_bad_groups() {
 }
 
 test_bench_groups() {
+	must load_bench || return
 	test_example_benchmark
 	test_other_orders
 	test_own_blocks

@@ -107,8 +107,9 @@ table_sites() {
 	awk 'NR == FNR { times[$3]++; next } times[$1] == 1' /tmp/symbols /tmp/named
 }
 
-# deny_table TABLE ENTRY_SIZE NAME: two tests: that all sampled sites of the table are refused, and
-# that at least a third of them is refused because of the address, not because of the function
+# deny_table TABLE ENTRY_SIZE NAME: two tests. First, a site at the address in any sampled entry of
+# the table must be refused. Second, at least a third of the sampled sites must be refused because
+# kprobes are forbidden at the address, not in the whole function.
 deny_table() {
 	[ "$(address "__start_$1")" ] || {
 		skip "$3" "this kernel has no such table"
@@ -144,10 +145,16 @@ jumps() {
 	esac
 }
 
-# find_covering_kprobe: register a kprobe that the kernel optimises to a jump, which also covers the
-# next instruction, a load of a constant. Set $function, $offset of that next instruction, and
-# $distance between the two instructions. Where functions return by a thunk, give up after 4 kprobes
-# that are not optimised.
+# jumps_no_more FUNCTION OFFSET: succeeds if the text at the offset is no jump. The kernel removes the
+# jump of a disabled kprobe some time later.
+jumps_no_more() {
+	! jumps "$@"
+}
+
+# find_covering_kprobe: register a kprobe on an instruction directly before a load of a constant, so
+# that the jump to which the kernel optimises the kprobe also covers the load. Set $function,
+# $offset (of the load) and $distance (from the kprobe to the load). Where functions return by a
+# thunk, give up after 4 kprobes that are not optimised.
 find_covering_kprobe() {
 	tries=1000
 	! has_return_thunks || tries=4
@@ -201,6 +208,7 @@ test_core_kprobes() {
 	echo "# the kprobe is $distance bytes before $function+$offset"
 	deny_kprobe "a site that an optimised kprobe covers is refused" "$function" "$offset" 5
 	disable_probe reach
+	try "the jump of a disabled kprobe is removed" within 3 jumps_no_more "$function" $((offset - distance))
 	deny_kprobe "a site that a disabled kprobe would cover if it was optimised is refused" "$function" "$offset" 5
 	remove_probe reach
 	put 0 /proc/sys/debug/kprobes-optimization
@@ -260,8 +268,8 @@ site_owners() {
 	tail -n +2 "$debugfs"/patcher/sites | cut -d' ' -f1 | sort | uniq -c | tr -s ' \n' ' '
 }
 
-# To check whether a site is allowed, the patcher registers a kprobe on it for a moment. That kprobe
-# must not cause the refusal of a change nearby by another thread.
+# To check whether a site is allowed, the patcher registers a kprobe on it for a moment. Because of
+# that kprobe, the patcher must not refuse a change that another thread makes nearby.
 test_claims() {
 	before=$(site_owners)
 	try "a redirect adds a site to the list of sites" command_core redirect "$getppid" "$callee"

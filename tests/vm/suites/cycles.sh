@@ -7,7 +7,7 @@
 # unloading mostly waits for them.
 test_cycles() {
 	cycle=0
-	while [ "$cycle" -lt "$cycles" ] && expedite $((cycle >= cycles / 10)) && load_core &&
+	while [ "$cycle" -lt "$cycles" ] && expedite $((cycle >= cycles / 10)) && load_core && load_bench &&
 		insmod /modules/example_client.ko && rmmod example_client && unload_core; do
 		cycle=$((cycle + 1))
 	done

@@ -34,7 +34,7 @@ test_entry_list() {
 	fi
 }
 
-test_entry_counts() {
+test_entry_hit_counts() {
 	entry_takes 3 "kmarkers_test_entry:te_* count"
 	put 10 "$te/pass"
 	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
@@ -121,7 +121,7 @@ test_entry_patterns() {
 	logged "kmarkers_entry: control refused \"te_leaf counts\"; accepted lines: PATTERN count |"
 	result $? "the log names the commands that control accepts"
 	try "entry control accepts a pattern that matches" put "te_leaf count" "$entry/control"
-	! logged "te_leaf: no function matches"
+	! logged "te_leaf: matches no function"
 	result $? "the log has no warning of a pattern that matches"
 	try "entry control accepts a pattern that matches nothing" put "te_nowhere count" "$entry/control"
 	logged "entry: te_nowhere: matches no function yet; applies"
@@ -144,7 +144,7 @@ test_entry_outside() {
 	refused "the parameter control refuses 'te_leaf'" "Invalid argument" put "te_leaf" "$outside"
 }
 
-# A kprobe on an enabled function keeps that function from being disabled, but no other function.
+# While a kprobe is on an enabled function, this function cannot be disabled; other functions can.
 test_entry_stuck() {
 	put "kmarkers_test_entry:te_[lt]*:entry count" "$entry/control"
 	try "a kprobe is registered on an enabled function" put 1 "$te/kprobes"
@@ -215,8 +215,8 @@ example_comes_and_goes() {
 	put "example_entry: -count" "$entry/control"
 }
 
-# beside_storms: succeeds if there were at least 50 batches and one load of a module during the
-# storms
+# beside_storms: succeeds if, during the storms, the patcher made at least 50 batches of changes and
+# a module was loaded
 beside_storms() {
 	[ $(($(stat_of batches) - batched)) -ge 50 ] && [ -s /tmp/came ]
 }
@@ -271,7 +271,8 @@ test_entry_storm() {
 	same "all functions are disabled after the storm" "$(entry_stat on)" 0
 }
 
-# Rules apply to modules that are loaded later; modules unload while their functions are enabled.
+# A command written to entry/control also applies to modules that are loaded later. Modules unload
+# while their functions are enabled.
 test_entry_modules() {
 	put "te_* count" "$entry/control"
 	left=0
@@ -374,7 +375,8 @@ test_entry_idle() {
 	rmmod kmarkers_test_entry_idle
 }
 
-# A module that is in its init function when kmarkers_entry is loaded is registered when it is live.
+# If kmarkers_entry is loaded while the init function of a module runs, the functions of that module
+# are listed once its init function has returned.
 test_entry_in_init() {
 	rmmod kmarkers_test_entry
 	rmmod kmarkers_entry
@@ -393,7 +395,7 @@ test_entry() {
 	can_record "recorded functions of modules" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_list
-	test_entry_counts
+	test_entry_hit_counts
 	test_entry_stats
 	test_entry_never
 	test_entry_two

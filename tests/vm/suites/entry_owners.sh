@@ -7,8 +7,8 @@
 
 plain_patch=/sys/kernel/livepatch/kmarkers_test_entry_patch
 
-# pass_switched PASSES: call all functions while some are switched; set $passed to the number of
-# passes and $switched to the number of batches of the patcher
+# pass_switched PASSES: call all functions while some are enabled and disabled; set $passed to the
+# number of passes and $switched to the number of batches that the patcher made meanwhile
 pass_switched() {
 	rm -f /tmp/stop
 	batched=$(stat_of batches)

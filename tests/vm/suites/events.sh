@@ -262,7 +262,7 @@ test_leaving() {
 	same "a marker of the module is off after it was loaded again" "$(cat "$markers"/ev_plain/enable)" 0
 }
 
-# The example reader in user space, with a marker that is hit continuously.
+# Runs the example reader in user space while its marker is hit continuously.
 test_reader() {
 	try "the module with the marker for the reader loads" insmod /modules/example_client.ko
 	put 10 /sys/module/example_client/parameters/period_ms

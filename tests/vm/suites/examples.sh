@@ -13,10 +13,10 @@ works_counted() {
 test_example_entry() {
 	can_record "an example of recorded functions" || return
 	try "a module with recorded functions loads" insmod /modules/example_entry.ko
-	try "the functions of the example are counted" put "example_entry: count" "$debugfs/entry/control"
+	try "the functions of the example are counted" put "example_entry: count" "$entry_control"
 	try "20 entries of example_work are counted" within 5 works_counted 20
 	try "the module unloads while its recorded functions are enabled" rmmod example_entry
-	try "the pattern of the example is removed" put "example_entry: -count" "$debugfs/entry/control"
+	try "the pattern of the example is removed" put "example_entry: -count" "$entry_control"
 }
 
 test_examples() {

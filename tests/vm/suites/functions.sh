@@ -102,9 +102,10 @@ test_attach_refusals() {
 	same "refused commands leave the list unchanged" "$(cat "$markers"/list)" "$before"
 }
 
-# Markers on functions that run while the record of a hit is written.
+# Attaches markers to functions that are called while the record of a hit is written: each hit must
+# still be recorded once.
 test_attach_recursion() {
-	functions="marker_probe_call kmarkers_event_probe kmarkers_layout_compute_size copy_from_kernel_nofault"
+	functions="marker_call_probes kmarkers_event_probe kmarkers_layout_compute_size copy_from_kernel_nofault"
 	for function in $functions; do
 		try "attach makes a marker on $function" command "attach $function rec_$function"
 	done
@@ -113,7 +114,7 @@ test_attach_recursion() {
 	clear_trace
 	hit "plain 10"
 	same "each hit of a marker in the code is traced once" "$(traced | grep -c '^ev_plain: ')" 10
-	[ "$(traced | grep -c '^rec_marker_probe_call: ')" -ge 10 ]
+	[ "$(traced | grep -c '^rec_marker_call_probes: ')" -ge 10 ]
 	result $? "a function that each hit calls is traced"
 	try "the events of these functions are disabled" command "rec_* none"
 	put none "$markers"/ev_plain/probe
@@ -140,7 +141,8 @@ test_attach_modules() {
 
 slow=/sys/module/kmarkers_test_slow/parameters
 
-# Functions of a module that is running its init or exit function, and functions in its init text.
+# Attach must refuse functions of a module that is running its init or exit function, and functions
+# in the init text of a module.
 test_attach_coming_and_leaving() {
 	before=$(cat "$markers"/list)
 	insmod /modules/kmarkers_test_slow.ko stay_in_init=1 &

@@ -6,7 +6,7 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# call_host WORD...: run the script with these arguments
+# call_host WORD...: run scripts/host with these arguments
 call_host() {
 	/usr/bin/bash /host/scripts/host "$@"
 }
@@ -21,7 +21,7 @@ none_loaded() {
 write_program() {
 	cat >/host/build/venv/bin/python <<-'EOF'
 		#!/bin/sh
-		for name in patcher immediate markers sdt bench_sites bench; do
+		for name in patcher events immediate markers sdt bench_sites bench; do
 			insmod /host/*/kmarkers_$name.ko || exit
 		done
 		file=/sys/kernel/debug/kmarkers/bench/getppid-live
@@ -34,7 +34,7 @@ write_program() {
 	chmod +x /host/build/venv/bin/python
 }
 
-# getppid_was_switched: succeeds if the program had switched getppid to a variant
+# getppid_was_switched: succeeds if the program of write_program had switched getppid to a variant
 getppid_was_switched() {
 	[ -s /tmp/live ] && ! grep -q "\[original\]" /tmp/live
 }
@@ -57,7 +57,7 @@ write_tools() {
 	chmod +x /tmp/tools/*mod
 }
 
-# interrupt_host FILE WORD...: run the script as a job of its own; when FILE has content, send
+# interrupt_host FILE WORD...: run scripts/host as a job of its own; when FILE has content, send
 # SIGINT to the job, as Ctrl-C does, until the job has ended
 interrupt_host() {
 	cat >/tmp/interrupt <<-'EOF'
@@ -78,7 +78,7 @@ interrupt_host() {
 	/usr/bin/bash /tmp/interrupt "$@"
 }
 
-# load_is_interrupted: interrupt the script while it loads modules
+# load_is_interrupted: interrupt scripts/host while it loads modules
 load_is_interrupted() {
 	(
 		export PATH="/tmp/tools:$PATH"

@@ -55,9 +55,9 @@ test_hundred_hurry() {
 	same "no event is enabled after the reload" "$(cat "$own"/many_0*/enable | sort -u)" 0
 }
 
-# The events of ten thousand other names are removed first, so that the module is loaded again
-# before its own events are removed. One event of the module was enabled, so the kernel itself has
-# removed this event when the module unloads; the module unloads again before the event is added
+# The module unloads and loads while its events still wait for removal, because the events of ten
+# thousand other names are removed before them. Only one event, which was enabled, is removed by the
+# kernel itself when the module unloads. The module unloads a second time before this event is added
 # again.
 test_hundred_queue() {
 	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null

@@ -15,6 +15,7 @@ windows_of() {
 }
 
 test_isolated() {
+	must load_bench || return
 	bench=$debugfs/bench
 	same "CPU 1 is isolated" "$(cat /sys/devices/system/cpu/isolated)" 1
 	try "config takes 16 blocks" put 16 "$bench"/config/blocks

@@ -46,7 +46,7 @@ site_kprobe() {
 	[ "$1" = disabled ] || enable_probe site
 }
 
-# step_kprobe KIND: register a disabled, armed or optimised kprobe on the value's site
+# step_kprobe KIND: register a disabled, armed or optimised kprobe on the immediate value's site
 step_kprobe() {
 	add_probe site example_profile:profile_hit "$step_offset" || return
 	case $1 in
@@ -55,7 +55,7 @@ step_kprobe() {
 	esac
 }
 
-# remove_site_kprobe KIND: remove the kprobe on the marker's or on the value's site
+# remove_site_kprobe KIND: remove the kprobe that site_kprobe or step_kprobe registered
 remove_site_kprobe() {
 	[ "$1" = disabled ] || disable_probe site || return
 	remove_probe site

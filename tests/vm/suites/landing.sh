@@ -76,7 +76,7 @@ optimiser_has_run() {
 	return "$code"
 }
 
-# stays_plain NAME KIND: tests that the kprobe is not optimised while the site is on and is hit, and
+# stays_plain NAME KIND: tests that, while the site is on, the kprobe is hit but not optimised, and
 # that the jump of the site works
 stays_plain() {
 	try "$1: another kprobe is optimised meanwhile" optimiser_has_run
@@ -117,6 +117,22 @@ test_landing_on_optimised() {
 	try "$1: the site is switched off after the kprobe is removed" put 0 "$landing/$1"
 	lacks "landing_$1" "$kprobe_list"
 	result $? "$1: no kprobe is left in the function"
+}
+
+# The operand of a cmp is no displacement: if it is set to the distance of a jump into a kprobe, the
+# kprobe stays optimised.
+test_landing_compare() {
+	target=$(target_of compare)
+	try "compare: a kprobe is registered behind the cmp" probe_before compare "$target"
+	try "compare: the kprobe is enabled" enable_probe land
+	try "compare: the kernel optimises the kprobe" within 20 optimised
+	dmesg -c >/dev/null
+	try "compare: the operand is set to the distance of the instruction behind the kprobe" put 1 "$landing/compare"
+	optimised && ! logged "is not optimised"
+	result $? "compare: the kprobe stays optimised when the operand changes"
+	same "compare: the function returns the same value" "$(cat "$landing/compare")" "$off_value"
+	try "compare: the operand is set back" put 0 "$landing/compare"
+	try "compare: the kprobe is removed" drop_probe
 }
 
 # A batch is refused after the patcher has unoptimised a kprobe for it: the kernel must optimise the
@@ -204,9 +220,10 @@ lander_at() {
 	sed -n 's/ t landing_branch\t.*//p' /proc/kallsyms
 }
 
-# A module unloads, and with it the guard kprobe that kept another kprobe from being optimised. When
-# the module is loaded at the same address again, the kernel registers that kprobe again, and it
-# must be kept from being optimised once the branch is switched on.
+# When a branch is switched on, the patcher registers a guard kprobe, which keeps another kprobe at
+# the same address from being optimised. When the module unloads, the guard kprobe is lost. If the
+# module is then loaded at the same address, the kernel registers the other kprobe again, and
+# switching the branch on must again keep this kprobe from being optimised.
 test_landing_again() {
 	must insmod /modules/"$lander".ko || return
 	target=$(target_of branch)
@@ -250,6 +267,7 @@ test_landing() {
 	for kind in branch jump run; do
 		test_landing_on_optimised $kind
 	done
+	test_landing_compare
 	test_landing_refused
 	test_landing_on_waiting
 	test_landing_first

@@ -39,7 +39,7 @@ test_control_outside() {
 	try "detach removes the marker on the function" put "detach fd_function" "$control_outside"
 }
 
-# Immediate values are set through a parameter of kmarkers_immediate.
+# Lockdown forbids writes to debugfs, but a parameter of kmarkers_immediate sets immediate values.
 test_values_outside() {
 	values=/sys/module/kmarkers_immediate/parameters/control
 	refused "a value cannot be set in debugfs" "Operation not permitted" \
@@ -61,7 +61,7 @@ benchmark_is_done() {
 	grep -q "^done" "$debugfs"/bench/status
 }
 
-# Benchmarks are run through a parameter of kmarkers_bench.
+# Lockdown forbids writes to debugfs, but a parameter of kmarkers_bench starts benchmarks.
 test_benchmarks_outside() {
 	benchmarks=/sys/module/kmarkers_bench/parameters/control
 	refused "a benchmark cannot be started in debugfs" "Operation not permitted" put start "$debugfs"/bench/control
@@ -81,7 +81,7 @@ test_benchmarks_outside() {
 	try "the parameter control of benchmarks restores getppid(2)" put "getppid-live original" "$benchmarks"
 }
 
-# SDT probes are switched through a parameter of kmarkers_sdt.
+# Lockdown forbids writes to debugfs, but a parameter of kmarkers_sdt switches SDT probes.
 test_probes_outside() {
 	refused "the debugfs file sdt/control cannot be written" "Operation not permitted" \
 		put "tsdt:::io-start count" "$debugfs"/sdt/control
@@ -96,6 +96,7 @@ test_probes_outside() {
 
 test_lockdown() {
 	must load_core || return
+	must load_bench || return
 	must insmod /modules/example_profile.ko || return
 	must insmod /modules/kmarkers_test_sdt.ko || return
 	try "kmarkers_test_fields loads before the lockdown" insmod /modules/kmarkers_test_fields.ko

@@ -11,8 +11,8 @@ sample=${KMARKERS_SAMPLE:-many_*}
 # Time limit in seconds for a command that switches all names, in an emulator under load.
 patience=${KMARKERS_PATIENCE:-10}
 
-# for_all COMMAND ROUNDS: tests that control accepts the command, which takes that many rounds of
-# the patcher and at most $patience seconds
+# for_all COMMAND ROUNDS: test that the file control accepts COMMAND, and that COMMAND takes ROUNDS
+# rounds of the patcher and at most $patience seconds
 for_all() {
 	rounds=$(stat_of rounds)
 	start=$(cut -d. -f1 /proc/uptime)

@@ -7,7 +7,7 @@
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# One of $step consecutive allocations is tested. The host sets more than 1 for slow kernels.
+# One of every $step allocations is made to fail. The host sets more than 1 for slow kernels.
 step=${KMARKERS_STEP:-1}
 fail_at=$cases/fail_at
 
@@ -19,10 +19,11 @@ stop_failing() {
 	done
 }
 
-# save_list NAME: copy the file $list to /tmp/list.NAME, and its checksum to /tmp/sum.NAME. The list
-# may have 10,000 lines, which cmp would take long to compare.
+# save_list NAME: copy the file $list and the names of the enabled trace events to /tmp/list.NAME, and
+# the checksum of the copy to /tmp/sum.NAME. The list may have 10,000 lines, which cmp would take long
+# to compare.
 save_list() {
-	cat "$list" >"/tmp/list.$1"
+	cat "$list" /sys/kernel/tracing/set_event >"/tmp/list.$1"
 	md5sum <"/tmp/list.$1" >"/tmp/sum.$1"
 }
 
@@ -43,8 +44,9 @@ undo_write() {
 }
 
 # without_memory TEXT FILE UNDO: write TEXT to FILE repeatedly, while allocation n fails, for every
-# $step-th n. A refused write must not change the contents of $list. After a write that succeeds in
-# spite of the failure, UNDO is written to $undo: lines, separated by semicolons.
+# $step-th n. A refused write must change neither the contents of $list nor which events are enabled.
+# After a write that succeeds in spite of the failure, UNDO is written to $undo: lines, separated by
+# semicolons.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
@@ -77,7 +79,7 @@ without_memory() {
 	undo_write "$3"
 }
 
-# Requests to change core text must fail with ENOMEM, and not with EPERM.
+# If an allocation fails, requests to change core text must fail with ENOMEM, and not with EPERM.
 test_core_without_memory() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
@@ -89,7 +91,8 @@ test_core_without_memory() {
 	rmmod kmarkers_test_core
 }
 
-# Rules for recorded functions: a rule that cannot be removed stays, and its functions stay enabled.
+# A command that is refused because an allocation failed must leave the list of recorded functions
+# unchanged: if a pattern cannot be removed, its functions stay enabled.
 test_entry_without_memory() {
 	can_record "rules for recorded functions with failing allocations" || return
 	must insmod /modules/kmarkers_test_entry.ko || return

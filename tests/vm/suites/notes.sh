@@ -85,8 +85,8 @@ pair_is() {
 	grep -q "^tpair:kmarkers_test_notes:hit_pair:$1" "$debugfs/sdt/list"
 }
 
-# A note and a jump at the same instruction, where the note has its kprobe: one pattern switches
-# both.
+# Two SDT probes at the same instruction, one armed by a kprobe (a note) and one by a jump: one
+# pattern switches both.
 test_notes_paired() {
 	try "a note and a jump at the same instruction are enabled" put "tpair:::* count" "$debugfs/sdt/control"
 	put others "$tnotes/pass"
@@ -127,8 +127,8 @@ test_notes_unarmable() {
 		result $? "the file sdt/notes has no definition of $probe"
 	done
 	refused "promotion of a note is refused" "Invalid argument" put "loop promote" "$debugfs/sdt/control"
-	logged "kmarkers_sdt: loop: not promoted to a jump: it is a note, which has no instruction"
-	result $? "the log says that a note has no instruction of its own"
+	logged "kmarkers_sdt: loop: not promoted to a jump: this site is an SDT note, which describes code"
+	result $? "the log says that a note has no instruction to replace"
 }
 
 # refused_is STATE: succeeds if the note at a static key, where the kernel accepts no kprobe, has

@@ -7,7 +7,7 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-modules="$core ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
+modules="$core kmarkers_bench ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
 
 # read_needs: write the dependencies of each module, from its file, to /tmp/needs/MODULE
 read_needs() {
@@ -51,8 +51,8 @@ load() {
 	insmod "/modules/$1.ko"
 }
 
-# try_steps SET MODULE: try insmod and rmmod of the module in each way that does not end in a larger
-# set; fails if one that must work fails, or one that must fail works
+# try_steps SET MODULE: try insmod and rmmod of the module, except an insmod that would enlarge the
+# set; fails if a command that must succeed fails, or one that must fail succeeds
 try_steps() {
 	if ! has "$1" "$2"; then
 		fails_with "No such file" rmmod "$2" || return

@@ -23,7 +23,7 @@ owner_sees() {
 	esac
 }
 
-# A kprobe on the call itself: the patcher refuses to change the call while the kprobe is there.
+# While a kprobe is registered on the call itself, the patcher refuses to change the call.
 test_owner_of_call() {
 	make_owner "$1"
 	result $? "$1 kprobe: it is registered on the call before the redirect"

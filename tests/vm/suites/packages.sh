@@ -141,7 +141,7 @@ test_packages() {
 	try "modules are loaded as the examples for the boot say" load_examples
 	loaded kmarkers_markers
 	result $? "kmarkers_markers of the example is loaded"
-	for module in $core; do
+	for module in $core kmarkers_bench; do
 		run_modprobe "$module" || break
 	done
 	same "every parameter has a description" "$(undescribed)" ""

@@ -83,6 +83,7 @@ test_packets_leave() {
 }
 
 test_packets() {
+	must load_bench || return
 	if [ ! -e /proc/net/dev ]; then
 		skip "benchmarks with packets" "this kernel has no network"
 		return

@@ -25,7 +25,7 @@ table_of_page() {
 		print $2 "\t" $3 "\t" $4 }' /tracing.md
 }
 
-# row_values: print name and value of the rows that have a value
+# row_values: print name and value of the rows of readers.h that have a value
 row_values() {
 	awk -F '\t' '$3 { print $1 "\t" $3 }' /tmp/rows
 }
@@ -163,8 +163,9 @@ attached() {
 	grep -q ready /tmp/report
 }
 
-# One bpftrace program for each row that has a value; strings are read with str(). Rows with strings
-# are left out if bpftrace misreads the strings of all events, as version 0.23 does.
+# Runs one bpftrace program for each row of readers.h that has a value; strings are read with str().
+# Rows with strings are left out if bpftrace misreads the strings of all events, as version 0.23
+# does.
 test_readers_in_bpftrace() {
 	row_values >/tmp/values
 	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
@@ -188,8 +189,8 @@ test_readers_in_bpftrace() {
 	result $? "bpftrace reads the value of each row"
 }
 
-# An SDT probe whose arguments have const types, and the entry of a recorded function, in the
-# tracers.
+# Checks how the tracers show an SDT probe whose arguments have const types, and the entry of a
+# recorded function.
 test_other_sources() {
 	try "the event of an SDT probe with seven arguments is added" put "readers:::all event" "$debugfs/sdt/control"
 	shown="arg1 -3 arg2 200 arg3 -300 arg4 3000000000 arg5 text arg6 [^ ]* arg7 4711"

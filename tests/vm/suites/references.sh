@@ -7,7 +7,6 @@
 
 probe=$tracing/events/eprobes/holder
 sdt_control=/sys/module/kmarkers_sdt/parameters/control
-entry_control=/sys/module/kmarkers_entry/parameters/control
 functions=$tracing/events/kmarkers_function
 references_going=/sys/module/kmarkers_test_going/parameters
 

@@ -163,20 +163,10 @@ thot_is() {
 	lists "thot:kmarkers_test_sdt_hot:thot_$1:$1 $2 breakpoint "
 }
 
-# after_hits NAME STATE: hit both probes; succeeds if the site of the probe NAME is then in that
-# state
-after_hits() {
-	put 2000 /sys/module/kmarkers_test_sdt_hot/parameters/pass
-	thot_is "$1" "$2"
-}
-
-# hit_for_seconds SECONDS: hit both probes often during that time, so that they stay hot
-hit_for_seconds() {
-	turn=0
-	while [ $turn -lt $(($1 * 5)) ]; do
-		put 20000 /sys/module/kmarkers_test_sdt_hot/parameters/pass
-		turn=$((turn + 1))
-		sleep 0.2
+# keep_hitting: hit both probes until /tmp/stop exists, so that they stay hot however slow the kernel is
+keep_hitting() {
+	while [ ! -e /tmp/stop ]; do
+		put 2000 /sys/module/kmarkers_test_sdt_hot/parameters/pass
 	done
 }
 
@@ -215,7 +205,7 @@ test_sdt_counts_once() {
 	try "hits are still counted after one of two counting patterns is removed" thot_counts trapped 1 9
 }
 
-# A kprobe beside a hot site keeps that site from being promoted or demoted, but no other site.
+# A hot site beside a kprobe cannot be promoted or demoted; other sites can.
 test_sdt_held() {
 	try "the module with two hot probes loads" insmod /modules/kmarkers_test_sdt_hot.ko
 	put "thot:::* count" "$sdt/control"
@@ -223,10 +213,12 @@ test_sdt_held() {
 	site=$(($(sed -n 's/^thot:.*:probed .*@+\(0x[0-9a-f]*\) .*/\1/p' "$sdt/list")))
 	try "a kprobe is registered directly before the site of one probe" probe_beside 1
 	put 1000 /sys/module/kmarkers_sdt/parameters/promote_after
-	try "the other hot site is promoted in spite of the kprobe" within 20 after_hits free on
+	rm -f /tmp/stop
+	keep_hitting &
+	try "the other hot site is promoted in spite of the kprobe" within 20 thot_is free on
 	says_held promoted
 	result $? "the log names the site that could not be promoted once"
-	try "both probes stay hot for 3 s" hit_for_seconds 3
+	sleep 3
 	! logged "could not be promoted\|refused"
 	result $? "the log does not name the site a second time"
 	try "a pattern is accepted while a hot site cannot be promoted" put "thot_free:free count" "$sdt/control"
@@ -234,9 +226,12 @@ test_sdt_held() {
 	thot_is probed trapped
 	result $? "the site beside the kprobe is still armed by a breakpoint"
 	try "the kprobe before the site is removed" probe_beside 0
-	try "the site is promoted after the kprobe is removed" within 20 after_hits probed on
-	# Keep the site promoted: on slow kernels, a second passes before the kprobe is registered.
+	try "the site is promoted after the kprobe is removed" within 20 thot_is probed on
 	put 0 /sys/module/kmarkers_sdt/parameters/promote_after
+	touch /tmp/stop
+	wait
+	thot_is probed on
+	result $? "the site stays promoted after promote_after is set to 0"
 	try "a kprobe is registered before the promoted site" probe_beside 1
 	put 1000 /sys/module/kmarkers_sdt/parameters/promote_after
 	try "the other site is demoted in spite of the kprobe when it is no longer hot" within 20 thot_is free trapped
@@ -323,7 +318,8 @@ trapped_are() {
 	grep -c "^trapped:.* $1 breakpoint [01] $2 " "$sdt/list"
 }
 
-# Ten thousand probes that breakpoints arm: all are armed in one round, and promoted in three.
+# Ten thousand SDT sites are armed by breakpoints in one round of the patcher, and promoted to jumps
+# in three rounds.
 test_sdt_many_trapped() {
 	try "the module with ten thousand breakpoint sites loads" insmod /modules/kmarkers_test_sdt_trapped.ko
 	switched 1 "trapped:::* count"

@@ -104,8 +104,13 @@ test_sdt_event_breakpoints() {
 	run_passes 10 "$tsdt_first"
 	same "hits of breakpoints are recorded" \
 		"$(nr_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$") $(nr_records "$tracing/trace" ": small: .* arg1 [0-9]\$")" "10 20"
+	# The lowest 4 bits of the field are the depth to which preemption is disabled.
+	put "!(common_preempt_count & 15)" "$sdt_group/trapped/filter"
+	echo >"$tracing/trace"
+	run_passes 10 "$tsdt_first"
 	same "records of breakpoints show that preemption was enabled" \
-		"$(nr_records "$tracing/trace" "\] [^ ][^ ][^ ]\..*: trapped: ")" 10
+		"$(nr_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$")" 10
+	put 0 "$sdt_group/trapped/filter"
 	put 0 "$sdt_group/enable"
 	put "tsdt:::small -event" "$sdt_files/control"
 }
@@ -139,7 +144,7 @@ test_sdt_event_peers() {
 	result $? "the events are removed with the last module"
 }
 
-# Two modules offer an event, and the request of the module that owns the event is withdrawn.
+# The event of a probe in two modules stays while it is requested for at least one of them.
 test_sdt_event_owner() {
 	insmod /modules/kmarkers_test_sdt_more.ko
 	for module in kmarkers_test_sdt kmarkers_test_sdt_more; do
@@ -211,7 +216,7 @@ forms_with() {
 		"$sdt_files/list"
 }
 
-# A hundred probes in the forms that the sources of FreeBSD use.
+# A hundred probes, written in all the ways that the sources of FreeBSD use.
 test_sdt_event_forms() {
 	must insmod "/modules/$forms.ko" || return
 	same "the list has the sites of all forms" "$(forms_with off 0)" 100

@@ -48,8 +48,8 @@ test_aliases() {
 	try "no freed area is unpurged after a batch" within 5 batch_leaves_no_free_area
 }
 
-# Cases that need a kernel with full preemption; and the case of LOCK prefixes, first with two CPUs
-# online, then with one CPU, where the prefixes are removed.
+# Runs the cases that need a kernel with full preemption. Runs the case of LOCK prefixes twice: with
+# two CPUs online, and with one CPU, where the kernel removes the prefixes.
 test_special() {
 	for case in patcher_storm_of_runs patcher_waits_for_a_held_task patcher_exchanges_prefix_of_a_held_task; do
 		case_with "$case" "full preemption"

@@ -99,8 +99,8 @@ costs() {
 	same "$1: the patcher does not wait for a grace period" "$(since_then waits)" 0
 }
 
-# Counts the batches and rounds of loading and unloading: example_client is a module of one source
-# file, kmarkers_test one of a dozen files.
+# Counts the patcher's batches and rounds while a module loads and unloads: first example_client,
+# which has one source file, then kmarkers_test, which has a dozen.
 test_costs() {
 	loaded kmarkers_test && rmmod kmarkers_test
 	insmod /modules/example_probe.ko

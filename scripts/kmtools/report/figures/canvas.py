@@ -136,8 +136,8 @@ def measure_part(
 
 
 def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
-    """Draw one part. `axes_box` is the place of its axes, in fractions of the figure's size. But a
-    pair has two axes, which are drawn `top` units below the upper edge of the figure."""
+    """Draw one part. `axes_box` is the rectangle of its axes, in fractions of the figure's size. A
+    pair has two axes instead, which are drawn `top` units below the upper edge of the figure."""
     if isinstance(part, Pair):
         costs.draw_pair(figure, part, top)
         return None
@@ -152,7 +152,7 @@ def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | N
 def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = True) -> Figure:
     """Return a figure of several parts below each other, `pixels` CSS pixels wide (720 pixels are
     190.5 mm). If `titled`, each part has its title and its remark."""
-    unit = look.get_unit_points()
+    unit = look.get_points_per_unit()
     width = pixels * 0.75 / unit
     narrow = width < look.NARROW_BELOW
     own = [one for part in parts for one in split_pair(part, narrow)]
@@ -186,21 +186,21 @@ def place_axes(
 ) -> Sequence[float]:
     """Return the left and the right end of the axes of a part, in units."""
     if isinstance(part, Chart):
-        return lines.LEFT, width - (12.0 if narrow else lines.measure_names_width(part))
+        return lines.LEFT, width - (12.0 if narrow else lines.measure_curve_names_width(part))
     return (EDGE, width - EDGE) if narrow else (margins[0], width - margins[1])
 
 
 def write_figure_line(
-    figure: Figure, text: str, y: float, whole: float, width: float, *, strong: bool = False
+    figure: Figure, text: str, y: float, height: float, width: float, *, strong: bool = False
 ) -> None:
-    """Write a line of text at the left edge of a figure, `y` units below the upper edge. `whole`
-    and `width` are the height and the width of the figure, in units."""
+    """Write a line of text at the left edge of a figure, `y` units below the upper edge. `height`
+    and `width` are the size of the figure, in units."""
     text = replace_forbidden_chars(
         use_minus_signs(look.shorten_to_width(text, width, look.SIZE) if strong else text)
     )
     figure.text(
-        0, 1 - y / whole, text, va="baseline", color=look.get_colour("ink" if strong else "soft"),
-        fontsize=(look.SIZE if strong else look.SMALL) * look.get_unit_points(),
+        0, 1 - y / height, text, va="baseline", color=look.get_colour("ink" if strong else "soft"),
+        fontsize=(look.SIZE if strong else look.SMALL) * look.get_points_per_unit(),
         parse_math=False,
         fontweight="bold" if strong else "normal",
     )  # fmt: skip
@@ -208,7 +208,7 @@ def write_figure_line(
 
 def add_file_margin(figure: Figure) -> Figure:
     """Add an empty margin around a figure, as files have it; returns the figure."""
-    edge = AROUND * look.get_unit_points() / 72
+    edge = AROUND * look.get_points_per_unit() / 72
     wide, tall = figure.get_figwidth(), figure.get_figheight()
     more_wide, more_tall = wide + 2 * edge, tall + 2 * edge
     for axes in figure.axes:
@@ -250,7 +250,7 @@ def render_figure_file(
     """Return the bytes of a figure as a file, `pixels` CSS pixels wide; `description` is its
     description."""
     with apply_style(user):
-        around = 2 * AROUND * look.get_unit_points() / 0.75
+        around = 2 * AROUND * look.get_points_per_unit() / 0.75
         figure = add_file_margin(make_figure(parts, pixels - around))
         if kind == "svg":
             return convert_to_svg(figure, paper=True).render_svg_file(description).encode()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from kmtools.analyse.switching import SCALING, WORDS, Point
 from kmtools.measure.samples import GAP
 
-# Maximum number of curves in a chart: the number of colours and shapes. The tables have all
-# methods.
+# Maximum number of curves in a chart: the number of distinct colours and shapes. Methods without a
+# curve are only in the tables.
 MOST_CURVES = 7
 DRAWN = tuple(WORDS)[:MOST_CURVES]
 

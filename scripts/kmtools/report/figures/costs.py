@@ -47,16 +47,18 @@ class RowPositions:
     lines: tuple[str, ...]
 
 
-def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> list[RowPositions]:
-    """Return the positions of all rows. If `above`, labels are above the axis and `room` is the
-    full width; otherwise `room` is the width of the names. `named` is false if no names are drawn;
-    the text `blank` of a row then reserves the space of a caveat."""
+def place_rows(
+    panel: Panel, labels_above: bool, room: float, show_names: bool = True
+) -> list[RowPositions]:
+    """Return the positions of all rows. If `labels_above`, labels are above the axis and `room` is
+    the full width; otherwise `room` is the width of the names. `show_names` is false if no names
+    are drawn; the text `blank` of a row then reserves the space of a caveat."""
     found, y = [], 0.0
     for row in panel.rows:
-        caveat = row.caveat if named else row.caveat or row.blank
+        caveat = row.caveat if show_names else row.caveat or row.blank
         lines = tuple(look.wrap_text(caveat, room)) if caveat else ()
         more, rise = look.LINE * len(lines), 12.0 if row.density else 0.0
-        if above:
+        if labels_above:
             both = (
                 look.estimate_text_width(row.name, look.SIZE)
                 + look.estimate_text_width(row.words)
@@ -76,7 +78,7 @@ def place_rows(panel: Panel, above: bool, room: float, named: bool = True) -> li
     return found
 
 
-def wrap_unit(panel: Panel, room: float) -> list[str]:
+def wrap_axis_unit(panel: Panel, room: float) -> list[str]:
     """Return the unit of an axis as lines, with the value beyond which the axis is logarithmic."""
     words = panel.unit
     if panel.axis.linear:
@@ -84,10 +86,14 @@ def wrap_unit(panel: Panel, room: float) -> list[str]:
     return look.wrap_text(words, room)
 
 
-def measure_panel(panel: Panel, above: bool, room: float, unit_room: float) -> tuple[float, float]:
-    """Return the height of the rows and the height of the axis below them, in units."""
-    rows = place_rows(panel, above, room)
-    below = UNITS + look.LINE * len(wrap_unit(panel, unit_room))
+def measure_panel(
+    panel: Panel, labels_above: bool, room: float, unit_room: float
+) -> tuple[float, float]:
+    """Return the height of the rows of a panel, and the height of the ticks and the unit below
+    them, in units. If `labels_above`, labels are above the axis and `room` is the full width;
+    otherwise `room` is the width of the names. `unit_room` is the width for the unit."""
+    rows = place_rows(panel, labels_above, room)
+    below = UNITS + look.LINE * len(wrap_axis_unit(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below
 
 
@@ -121,7 +127,7 @@ def set_axes_frame(axes: Axes, panel: Panel, bottom: float) -> None:
     for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
     if panel.axis.linear:
-        # linscale: the linear part from zero is drawn about as long as a decade.
+        # linscale=0.9: draw the linear part, from zero to linthresh, about as long as a decade.
         axes.set_xscale("symlog", linthresh=panel.axis.linear, linscale=0.9)
     axes.set_xlim(panel.axis.low, panel.axis.high)
 
@@ -147,12 +153,12 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
         end = x + half if fits else end
     axes.set_xticks(ticks, labels)
     axes.xaxis.set_minor_locator(NullLocator())
-    unit = look.get_unit_points()
+    unit = look.get_points_per_unit()
     size = look.SMALL * unit
     axes.tick_params(axis="x", length=4 * unit, width=unit, pad=3 * unit, labelsize=size)
     axes.spines["bottom"].set_linewidth(unit)
     axes.spines["bottom"].set_clip_on(False)
-    for number, line in enumerate(wrap_unit(panel, room)):
+    for number, line in enumerate(wrap_axis_unit(panel, room)):
         down = UNITS + 11 + look.LINE * number
         bottom = axes.get_ylim()[0]
         look.write_text(axes, look.make_offset_transform(axes, 0, down), bottom, line, look="soft")
@@ -211,10 +217,10 @@ def draw_row(axes: Axes, panel: Panel, row: Row, positions: RowPositions) -> Non
 
 
 def draw_labels(
-    axes: Axes, row: Row, positions: RowPositions, above: bool, room: float, named: bool
+    axes: Axes, row: Row, positions: RowPositions, labels_above: bool, room: float, show_names: bool
 ) -> None:
     """Draw the name, the number and the caveat of a row."""
-    if above:
+    if labels_above:
         edge = look.make_offset_transform(axes, -measure_label_inset(axes), 0)
         other = look.make_offset_transform(axes, measure_label_inset(axes), 0)
         name = look.shorten_to_width(row.name, room, look.SIZE)
@@ -223,13 +229,13 @@ def draw_labels(
         at, end = edge, "left"
     else:
         at, end = look.make_offset_transform(axes, -BESIDE, 0), "right"
-        if row.name and named:
+        if row.name and show_names:
             look.write_text(
                 axes, at, positions.name, look.shorten_to_width(row.name, room), end=end
             )
         words = look.make_offset_transform(axes, BESIDE, 0)
         look.write_text(axes, words, positions.words, row.words, x=1, look=row.look)
-    for number, line in enumerate(positions.lines if row.caveat and named else ()):
+    for number, line in enumerate(positions.lines if row.caveat and show_names else ()):
         look.write_text(axes, at, positions.caveat + look.LINE * number, line, look="soft", end=end)
 
 
@@ -242,28 +248,28 @@ def measure_label_inset(axes: Axes) -> float:
 
 
 def draw_costs(
-    axes: Axes, panel: Panel, named: bool = True, unit_room: float | None = None
+    axes: Axes, panel: Panel, show_names: bool = True, unit_room: float | None = None
 ) -> None:
     """Draw the rows of a panel from top to bottom: costs with intervals, or exact counts as bars.
     Names and numbers are outside the axes: on both sides, or above each row if the figure is
-    narrower than 500 units. If `named` is false, the names are omitted. `unit_room` is the width
-    for the unit below the axis; by default it extends to the right edge of the figure."""
+    narrower than 500 units. If `show_names` is false, the names are omitted. `unit_room` is the
+    width for the unit below the axis; by default it extends to the right edge of the figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    above, room = look.is_narrow(figure), measure_label_width(axes)
-    rows = place_rows(panel, above, room, named)
+    labels_above, room = look.is_narrow(figure), measure_label_width(axes)
+    rows = place_rows(panel, labels_above, room, show_names)
     set_axes_frame(axes, panel, rows[-1].bottom if rows else 1.0)
     draw_row_background(axes, panel, rows)
     for row, place in zip(panel.rows, rows, strict=True):
         draw_row(axes, panel, row, place)
-        draw_labels(axes, row, place, above, room, named)
+        draw_labels(axes, row, place, labels_above, room, show_names)
     whole = look.get_figure_width(figure)
     draw_ticks(axes, panel, unit_room or whole - axes.get_position().x0 * whole)
 
 
 def place_pair(pair: Pair, width: float) -> tuple[list[tuple[float, float, float]], float]:
-    """Return for both axes of a wide pair the left end, the right end and the width for its unit;
-    then the width for names."""
+    """Return a list with, for each of the two axes of a wide pair, its left end, its right end and
+    the width for its unit; then the width for the names."""
     names = measure_margins([pair.then], width)[0]
     words = [
         min(max(60.0, *(look.estimate_text_width(row.words) + 22 for row in one.rows)), 150.0)
@@ -279,7 +285,8 @@ def place_pair(pair: Pair, width: float) -> tuple[list[tuple[float, float, float
 
 
 def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
-    """Return the height of the rows of a wide pair, and the height of the space below them."""
+    """Return the height of the rows of a wide pair, and the height of the ticks and units below
+    them."""
     boxes, room = place_pair(pair, width)
     sizes = [
         measure_panel(one, False, room, unit_room)
@@ -293,14 +300,14 @@ def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
     of a figure that is at least 500 units wide and high enough for both."""
     width, whole = (
         look.get_figure_width(figure),
-        figure.get_figheight() * 72 / look.get_unit_points(),
+        figure.get_figheight() * 72 / look.get_points_per_unit(),
     )
     tall = measure_pair(pair, width)[0]
     boxes, _ = place_pair(pair, width)
     both = zip((pair.then, pair.now), boxes, (True, False), strict=True)
-    for panel, (left, right, unit_room), named in both:
+    for panel, (left, right, unit_room), show_names in both:
         box = (left / width, 1 - (top + 24 + tall) / whole, (right - left) / width, tall / whole)
         axes = figure.add_axes(box)
-        draw_costs(axes, panel, named, unit_room)
+        draw_costs(axes, panel, show_names, unit_room)
         title = look.make_offset_transform(axes, 0, -10)
         look.write_text(axes, title, 0, panel.title, size=look.SIZE, strong=True)

@@ -20,13 +20,13 @@ HEIGHT, APART, MARK = 210.0, 15.0, 3.5
 LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
-def spread_labels(places: Sequence[float], low: float, high: float) -> list[float]:
-    """Return a position for each label: close to its wanted position in `places`, from `low` to
-    `high`, and at least APART from the next label."""
-    order = sorted(range(len(places)), key=lambda index: places[index])
-    found, last = [0.0] * len(places), low - APART
+def spread_labels(positions: Sequence[float], low: float, high: float) -> list[float]:
+    """Return a position for each label that is close to its wanted position in `positions`, between
+    `low` and `high`, and at least APART from the next label."""
+    order = sorted(range(len(positions)), key=lambda index: positions[index])
+    found, last = [0.0] * len(positions), low - APART
     for index in order:
-        last = found[index] = max(places[index], last + APART)
+        last = found[index] = max(positions[index], last + APART)
     limit = high
     for index in reversed(order):
         found[index] = min(found[index], limit)
@@ -34,7 +34,7 @@ def spread_labels(places: Sequence[float], low: float, high: float) -> list[floa
     return found
 
 
-def measure_names_width(chart: Chart) -> float:
+def measure_curve_names_width(chart: Chart) -> float:
     """Return the width of the curves' names to the right of the axes."""
     return max(look.estimate_text_width(curve.name) for curve in chart.curves) + 14
 
@@ -62,7 +62,7 @@ def set_axes_frame(axes: Axes, chart: Chart, narrow: bool) -> None:
     axes.set_ylim(y_scale.low, y_scale.high)
     for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
-    figure, unit = axes.get_figure(), look.get_unit_points()
+    figure, unit = axes.get_figure(), look.get_points_per_unit()
     assert isinstance(figure, Figure)
     wide = axes.get_position().width * look.get_figure_width(figure)
     ticks, labels, end = x_scale.choose_ticks(4 if narrow else 6), [], -math.inf
@@ -92,11 +92,11 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
 
 
 def draw_curve_names(axes: Axes, chart: Chart) -> None:
-    """Draw the name of each curve to the right of its end, joined by a dotted line if it is further
-    away."""
+    """Draw the name of each curve to the right of its last point. A dotted line joins a name that
+    is not next to that point."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    box, unit = axes.get_position(), look.get_unit_points()
+    box, unit = axes.get_position(), look.get_points_per_unit()
     wide = box.width * look.get_figure_width(figure)
     tall = box.height * figure.get_figheight() * 72 / unit
     to_axes = axes.transData + axes.transAxes.inverted()
@@ -120,32 +120,32 @@ def draw_curve_names(axes: Axes, chart: Chart) -> None:
         label.set(fontsize=look.SMALL * unit, clip_on=False)
 
 
-def draw_legend(axes: Axes, chart: Chart, tall: float) -> None:
-    """Draw the name and the shape of each curve below the axes."""
+def draw_legend(axes: Axes, chart: Chart, height: float) -> None:
+    """Draw the name and the shape of each curve below the axes, which are `height` units high."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     wide, left = axes.get_position().width * look.get_figure_width(figure), LEFT
     for number, curve in enumerate(chart.curves):
-        y = 1 - (tall + BELOW + LEGEND * number + 6) / tall
+        y = 1 - (height + BELOW + LEGEND * number + 6) / height
         shape, own = look.MARKS[curve.look % len(look.MARKS)], look.get_colour(curve.look)
         ring = shape == "ring"
         axes.plot(
             [(8 - left) / wide], [y], marker="o" if ring else shape, transform=axes.transAxes,
-            ls="", markersize=2 * MARK * look.get_unit_points(), color=own, clip_on=False,
+            ls="", markersize=2 * MARK * look.get_points_per_unit(), color=own, clip_on=False,
             markerfacecolor=look.get_colour("paper") if ring else own,
-            markeredgewidth=1.8 * look.get_unit_points() if ring else 0.0,
+            markeredgewidth=1.8 * look.get_points_per_unit() if ring else 0.0,
         )  # fmt: skip
         label = axes.text(
-            (20 - left) / wide, y - 4 / tall, use_minus_signs(replace_forbidden_chars(curve.name))
+            (20 - left) / wide, y - 4 / height, use_minus_signs(replace_forbidden_chars(curve.name))
         )
         label.set(transform=axes.transAxes, color=own, parse_math=False, va="baseline")
-        label.set(fontsize=look.SMALL * look.get_unit_points(), clip_on=False)
+        label.set(fontsize=look.SMALL * look.get_points_per_unit(), clip_on=False)
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
     """Draw the curves of a chart. Their names are to the right of the axes, or below them if the
     figure is narrower than 500 units; the unit of the vertical axis is above it."""
-    figure, unit = axes.get_figure(), look.get_unit_points()
+    figure, unit = axes.get_figure(), look.get_points_per_unit()
     assert isinstance(figure, Figure)
     narrow, box = look.is_narrow(figure), axes.get_position()
     tall = box.height * figure.get_figheight() * 72 / unit

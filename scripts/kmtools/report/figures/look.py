@@ -59,14 +59,14 @@ def get_colour(look: str | int) -> str:
     return str(cycle[place % len(cycle)] if cycle else PARAMETERS["text.color"])
 
 
-def get_unit_points() -> float:
-    """Return the size of a unit in points."""
+def get_points_per_unit() -> float:
+    """Return the size of a unit in points (1/72 inch)."""
     return float(PARAMETERS["font.size"]) / SIZE
 
 
 def get_figure_width(figure: Figure) -> float:
     """Return the width of a figure in units."""
-    return float(figure.get_figwidth()) * 72 / get_unit_points()
+    return float(figure.get_figwidth()) * 72 / get_points_per_unit()
 
 
 def is_narrow(figure: Figure) -> bool:
@@ -105,9 +105,10 @@ def wrap_text(text: str, room: float) -> list[str]:
 
 
 def make_offset_transform(axes: Axes, right: float, down: float) -> Transform:
-    """Return the transform for a point at a fraction of an axes' width and a value of its vertical
-    axis, offset by some units to the right and downwards."""
-    figure, scale = axes.get_figure(), get_unit_points() / 72
+    """Return a transform for points (x, y), where x is a fraction of the axes' width and y a value
+    on the vertical axis. It moves each point by `right` units to the right and `down` units
+    downwards."""
+    figure, scale = axes.get_figure(), get_points_per_unit() / 72
     assert figure is not None
     moved = ScaledTranslation(right * scale, -down * scale, figure.dpi_scale_trans)
     return blended_transform_factory(axes.transAxes, axes.transData) + moved
@@ -125,12 +126,12 @@ def write_text(
     size: float = SMALL,
     strong: bool = False,
 ) -> None:
-    """Write a line of text whose baseline is at `y`, and whose end `end` ("left" or "right") is at
-    `x`."""
+    """Write a line of text with its baseline at `y` and its left or right end at `x`; `end` says
+    which end, "left" or "right"."""
     axes.text(
         x, y, replace_forbidden_chars(use_minus_signs(text)), transform=transform,
         color=get_colour(look), ha=end, va="baseline",
-        fontsize=size * get_unit_points(), fontweight="bold" if strong else "normal",
+        fontsize=size * get_points_per_unit(), fontweight="bold" if strong else "normal",
         parse_math=False,
         clip_on=False, zorder=6.0,
     )  # fmt: skip
@@ -147,7 +148,7 @@ def draw_line(
 ) -> None:
     """Draw a line through points, `thick` units wide."""
     axes.plot(
-        xs, ys, color=get_colour(look), lw=thick * get_unit_points(), ls=DOTS if dots else "-",
+        xs, ys, color=get_colour(look), lw=thick * get_points_per_unit(), ls=DOTS if dots else "-",
         marker="",
         solid_capstyle="butt", dash_capstyle="butt", zorder=layer, clip_on=False,
     )  # fmt: skip
@@ -158,10 +159,10 @@ def draw_mark(
 ) -> None:
     """Draw a point: a marker of matplotlib, a ring or a cross; `size` is its radius in units."""
     ring, cross = shape == "ring", shape == "x"
-    thick = (1.8 if ring or cross else 0.0) * get_unit_points()
+    thick = (1.8 if ring or cross else 0.0) * get_points_per_unit()
     axes.plot(
         [x], [y], marker="o" if ring else shape, ls="", zorder=layer, clip_on=False,
-        markersize=(2 * size - (0.0 if not ring else 1.0)) * get_unit_points(),
+        markersize=(2 * size - (0.0 if not ring else 1.0)) * get_points_per_unit(),
         markeredgewidth=thick,
         markerfacecolor=get_colour("paper" if ring else look), markeredgecolor=get_colour(look),
     )  # fmt: skip

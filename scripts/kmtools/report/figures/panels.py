@@ -76,22 +76,37 @@ def make_result_row(result: Result) -> Row:
     )
 
 
+def split_common_caveat(drawn: Sequence[Row]) -> tuple[list[Row], str]:
+    """Return the rows without the clauses of their caveats that all of them share, and these
+    clauses."""
+    if len(drawn) < 2:
+        return list(drawn), ""
+    clauses = [row.caveat.split("; ") for row in drawn]
+    common = [clause for clause in clauses[0] if all(clause in own for own in clauses)]
+    rows = [
+        replace(row, caveat="; ".join(clause for clause in own if clause not in common))
+        for row, own in zip(drawn, clauses, strict=True)
+    ]
+    return rows, "; ".join(common)
+
+
 def number_caveats(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """Return the rows, and a text with the caveats that are too long for a row or shared by several
-    rows. In these rows a number replaces the caveat; if all rows share one caveat, it needs no
-    number."""
+    """Move the caveats that are too long for a row, or shared by several rows, into a text. Return
+    the rows, in which a number replaces such a caveat, and the text. What all rows share comes
+    first, without a number."""
+    drawn, common = split_common_caveat(drawn)
     told = Counter(row.caveat for row in drawn if row.caveat)
-    apart = {note: 0 for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT}
-    same = len(apart) == 1 and max(told.values()) == len(drawn)
-    numbers = {note: "" if same else f"[{n}]" for n, note in enumerate(apart, 1)}
+    apart = [note for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT]
+    numbers = {note: f"[{n}]" if len(drawn) > 1 else "" for n, note in enumerate(apart, 1)}
     rows = [
         replace(row, caveat="", words=f"{row.words} {numbers[row.caveat]}".rstrip())
         if row.caveat in numbers
         else row
         for row in drawn
     ]
-    words = (f"{mark} {note[:1].upper()}{note[1:]}.".lstrip() for note, mark in numbers.items())
-    return rows, " ".join(words)
+    notes = [("", common)] if common else []
+    notes += [(mark, note) for note, mark in numbers.items()]
+    return rows, " ".join(f"{mark} {note[:1].upper()}{note[1:]}.".lstrip() for mark, note in notes)
 
 
 def make_cost_panels(results: Sequence[Result]) -> list[Panel]:
@@ -160,7 +175,7 @@ def make_site_row(cost: SiteCost, scale: float) -> Row:
         words += f" ± {format_amount((hi - lo) / 2)}"
     else:
         words += ", unbounded"
-    return Row(cost.flavour, cost.cost * scale, lo, hi, cost.verdict, words, caveat=cost.note)
+    return Row(cost.flavour, cost.cost * scale, lo, hi, cost.verdict, words, caveat=cost.remark)
 
 
 def make_count_panels(results: Sequence[Result]) -> list[Panel]:

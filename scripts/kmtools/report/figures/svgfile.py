@@ -66,13 +66,13 @@ class Drawing:
         width, height = format_coordinate(self.width), format_coordinate(self.height)
         return f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
 
-    def render_inline_svg(self, description: str, look: str = "") -> str:
+    def render_inline_svg(self, description: str, classes: str = "") -> str:
         """Return the <svg> element for a page, with a short description."""
-        classes = f' class="{look}"' if look else ""
+        attribute = f' class="{classes}"' if classes else ""
         text = html.escape(replace_forbidden_chars(use_minus_signs(description)))
         label = f'role="img" aria-label="{text}"'
         body = "".join(element.render_svg() for element in self.elements)
-        return f"<svg {self.render_size_attributes()}{classes} {label}>{body}</svg>"
+        return f"<svg {self.render_size_attributes()}{attribute} {label}>{body}</svg>"
 
     def render_svg_file(self, description: str) -> str:
         """Return the text of an SVG file, with the colours of both schemes."""

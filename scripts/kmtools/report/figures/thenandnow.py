@@ -64,7 +64,7 @@ class Row:
 
     @property
     def short_label(self) -> str:
-        """The label in a figure."""
+        """The label without the prefix marker-, for figures."""
         return self.label.removeprefix("marker-")
 
 
@@ -121,8 +121,8 @@ def find_caveat(published: Published) -> str:
 
 
 def make_published_row(row: Row) -> drawing_rows.Row:
-    """Return a published cost with its published spread as a row; a cross marks a different cost
-    that the publication stated."""
+    """Return a published cost as a row, with its published spread. If the publication also states
+    another cost for the same measurement, a cross marks that cost."""
     then = row.then
     assert then.delta is not None
     words, odd = format_amount(then.delta, True), None

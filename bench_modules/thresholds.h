@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Comparisons of a number with a threshold that no number exceeds. */
+#ifndef BENCH_MODULES_THRESHOLDS_H
+#define BENCH_MODULES_THRESHOLDS_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include <kmarkers/immediate.h>
+
+static DEFINE_IMV(u32, immediate_threshold) = ~0U;
+static u32 variable_threshold = ~0U;
+static unsigned long exceeded;
+
+/* Compare @number with a variable by one cmp and one jump, as compilers do. */
+static __always_inline bool is_above_variable(u32 number)
+{
+	asm goto("cmpl %1, %0\n\t"
+		 "ja %l[yes]"
+		 : : "r" (number), "m" (variable_threshold) : "cc" : yes);
+	return false;
+yes:
+	return true;
+}
+
+/*
+ * Test whatever number is in a register, so that only the comparison takes instructions.  The asm
+ * is volatile, or the compiler would keep one such number for all tests, at the cost of moves.
+ */
+#define TEST_ANY_NUMBER(is_above)					\
+do {									\
+	u32 number;							\
+									\
+	asm volatile("" : "=r" (number));				\
+	if (unlikely(is_above))						\
+		exceeded++;						\
+} while (0)
+
+#define IMV_COMPARE_TEST()		TEST_ANY_NUMBER(imv_above(number, immediate_threshold))
+#define VARIABLE_COMPARE_TEST()		TEST_ANY_NUMBER(is_above_variable(number))
+
+#endif /* BENCH_MODULES_THRESHOLDS_H */

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Choose the CPU to measure on: the one that is idlest while this process sleeps; and move to
+ * another one when other programs use it.  /proc/stat has the times of each CPU, which the kernel
+ * counts in ticks of 10 ms.
+ */
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "idle.h"
+
+#define PILOT_MS	100
+/* The time between two looks at the CPUs while benchmarks run. */
+#define LOOK_SECONDS	1
+/*
+ * Shares of idle time that differ by less than this, in percent, are equal: two ticks of the
+ * pilot.  Of equal CPUs the last is chosen, so that a quiet machine has the same in every run.
+ */
+#define EQUAL		20
+
+struct cpu_times {
+	unsigned long long idle, all;
+};
+
+/* Read the times of all CPUs since the machine was started; those of absent CPUs stay 0. */
+static bool read_cpu_times(struct cpu_times *times)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	char line[512];
+
+	memset(times, 0, CPU_SETSIZE * sizeof(*times));
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned long long user, nice, system, idle, iowait, irq, softirq, steal = 0;
+		unsigned int cpu;
+
+		if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
+			   &nice, &system, &idle, &iowait, &irq, &softirq, &steal) < 8 ||
+		    cpu >= CPU_SETSIZE)
+			continue;
+		times[cpu].idle = idle + iowait;
+		times[cpu].all = user + nice + system + idle + iowait + irq + softirq + steal;
+	}
+	if (file)
+		fclose(file);
+	return file;
+}
+
+/* Return the share of idle time in percent.  A CPU whose times stand still is idle. */
+static int compute_idle_percent(const struct cpu_times *before, const struct cpu_times *after)
+{
+	unsigned long long all = after->all - before->all, idle = after->idle - before->idle;
+
+	return after->all <= before->all || idle > all ? 100 : idle * 100 / all;
+}
+
+int native_find_idlest_cpu(int preferred, char *why, size_t size)
+{
+	static struct cpu_times before[CPU_SETSIZE], after[CPU_SETSIZE];
+	int cpu, most = 0, least = 100, highest = 0, chosen = 0, share[CPU_SETSIZE];
+	struct timespec pilot = { .tv_nsec = PILOT_MS * 1000000L };
+	cpu_set_t allowed;
+	bool known;
+
+	*why = '\0';
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return sched_getcpu();
+	known = CPU_COUNT(&allowed) > 1 && read_cpu_times(before) && !nanosleep(&pilot, NULL) &&
+		read_cpu_times(after);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		share[cpu] = known ? compute_idle_percent(&before[cpu], &after[cpu]) : 100;
+		if (CPU_ISSET(cpu, &allowed) && share[cpu] > most)
+			most = share[cpu];
+	}
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed) && share[cpu] + EQUAL > most)
+			chosen = cpu;
+	if (preferred >= 0 && CPU_ISSET(preferred, &allowed) && share[preferred] + EQUAL > most)
+		chosen = preferred;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || cpu == chosen)
+			continue;
+		least = share[cpu] < least ? share[cpu] : least;
+		highest = share[cpu] > highest ? share[cpu] : highest;
+	}
+	if (known)
+		snprintf(why, size, "idle for %d %% of %d ms; others: %d to %d %%", share[chosen],
+			 PILOT_MS, least, highest);
+	return chosen;
+}
+
+/* Return the CPU time of this thread in the ticks of /proc/stat. */
+static unsigned long long get_thread_ticks(void)
+{
+	struct timespec spent = { };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return (spent.tv_sec * 1000 + spent.tv_nsec / 1000000) * sysconf(_SC_CLK_TCK) / 1000;
+}
+
+int native_find_idler_cpu(int current, const cpu_set_t *allowed, char *why, size_t size)
+{
+	static struct cpu_times before[CPU_SETSIZE], after[CPU_SETSIZE];
+	static unsigned long long ticks_before;
+	static struct timespec looked;
+	int cpu, share, own, most = 0, chosen = current;
+	unsigned long long ticks;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (CPU_COUNT(allowed) < 2 || now.tv_sec < looked.tv_sec + LOOK_SECONDS)
+		return current;
+	if (!read_cpu_times(after))
+		return current;
+	ticks = get_thread_ticks();
+	/* For this thread, its own CPU was as good as idle while the thread ran. */
+	after[current].idle += ticks - ticks_before;
+	own = compute_idle_percent(&before[current], &after[current]);
+	after[current].idle -= ticks - ticks_before;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		share = compute_idle_percent(&before[cpu], &after[cpu]);
+		if (!CPU_ISSET(cpu, allowed) || cpu == current || share < most)
+			continue;
+		most = share;
+		chosen = cpu;
+	}
+	if (!looked.tv_sec || most < own + EQUAL)
+		chosen = current;
+	if (chosen != current)
+		snprintf(why, size, "which other programs used for %d %%; this one was idle for %d %%",
+			 100 - own, most);
+	memcpy(before, after, sizeof(before));
+	ticks_before = ticks;
+	looked = now;
+	return chosen;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * planted: instructions whose cost is known, by which `kmarkers bench --self-test` tests the way
+ * from the windows to the verdict.  A pass is a chain of CHAIN dependent instructions that take one
+ * core cycle each.  A variant has one more link, or nops beside the chain.  The analysis, which
+ * knows the expected costs, is scripts/kmtools/method/selftest.py.
+ *
+ * The chain ends with zero, so that the load can use it as an offset.  `and $0` has to wait for its
+ * register, while `xor` and `sub` of a register with itself do not.  No link adds a small constant,
+ * because some cores eliminate such additions.
+ */
+#include <linux/kernel.h>
+#include <linux/stringify.h>
+
+#include <kmarkers/bench.h>
+#include "planted.h"
+
+/* With this length, 1 % of the baseline, which is its margin, is the cost of an addition. */
+#define CHAIN		100
+#define NOP		".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+
+static unsigned long zero;
+
+#define LINKS(more)							\
+	asm volatile("and $0, %%ecx\n\t"				\
+		     ".rept " __stringify(CHAIN) " - 1\n\t"		\
+		     "add %%ecx, %%ecx\n\t"				\
+		     ".endr\n\t" more : : "i" (&zero) : "rcx", "cc")
+
+BENCH_OPS(chain, LINKS(""))
+BENCH_OPS(chain_clone, LINKS(""))
+BENCH_OPS(add, LINKS("add %%ecx, %%ecx\n\t"))
+BENCH_OPS(lea, LINKS("lea (%%rcx, %%rcx), %%rcx\n\t"))
+BENCH_OPS(imul, LINKS("imul %%ecx, %%ecx\n\t"))
+BENCH_OPS(load, LINKS("mov %c0(%%rcx), %%rcx\n\t"))
+BENCH_OPS(nops, LINKS(NOP NOP NOP NOP))
+
+static const struct bench_variant variants[] = {
+	BENCH_ROW("chain", chain),
+	BENCH_ROW("chain-clone", chain_clone),
+	BENCH_ROW("add", add),
+	BENCH_ROW("lea", lea),
+	BENCH_ROW("imul", imul),
+	BENCH_ROW("load", load),
+	BENCH_ROW("nops", nops),
+};
+
+const struct bench_group native_planted = {
+	.name = "planted",
+	.variants = variants,
+	.nr_variants = ARRAY_SIZE(variants),
+};

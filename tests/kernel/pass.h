@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parameter "pass" of modules with sites: writing N to it executes the sites N times. */
+#ifndef TESTS_KERNEL_PASS_H
+#define TESTS_KERNEL_PASS_H
+
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+/*
+ * Define the parameter, with a description. Writing N calls @execute N times, with N - 1, N - 2 and
+ * so on down to 0.
+ */
+#define DEFINE_PASS(execute, description)				\
+static int set_pass(const char *text, const struct kernel_param *unused) \
+{									\
+	unsigned int times;						\
+	int err = kstrtouint(text, 0, &times);				\
+									\
+	if (err)							\
+		return err;						\
+	while (times--)							\
+		execute(times);						\
+	return 0;							\
+}									\
+									\
+static const struct kernel_param_ops pass_ops = {			\
+	.set = set_pass,						\
+};									\
+module_param_cb(pass, &pass_ops, NULL, 0200);				\
+MODULE_PARM_DESC(pass, description)
+
+#endif /* TESTS_KERNEL_PASS_H */

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the buffer of cold data: its size, the memory of test kernels, the caveat of rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rawdata
+from kmtools.cli import main
+from kmtools.lab.result import Result
+from kmtools.measure import caches, guest
+from nativeprograms import KMBENCH, read_env_file
+
+MIB = 1 << 20
+# Replaces fopen() of a program: /proc/meminfo is the file $MEMINFO.
+FOPEN = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+FILE *fopen(const char *path, const char *mode)
+{
+	FILE *(*next)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
+	return next(strcmp(path, "/proc/meminfo") ? path : getenv("MEMINFO"), mode);
+}
+"""
+
+
+@pytest.mark.usefixtures("native_programs")
+def test_kmbench_records_buffer_and_cache(tmp_path: Path) -> None:
+    """The buffer takes at most a quarter of the memory; its size is in env, if it was used."""
+    (tmp_path / "fopen.c").write_text(FOPEN)
+    (tmp_path / "meminfo").write_text("MemAvailable:   140000 kB\n")
+    library = tmp_path / "fopen.so"
+    words: list[str | Path] = ["gcc", "-shared", "-fPIC", "-o", library]
+    subprocess.run([*words, tmp_path / "fopen.c", "-ldl"], check=True)
+    env = {**os.environ, "LD_PRELOAD": str(library), "MEMINFO": str(tmp_path / "meminfo")}
+    found = []
+    for name in ("cold-branch", "empty-loop"):
+        words = [KMBENCH, "run", name, "--blocks", "1", "--out", tmp_path / name]
+        subprocess.run(words, env=env, capture_output=True, check=True)
+        found.append(read_env_file(tmp_path / name))
+    if found[0]["emulated"] == "1":
+        pytest.skip("an emulated CPU has no caches")
+    assert found[0]["cold_buffer_bytes"] == str(32 * MIB)
+    assert int(found[0]["last_cache_bytes"]) >= MIB // 4
+    assert "cold_buffer_bytes" not in found[1]
+
+
+@pytest.mark.parametrize(
+    ("cache", "available", "memory"),
+    [
+        ("32768K", 64 << 10, 1024 + 4 * 256),
+        ("98304K", 64 << 10, 1024 + 4 * 512),
+        ("266240K", 64 << 10, 1024 + 4 * 512),
+        ("266240K", 4 << 10, 2 << 10),
+        ("266240K", 1 << 10, 1024),
+        ("2048K", 64 << 10, 1024 + 4 * 16),
+        (None, 64 << 10, 1024 + 4 * 256),
+    ],
+)
+def test_guest_memory_follows_the_last_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: str | None, available: int, memory: int
+) -> None:
+    for number, (level, size) in enumerate((("1", "32K"), ("2", "1024K"), ("3", cache))):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        (folder / "level").write_text(f"{level}\n")
+        if size is not None and cache is not None:
+            (folder / "size").write_text(f"{size}\n")
+    (tmp_path / "meminfo").write_text(f"MemTotal: 9 kB\nMemAvailable: {available << 10} kB\n")
+    monkeypatch.setattr(caches, "CACHES", tmp_path)
+    monkeypatch.setattr(caches, "MEMINFO", tmp_path / "meminfo")
+    assert caches.choose_guest_memory() == memory
+
+
+def test_a_guest_gets_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def boot(request: Any, *_: object) -> Result:
+        asked.append(request.memory)
+        (tmp_path / "vm.json").write_text("{}")
+        (tmp_path / "build/vm/bench-vm/vm.json").write_text("{}")
+        (tmp_path / "results").mkdir(exist_ok=True)
+        return Result(ok=True, results=tmp_path / "results")
+
+    monkeypatch.setattr(guest, "ROOT", tmp_path)
+    monkeypatch.setattr(guest, "boot", boot)
+    where = ("vm", "6.1", tmp_path, tmp_path / "raw")
+    guest.measure_in_test_kernel(*where, blocks=1, seed=1)
+    guest.measure_in_test_kernel(*where, blocks=1, seed=1, memory=3072)
+    assert asked == [1024, 3072]
+
+
+@pytest.mark.parametrize(("buffer", "cache"), [(128, 96), (512, 64)])
+def test_a_row_with_a_small_buffer_has_a_caveat(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], buffer: int, cache: int
+) -> None:
+    """Rows that read the buffer have a caveat in table, page and summary; other rows have none."""
+    raw = rawdata.write_tier(
+        tmp_path / "raw",
+        benches=[bench for bench in rawdata.BENCHES if bench.name == "cold-branch"],
+        cold_buffer_bytes=str(buffer * MIB),
+        last_cache_bytes=str(cache * MIB),
+    )
+    run = tmp_path / "run"
+    assert main(["collect", str(run), "--raw", f"native={raw}"]) == 0
+    assert main(["report", str(run)]) == 0
+    capsys.readouterr()
+    assert main(["table", str(run)]) == 0
+    table = capsys.readouterr().out
+    caveat = "its buffer has 128 MiB, 1.3 times the last cache of 96 MiB: part of it is in the"
+    texts = table, (run / "report.html").read_text(), (run / "summary.json").read_text()
+    assert [text.count(caveat) for text in texts] == ([1, 1, 1] if buffer == 128 else [0, 0, 0])
+    noted = [line.split()[0] for line in table.splitlines() if line.endswith("[1]")]
+    assert noted == (["memory"] if buffer == 128 else [])

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the choice of the CPU that kmbench measures on: the idlest one, or that of --cpu."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from nativeprograms import KMBENCH, read_env_file, run_kmbench, run_program
+
+pytestmark = pytest.mark.usefixtures("native_programs")
+
+# The number of tries with a busy CPU; and the difference of idle shares in percent below which they
+# are equal.
+TRIES, EQUAL = 5, 20
+ALLOWED = sorted(os.sched_getaffinity(0))
+CHOSEN = re.compile(
+    r"^kmbench: measuring on CPU (\d+), idle for (\d+) % of 100 ms; others: (\d+) to (\d+) %$", re.M
+)
+# A program that keeps a CPU busy until it is killed. It says when it begins.
+BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); print(flush=True)\nwhile 1: 0"
+
+
+@contextmanager
+def keep_cpu_busy(cpu: int) -> Iterator[None]:
+    """During the block, keep the CPU `cpu` busy."""
+    command = [sys.executable, "-c", BUSY, str(cpu)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as busy:
+        assert busy.stdout is not None
+        try:
+            busy.stdout.readline()
+            yield
+        finally:
+            busy.kill()
+
+
+# Replaces fopen() of a program: the first read of /proc/stat is of the file $BEFORE, the second of
+# the file $AFTER, the third of $BEGIN, and all others of $LATER.
+FOPEN = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+FILE *fopen(const char *path, const char *mode)
+{
+	static const char *const names[] = { "BEFORE", "AFTER", "BEGIN", "LATER" };
+	static int reads;
+	FILE *(*next)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
+	if (!strcmp(path, "/proc/stat"))
+		path = getenv(names[reads < 3 ? reads++ : 3]);
+	return next(path, mode);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def stat_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the library that replaces fopen()."""
+    folder = tmp_path_factory.mktemp("stat")
+    (folder / "fopen.c").write_text(FOPEN)
+    words: list[str | Path] = ["gcc", "-shared", "-fPIC", "-o", folder / "fopen.so"]
+    words += [folder / "fopen.c", "-ldl"]
+    subprocess.run(words, check=True)
+    return folder / "fopen.so"
+
+
+def write_stat(path: Path, ticks: int, idle: tuple[int, int]) -> None:
+    """Write a /proc/stat in which two CPUs were idle for `idle` percent of `ticks` ticks."""
+    lines = ["cpu  1 1 1 1 1 1 1 1 0 0", "intr 1"]
+    for cpu, share in zip(ALLOWED[-2:], idle, strict=True):
+        spent = ticks * share // 100
+        lines.append(f"cpu{cpu} {50 + ticks - spent} 0 5 {700 + spent} 0 1 1 0 0 0")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def run_with_idle_cpus(
+    library: Path, pilot: tuple[int, int], later: tuple[int, int], *words: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """Run kmbench on a machine whose two CPUs are idle for `pilot` percent of ten ticks, and for
+    `later` percent of a minute after that."""
+    folder = library.parent
+    write_stat(folder / "BEFORE", 0, pilot)
+    write_stat(folder / "AFTER", 10, pilot)
+    write_stat(folder / "BEGIN", 0, later)
+    write_stat(folder / "LATER", 6000, later)
+    names = ("BEFORE", "AFTER", "BEGIN", "LATER")
+    return subprocess.run(
+        [KMBENCH, *words],
+        env={"LD_PRELOAD": str(library), **{name: str(folder / name) for name in names}},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+
+def choose_cpu(library: Path, idle: tuple[int, int], *words: str) -> tuple[int, str]:
+    """Run `kmbench env` on a machine whose two CPUs are idle for `idle` of ten ticks; return the
+    CPU that it chooses, and what it says."""
+    first, last = idle
+    done = run_with_idle_cpus(library, (10 * first, 10 * last), (0, 0), "env", *words)
+    (cpu,) = re.findall(r"^cpu=(\d+)$", done.stdout, re.M)
+    return int(cpu), done.stderr
+
+
+several = pytest.mark.skipif(len(ALLOWED) != 2, reason="needs two CPUs that it may use")
+
+
+@several
+@pytest.mark.parametrize(
+    ("idle", "place"),
+    [((10, 0), 0), ((0, 10), 1), ((10, 10), 1), ((10, 9), 1), ((9, 10), 1), ((10, 7), 0),
+     ((0, 0), 1), ((3, 0), 0), ((0, 1), 1)],
+)  # fmt: skip
+def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], place: int) -> None:
+    """The idlest CPU is chosen; of CPUs whose idle shares differ by less than two ticks, the
+    last."""
+    cpu, said = choose_cpu(stat_library, idle)
+    assert cpu == ALLOWED[place]
+    (match,) = CHOSEN.findall(said)
+    other = 10 * idle[1 - place]
+    assert tuple(map(int, match)) == (cpu, 10 * idle[place], other, other)
+
+
+@several
+def test_a_named_cpu_is_obeyed(stat_library: Path) -> None:
+    for cpu in ALLOWED:
+        chosen, said = choose_cpu(stat_library, (10, 0), "--cpu", str(cpu))
+        assert chosen == cpu and "measuring on CPU" not in said
+
+
+@several
+@pytest.mark.parametrize(
+    ("idle", "place", "said"),
+    [((10, 10), 0, False), ((10, 0), 0, False), ((0, 10), 1, True), ((9, 10), 0, False)],
+)
+def test_the_preferred_cpu_is_kept_unless_another_is_idler(
+    stat_library: Path, idle: tuple[int, int], place: int, said: bool
+) -> None:
+    """A process begins on the CPU of the one before, and says nothing; or on another one, and says
+    which."""
+    cpu, stderr = choose_cpu(stat_library, idle, "--prefer", str(ALLOWED[0]))
+    assert cpu == ALLOWED[place]
+    assert bool(CHOSEN.findall(stderr)) == said
+
+
+MOVED = re.compile(
+    r"^kmbench: measuring on CPU (\d+), no longer on CPU (\d+), which other programs used for"
+    r" (\d+) %; this one was idle for (\d+) %$",
+    re.M,
+)
+
+
+@several
+@pytest.mark.parametrize(
+    ("later", "named", "moves"),
+    [((100, 0), False, True), ((100, 0), True, False), ((0, 0), False, False),
+     ((100, 90), False, False), ((50, 0), False, True)],
+)  # fmt: skip
+def test_kmbench_moves_to_an_idler_cpu_unless_one_was_named(
+    stat_library: Path, tmp_path: Path, later: tuple[int, int], named: bool, moves: bool
+) -> None:
+    """The run begins on the last CPU. If other programs then use it, and the other CPU is idle, it
+    goes on there from the next block on."""
+    words = ("--cpu", str(ALLOWED[1])) if named else ()
+    done = run_with_idle_cpus(
+        stat_library, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", *words,
+        "empty-loop",
+    )  # fmt: skip
+    rows = (tmp_path / "raw" / "empty-loop.csv").read_text().splitlines()[2:]
+    cpus = [int(row.split(",")[6]) for row in rows]
+    assert cpus[0] == ALLOWED[1]
+    assert set(cpus) == ({*ALLOWED} if moves else {ALLOWED[1]})
+    found = MOVED.findall(done.stderr)
+    assert bool(found) == moves
+    if moves:
+        new, old, used, idle = map(int, found[0])
+        assert (new, old, idle) == (*ALLOWED, later[0]) and used > 90
+        assert read_env_file(tmp_path / "raw")["cpu"] == str(new)
+
+
+def test_without_proc_stat_the_last_cpu_is_chosen(
+    stat_library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = str(stat_library.parent / "missing")
+    monkeypatch.setenv("LD_PRELOAD", str(stat_library))
+    for name in ("BEFORE", "AFTER", "BEGIN", "LATER"):
+        monkeypatch.setenv(name, missing)
+    done = run_kmbench("env")
+    assert f"\ncpu={ALLOWED[-1]}\n" in done.stdout
+    assert "measuring on CPU" not in done.stderr
+
+
+def test_a_single_cpu_needs_no_pilot() -> None:
+    done = run_program("taskset", "-c", str(ALLOWED[0]), KMBENCH, "env")
+    assert f"\ncpu={ALLOWED[0]}\n" in done.stdout
+    assert "measuring on CPU" not in done.stderr
+
+
+@several
+@pytest.mark.parametrize("busy", ALLOWED)
+def test_a_busy_cpu_is_not_chosen(busy: int, tmp_path: Path) -> None:
+    """With a busy loop on one CPU, the other one is chosen, and its number is in the env file and
+    in each sample. Other programs may use the other CPU, too, so the best of TRIES tries counts."""
+    for number in range(TRIES):
+        raw = tmp_path / str(number)
+        with keep_cpu_busy(busy):
+            done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop")
+        (match,) = CHOSEN.findall(done.stderr)
+        cpu, share, _, most = map(int, match)
+        assert read_env_file(raw)["cpu"] == str(cpu)
+        rows = (raw / "empty-loop.csv").read_text().splitlines()[2:]
+        assert {row.split(",")[6] for row in rows} == {str(cpu)}
+        if max(share, most) > 2 * EQUAL:
+            assert cpu != busy and share > most
+            return
+    pytest.skip("other programs keep the other CPU busy, too")

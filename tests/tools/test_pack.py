@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of `kmarkers pack`: a packed run has no personal details, and the results of the run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import platform
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import manyruns
+import pytest
+from kmtools.base.errors import BAD, DONE, UNABLE
+from kmtools.cli import main
+from kmtools.commands import exporting
+from kmtools.measure.rundir import RunError
+from kmtools.report import reference
+
+HOST, USER, SERIAL = "workshop7", "arabella", "PF-123456"
+# A field with a personal detail, and the text of it that must be gone.
+DETAILS: dict[tuple[str, ...], Any] = {
+    ("machine", "hostname"): HOST,
+    ("machine", "serial"): {"board": SERIAL},
+    ("machine", "product"): f"Laptop of {USER}",
+    ("kernel", "cmdline"): {"notable": ["nosmt"], "sha256": "f00d", "text": "root=/dev/mapper/x"},
+    ("kernel", "version"): f"#1 SMP {USER}@{HOST}.example.org",
+    ("tools", "gcc"): "/home/x/bin/gcc 12.2",
+    ("run",): {"quick": False, "missing": [], "resume": "make bench RESUME=/srv/x"},
+    ("date",): "2026-11-28T11:08:21Z",
+}
+GONE = (HOST, USER, SERIAL, "f00d", "/dev/mapper", "/home", "/srv", "/tmp", "RESUME")
+
+
+def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change env.json of a run."""
+    file = run / "env.json"
+    env = json.loads(file.read_text())
+    change(env)
+    file.write_text(json.dumps(env))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a run with personal details, and work in an empty folder on the machine that they
+    describe."""
+    (made,) = manyruns.write_runs(tmp_path / "runs", 1)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    monkeypatch.setattr(platform, "node", lambda: HOST)
+    monkeypatch.setenv("SUDO_USER", USER)
+    kernel = f"6.1.0-{USER}+"
+
+    def add_details(env: dict[str, Any]) -> None:
+        for (*folders, name), value in DETAILS.items():
+            part = env
+            for folder in folders:
+                part = part.setdefault(folder, {})
+            part[name] = value
+        (tier,) = env["tiers"]
+        tier["kernel"] = env["kernel"]["release"] = kernel
+        tier["env"] |= {"cpu_model": "AMD EPYC", "lacks:peer-fprobe": f"/home/{USER}/x is missing"}
+        tier["vm"] = {"accel": "kvm", "cmdline": "console=ttyS0 x=/tmp/y", "qemu": "QEMU 10"}
+
+    change_env(made, add_details)
+    samples = made / "samples.csv"
+    samples.write_text(samples.read_text().replace("native,6.1.0-test,", f"native,{kernel},"))
+    return made
+
+
+def read_members(archive: Path) -> dict[str, str]:
+    """Return the text of each file in a packed run."""
+    with zipfile.ZipFile(archive) as opened:
+        found = {name: opened.read(name) for name in opened.namelist()}
+    return {
+        name: (gzip.decompress(content) if name.endswith(".gz") else content).decode()
+        for name, content in found.items()
+    }
+
+
+def test_packed_run_has_no_personal_details(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pack", str(run)]) == DONE
+    (file,) = Path().iterdir()
+    assert file.name == "20261128T110821Z-AMD-EPYC.zip"
+    members = read_members(file)
+    assert [*members] == [f"{file.stem}/env.json", f"{file.stem}/samples.csv.gz"]
+    text = "\n".join(members.values()) + capsys.readouterr().out
+    assert [detail for detail in GONE if detail in text] == []
+    env = json.loads(members[f"{file.stem}/env.json"])
+    (tier,) = env["tiers"]
+    assert tier["kernel"] == env["kernel"]["release"] == "6.1.0-(removed)+"
+    assert tier["vm"] == {"accel": "kvm", "qemu": "QEMU 10"}
+    assert tier["env"]["lacks:peer-fprobe"] == "(removed) is missing"
+    assert env["kernel"]["cmdline"] == {"notable": ["nosmt"]} and env["run"] == {"quick": False}
+    assert env["machine"]["cpu"] == {"model_name": "AMD EPYC", "microcode": "0x1000065"}
+
+
+def test_all_commands_read_an_unpacked_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pack", str(run), "--output", "packed.zip"]) == DONE
+    with zipfile.ZipFile("packed.zip") as opened:
+        opened.extractall()
+    (unpacked,) = (path for path in Path().iterdir() if path.is_dir())
+    assert main(["report", str(unpacked), "--no-figures"]) == DONE
+    capsys.readouterr()
+    tables = []
+    for folder in (run, unpacked):
+        assert main(["report", str(folder), "--no-figures"]) == DONE
+        capsys.readouterr()
+        assert main(["table", str(folder)]) == DONE
+        tables.append(capsys.readouterr().out.partition("\n")[2].partition("not measured")[0])
+    assert tables[0] == tables[1] and "marker-generic" in tables[0]
+    assert main(["compare", str(run), str(unpacked), "--all"]) == DONE
+    assert " slower" not in capsys.readouterr().out
+
+
+def test_content_is_printed_before_the_file_is_written(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = ""
+
+    def write(path: Path, content: bytes) -> None:
+        nonlocal printed
+        printed = capsys.readouterr().out
+        path.write_bytes(content)
+
+    monkeypatch.setattr(exporting, "write_requested_file", write)
+    assert main(["pack", str(run), "--output", "x.zip"]) == DONE
+    assert next(iter(read_members(Path("x.zip")).values())) in printed
+    assert "samples of the benchmarks getppid-quiet (native), memcpy-4096 (native)" in " ".join(
+        printed.split()
+    )
+
+
+def test_same_run_gives_the_same_bytes(run: Path) -> None:
+    for name in ("a.zip", "b.zip"):
+        assert main(["pack", str(run), "--output", name]) == DONE
+    assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
+
+
+def make_quick(env: dict[str, Any]) -> None:
+    env["run"]["quick"] = True
+
+
+def make_incomplete(env: dict[str, Any]) -> None:
+    why = {"tier": "metal", "why": "the run ended too early"}
+    env["run"] |= {"missing": [why], "resume": "make bench RESUME=x"}
+
+
+def make_emulated(env: dict[str, Any]) -> None:
+    env["tiers"][0]["env"]["emulated"] = "1"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (make_quick, "is not packed. QUICK RUN"),
+        (make_incomplete, "Not measured: metal, because the run ended too early."),
+        (make_emulated, "each of its tiers ran on an emulated CPU"),
+    ],
+)
+def test_run_without_value_for_others_is_refused(
+    run: Path,
+    change: Callable[[dict[str, Any]], None],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    change_env(run, change)
+    assert main(["pack", str(run)]) == BAD
+    shown = capsys.readouterr()
+    assert said in shown.err and shown.out == "" and [*Path().iterdir()] == []
+
+
+def test_input_that_is_no_run_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run.parent / "other").mkdir()
+    assert main(["pack", str(run.parent / "missing")]) == UNABLE
+    assert main(["pack", str(run.parent / "other")]) == UNABLE
+    samples = run / "samples.csv"
+    samples.write_text(samples.read_text()[:-20])
+    assert main(["pack", str(run)]) == BAD
+    shown = capsys.readouterr()
+    assert "there is no such folder" in shown.err and "this is no folder of a run" in shown.err
+    assert "last line is incomplete" in shown.err
+    assert shown.out == "" and [*Path().iterdir()] == []
+
+
+def test_existing_file_is_kept(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.zip").write_text("mine")
+    assert main(["pack", str(run), "--output", "mine.zip"]) == UNABLE
+    assert "mine.zip exists already" in capsys.readouterr().err
+    assert main(["pack", str(run), "--output", "none/x.zip"]) == UNABLE
+    assert Path("mine.zip").read_text() == "mine" and [*Path().iterdir()] == [Path("mine.zip")]
+
+
+def test_commands_tell_how_to_unpack_a_packed_run(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pack", str(run), "--output", "x.zip"]) == DONE
+    for words in (["table", "x.zip"], ["compare", str(run), "x.zip"], ["report", "x.zip"]):
+        assert main(words) in (BAD, UNABLE)
+        assert "unpack it by python3 -m zipfile -e x.zip" in capsys.readouterr().err
+
+
+def test_reference_run_may_not_name_its_machine(run: Path) -> None:
+    for text in (f"6.1.0-{HOST}", "gcc in /home/x"):
+        with pytest.raises(RunError, match="a name or a path of this machine"):
+            reference.check_no_private_data({"kernel": {"release": text}})
+    reference.check_no_private_data({"kernel": {"release": "6.1.0-56-amd64"}})

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of `kmarkers bench --self-test`: instructions of known cost pass, and a fault in any step
+of the analysis makes a row fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from kmtools.analyse import corecycles, location, verdicts
+from kmtools.analyse import slopes as slopes_module
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import Result
+from kmtools.base.errors import BAD, DONE, UNABLE
+from kmtools.cli import main
+from kmtools.measure import bench as measuring
+from kmtools.measure.rundir import UNIT_TSC, Tier
+from kmtools.measure.samples import LAYOUTS, LOOP, Sample
+from kmtools.method import selftest
+from kmtools.method.selftest import FAIL, PASS, UNCLEAR, Judged, Planted, choose_decisive_try
+from nativeprograms import KMBENCH, run_kmbench
+
+# The cost of a pass of each variant in core cycles, as native/planted.c has it.
+CYCLES = {
+    "chain": 100, "chain-clone": 100, "add": 101, "lea": 101, "imul": 103, "load": 104,
+    "nops": 100,
+}  # fmt: skip
+ENV = {"cycles": "estimated", "tsc_khz": "2600000", "invariant_tsc": "1"}
+TIER = Tier("native", "6.12", UNIT_TSC, False, ENV, {})
+LOOPS = (150, 240, 360)
+FIXED, NOISE, BLOCKS = 60.0, 10.0, 32
+
+
+def simulate_results(seed: int, noise: float = NOISE, tier: Tier = TIER) -> list[Result]:
+    """Return the results of simulated windows of the benchmark `planted`. The frequency of the core
+    differs from block to block, a window takes FIXED core cycles more than its passes, and `noise`
+    is the standard deviation of a window in core cycles."""
+    random = np.random.default_rng(seed)
+    samples = []
+    for block in range(selftest.PROCESSES * BLOCKS):
+        per_tick = (1.4, 1.2)[block // 20 % 2]
+        for variant, cost in CYCLES.items():
+            for loops in LOOPS:
+                ticks = round((loops * cost + FIXED + noise * random.standard_normal()) / per_tick)
+                cycles = round(ticks * per_tick) if tier.env["cycles"] == "estimated" else None
+                place = ("planted", variant, LOOP, block * 7 % LAYOUTS, block, 0, 1, loops, None)
+                window = (ticks, UNIT_TSC, cycles, ())
+                samples.append(Sample("native", "6.12", 1 + block // BLOCKS, *place, *window))
+    return verdicts.compute_results(samples, [tier])
+
+
+def run_simulated_self_test(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> int:
+    """Run the command with simulated windows instead of kmbench; return its exit code."""
+    monkeypatch.setattr(measuring, "build_kmbench", lambda: None)
+    monkeypatch.setattr(
+        selftest, "measure_planted_results", lambda seed: simulate_results(seed, **changed)
+    )
+    return main(["bench", "--self-test"])
+
+
+def test_known_costs_pass(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_simulated_self_test(monkeypatch) == DONE
+    out = capsys.readouterr().out
+    assert "imul: 3.0" in out and "core cycles, expected 3; interval [" in out
+    assert "expected 3 to 5 (from the first-level cache)" in out
+    assert out.count(": pass\n") == len(selftest.ROWS) and FAIL not in out
+
+
+def leave_baseline_in(variant: Sequence[Slope], _baseline: Sequence[Slope]) -> list[Slope]:
+    """Return the slopes of a variant, from which the baseline is not subtracted."""
+    return list(variant)
+
+
+def subtract_the_wrong_way(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
+    """Return the baseline minus the variant."""
+    return slopes_module.subtract_baseline(baseline, variant)
+
+
+def fit_half_a_slope(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return half of the slope of the line through the first and the last point."""
+    (x, y), (last_x, last_y) = min(points), max(points)
+    return last_y - y, 2 * (last_x - x)
+
+
+def shift_interval(value: float, _variance: float, _freedom: float, _outside: float) -> Interval:
+    """Return a narrow interval that does not contain its estimate."""
+    return Interval(value + 0.01, value + 0.02)
+
+
+def ignore_margin(delta: float, interval: Interval, _margin: float, floor: float | None) -> str:
+    """Return the verdict for a margin of zero."""
+    return real_decide_verdict(delta, interval, 0.0, floor)
+
+
+real_decide_verdict = verdicts.decide_verdict
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "slope": (slopes_module, "fit_line", fit_half_a_slope),
+    "no baseline": (verdicts, "subtract_baseline", leave_baseline_in),
+    "sign": (verdicts, "subtract_baseline", subtract_the_wrong_way),
+    "estimator": (location, "compute_midmean", lambda x: np.max(x, axis=-1)),
+    "interval": (location, "compute_mean_interval", shift_interval),
+    "verdict": (verdicts, "decide_verdict", ignore_margin),
+    "margin": (verdicts, "find_equivalence_margin", lambda *_words: 4.0),
+    "core cycles": (corecycles.CoreCycles, "exact_ratio", Fraction(1)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_analysis_fails(
+    fault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a fault in one step of the analysis, at least one row fails."""
+    monkeypatch.setattr(*FAULTS[fault])
+    monkeypatch.setattr(selftest, "TRIES", 1)
+    assert run_simulated_self_test(monkeypatch) == BAD
+    out = capsys.readouterr().out
+    assert f": {FAIL}\n" in out and "costs measured on this machine are wrong" in out
+
+
+def test_a_busy_machine_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If intervals are too wide to tell, no row fails; the exit code is that of what cannot be done
+    here."""
+    assert run_simulated_self_test(monkeypatch, noise=5000.0) == UNABLE
+    said = capsys.readouterr()
+    assert f": {UNCLEAR}\n" in said.out and FAIL not in said.out
+    assert "this machine is too busy now" in said.out
+    assert f"try {selftest.TRIES} of {selftest.TRIES}: chain" in said.err
+
+
+def test_missing_core_cycles_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tier = Tier("native", "6.12", UNIT_TSC, False, {**ENV, "cycles": "none"}, {})
+    assert run_simulated_self_test(monkeypatch, tier=tier) == UNABLE
+    assert "needs core cycles, and here they are neither counted nor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["--quick", "--tiers=native", "--budget=9s", "--blocks=9"])
+def test_options_of_a_run_are_refused(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--self-test", word]) == UNABLE
+    name = word.partition("=")[0]
+    assert f"--self-test measures no run: leave out {name}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cost", "lo", "hi", "verdict", "said"),
+    [
+        (1.0, 0.9, 1.1, "differs", PASS),
+        (1.0, 0.4, 1.1, "differs", UNCLEAR),
+        (1.0, 0.9, 1.6, "unresolved", UNCLEAR),
+        (1.0, 0.9, 1.1, "slower", FAIL),
+        (1.0, 0.9, 1.1, "equivalent", FAIL),
+        (1.0, 0.9, 1.1, "faster", FAIL),
+        (1.002, 1.001, 1.003, "slower", PASS),
+        (0.998, 0.997, 0.999, "equivalent", PASS),
+        (1.7, 1.6, 1.8, "differs", FAIL),
+        (1.2, 1.15, 1.25, "differs", FAIL),
+        (1.1, 1.05, 1.15, "differs", PASS),
+        (0.3, 0.2, 0.4, "differs", FAIL),
+        (1.4, 0.7, 2.1, "differs", UNCLEAR),
+        (1.2, 0.9, 1.1, "differs", FAIL),
+    ],
+)
+def test_the_whole_interval_must_be_close(
+    cost: float, lo: float, hi: float, verdict: str, said: str
+) -> None:
+    row = Planted("add", 1, 1, ("differs", "unresolved"))
+    assert selftest.choose_outcome(row, cost, Interval(lo, hi), verdict) == said
+
+
+@pytest.mark.parametrize(("variant", "said"), [("nops", UNCLEAR), ("chain-clone", FAIL)])
+def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: str) -> None:
+    """A row near zero may be unresolved if the A/A clone is noisy, but not the clone itself."""
+    row = Planted(variant, 0, 0, ("equivalent",))
+    outcome = selftest.choose_outcome(row, 0.0, Interval(-0.1, 0.1), "unresolved")
+    assert outcome == said
+
+
+def make_tries(outcomes: str) -> list[Judged]:
+    """Return the tries of a row: p is one that passed, f one that failed, u an unclear one."""
+    row, words = Planted("add", 1, 1, ("differs",)), {"p": PASS, "f": FAIL, "u": UNCLEAR}
+    return [Judged(row, 1.0, Interval(0, 2), "differs", words[letter]) for letter in outcomes]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [("p", PASS), ("fffp", PASS), ("fu", UNCLEAR), ("uuu", UNCLEAR), ("fuufu", UNCLEAR),
+     ("f", FAIL), ("fuf", FAIL), ("ffuuf", FAIL)],
+)  # fmt: skip
+def test_a_row_fails_in_most_tries(outcomes: str, said: str) -> None:
+    assert choose_decisive_try(make_tries(outcomes)).outcome == said
+
+
+def test_planted_costs_are_no_usual_benchmark(native_programs: None) -> None:
+    """`kmbench list` does not name the benchmark, and the self-test knows all of its variants."""
+    assert "planted" not in run_kmbench("list").stdout
+    said = run_kmbench("run", "-b", 8, "planted")
+    assert said.returncode == 0
+    _, _, *rows = said.stdout.splitlines()
+    assert {row.split()[0] for row in rows} == {row.variant for row in selftest.ROWS}
+
+
+def test_known_costs_are_measured_on_this_machine(
+    native_programs: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The self-test passes here, or says that the machine is too busy."""
+    assert KMBENCH.exists()
+    code = main(["bench", "--self-test"])
+    said = capsys.readouterr()
+    if code == UNABLE:
+        pytest.skip(said.err.strip().splitlines()[-1])
+    assert code == DONE, said.out
