@@ -10,9 +10,15 @@
  * if that task had run before this call.  If another task switches a single selected event, that
  * task gets an error.
  *
+ * A referenced event keeps its system and is switched in a walk of its own.  An event probe holds a
+ * reference to its event and finds it by system and name, also to remove its trigger.  If the trace
+ * core does not find the event then, it ignores the error and frees the probe, and the trigger
+ * uses freed memory.
+ *
  * The users that the trace core adds or removes during the walk are connected or disconnected as a
  * batch: see users.c.
  */
+#include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/mutex.h>
@@ -38,12 +44,14 @@ static DEFINE_MUTEX(enabling);
  * @system: name of the system
  * @names: names of the events, without duplicates
  * @nr: number of names
+ * @referenced: bitmap of the selected events that are referenced, so do not have the system SELECTED
  */
 struct event_set {
 	struct kmarkers_event_source *source;
 	const char *system;
 	const char *const *names;
 	unsigned int nr;
+	unsigned long *referenced;
 };
 
 static bool can_be_enabled(struct kmarkers_event *event)
@@ -62,23 +70,46 @@ static bool has_unconnected_user(struct kmarkers_event *event)
 }
 
 /*
- * Change the system to SELECTED for each event of @set for which @is_selected() returns true.
- * Return the number of these events.
+ * Select each event of @set for which @is_selected() returns true: change its system to SELECTED or,
+ * if it is referenced, set its bit in @set->referenced.  Return the number of events with the system
+ * SELECTED.  No task takes a reference to one of these by its name.
  */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*is_selected)(struct kmarkers_event *event))
 {
 	unsigned int i, nr = 0;
 
+	bitmap_zero(set->referenced, set->nr);
 	for (i = 0; i < set->nr; i++) {
 		struct kmarkers_event *event = kmarkers_event_find(set->system, set->names[i]);
 
 		if (!is_selected(event))
 			continue;
+		if (kmarkers_event_is_referenced(event)) {
+			__set_bit(i, set->referenced);
+			continue;
+		}
 		event->class.system = SELECTED;
 		nr++;
 	}
 	return nr;
+}
+
+/*
+ * Enable or disable the selected events, of which @nr have the system SELECTED.  Called without
+ * event_mutex, which the trace core takes.  Return 0 or the first error of the trace core.
+ */
+static int switch_selected_events(const struct event_set *set, unsigned int nr, bool on)
+{
+	int err = nr ? trace_set_clr_event(SELECTED, NULL, on) : 0;
+	unsigned int i;
+
+	for_each_set_bit(i, set->referenced, set->nr) {
+		int alone = trace_set_clr_event(set->system, set->names[i], on);
+
+		err = err ?: alone;
+	}
+	return err;
 }
 
 static void unselect_events(const struct event_set *set)
@@ -114,30 +145,31 @@ static int check_events_exist(const struct event_set *set)
 
 static int enable_events(const struct event_set *set, struct kmarkers_event_link *links)
 {
+	unsigned int nr = 0;
 	int err;
 
 	mutex_lock(kmarkers_event_names.lock);
 	err = check_events_exist(set);
 	if (!err) {
-		select_events(set, can_be_enabled);
+		nr = select_events(set, can_be_enabled);
 		kmarkers_event_batch_begin();
 	}
 	mutex_unlock(kmarkers_event_names.lock);
 	if (err)
 		return err;
-	err = trace_set_clr_event(SELECTED, NULL, 1);
+	err = switch_selected_events(set, nr, true);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
 	err = kmarkers_event_batch_connect(set->source, links, err);
 	if (err)
-		select_events(set, has_unconnected_user);
+		nr = select_events(set, has_unconnected_user);
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
 	/*
 	 * Disable the events that are selected now: those with a user that could not be connected.
 	 */
-	trace_set_clr_event(SELECTED, NULL, 0);
+	switch_selected_events(set, nr, false);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
 	mutex_unlock(kmarkers_event_names.lock);
@@ -152,8 +184,7 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
 	nr = select_events(set, has_users);
 	kmarkers_event_batch_begin();
 	mutex_unlock(kmarkers_event_names.lock);
-	if (nr)
-		trace_set_clr_event(SELECTED, NULL, 0);
+	switch_selected_events(set, nr, false);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
 	kmarkers_event_batch_disconnect(set->source, links);
@@ -177,17 +208,21 @@ int kmarkers_events_switch(struct kmarkers_event_source *source, const char *sys
 			   const char *const *names, unsigned int nr, bool on)
 {
 	struct kmarkers_event_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
-	const struct event_set set = { source, system, names, nr };
-	int err = 0;
+	unsigned long *referenced = bitmap_zalloc(nr, GFP_KERNEL);
+	const struct event_set set = { source, system, names, nr, referenced };
+	int err = -ENOMEM;
 
-	if (!links)
-		return -ENOMEM;
+	if (!links || !referenced)
+		goto free;
 	mutex_lock(&enabling);
+	err = 0;
 	if (on)
 		err = enable_events(&set, links);
 	else
 		disable_events(&set, links);
 	mutex_unlock(&enabling);
+free:
+	bitmap_free(referenced);
 	kvfree(links);
 	return err;
 }

@@ -157,6 +157,38 @@ test_held_source() {
 	rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko
 }
 
+# An event probe finds its event by system and name, also to remove its trigger, while another task
+# switches the event. Several event probes make it likely that one waits for
+# event_mutex whenever the other task unlocks it.
+test_held_while_switched() {
+	insmod /modules/kmarkers_test_fields.ko
+	: >/tmp/switching
+	for held in 1 2 3; do
+		echo "e:holder_$held kmarkers.fd_request a=\$sector:x64" >>"$tracing"/dynamic_events
+		while [ -e /tmp/switching ]; do
+			put 1 "${probe}_$held"/enable
+			put 0 "${probe}_$held"/enable
+		done &
+	done
+	try "an event is switched while event probes on it are switched" switch_event 100
+	rm /tmp/switching
+	wait
+	for held in 1 2 3; do
+		echo "-:holder_$held" >>"$tracing"/dynamic_events
+	done
+	same "no trigger of an event probe is left at its event" "$(cat "$own"/fd_request/enable)" 0
+	rmmod kmarkers_test_fields
+}
+
+# switch_event TURNS: enable and disable an event in the main trace buffer TURNS times
+switch_event() {
+	turn=0
+	while [ "$turn" -lt "$1" ]; do
+		put "fd_request trace" "$control_outside" && put "fd_request -trace" "$control_outside" || return
+		turn=$((turn + 1))
+	done
+}
+
 # perf holds a reference to the module of an event, so the module of an open event stays loaded.
 test_held_by_perf() {
 	insmod /modules/kmarkers_test_fields.ko wait=1 &
@@ -199,6 +231,7 @@ test_references() {
 		test_held_function
 		test_held_module
 		test_held_by_two
+		test_held_while_switched
 		test_held_sdt
 		test_held_source
 	fi
