@@ -7,6 +7,7 @@ The summary has at most LINES lines on a terminal of 80 columns or more.
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import textwrap
 from collections import Counter
@@ -49,7 +50,7 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
     lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
     if all(one.value is None for one in marker_costs):
         return lines
-    for line in marker_cost.describe_limits(marker_costs):
+    for line in itertools.chain(*marker_cost.describe_limits(marker_costs)):
         lines += wrap_paragraph(line, width)
     lines.append("")
     for one in marker_costs:

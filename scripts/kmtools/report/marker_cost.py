@@ -336,17 +336,19 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
 
 
-def describe_limits(costs: Sequence[MarkerCost]) -> list[str]:
-    """Return sentences with what limits the verdicts of costs, or why these are withheld; each
-    names the places that it is about."""
-    places: dict[tuple[bool, str], list[str]] = {}
+def describe_limits(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]:
+    """Return sentences that say why verdicts of costs are withheld, and sentences with what limits
+    verdicts; each names the places that it is about."""
+    withheld: dict[str, list[str]] = {}
+    limited: dict[str, list[str]] = {}
     for cost in costs:
         if cost.why:
-            places.setdefault((cost.verdict == WITHHELD, cost.why), []).append(cost.short)
-    return [
-        f"{'Withheld' if withheld else 'Caveat'} ({', '.join(names)}): {why}."
-        for (withheld, why), names in places.items()
-    ]
+            places = withheld if cost.verdict == WITHHELD else limited
+            places.setdefault(cost.why, []).append(cost.short)
+    return (
+        [f"Withheld ({', '.join(names)}): {why}." for why, names in withheld.items()],
+        [f"Caveat ({', '.join(names)}): {why}." for why, names in limited.items()],
+    )
 
 
 def describe_verdict(cost: MarkerCost) -> str:

@@ -113,15 +113,18 @@ def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]
 
 
 def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
-    """Return the first screen: the costs of a dormant marker, the grade of the tier in which they
-    were measured, and one figure."""
+    """Return the first screen: the costs of a dormant marker, why verdicts are withheld, the grade
+    of the tier in which the costs were measured, and one figure; then the caveats and a table."""
     found = marker_cost.find_marker_costs(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
     sentence = marker_cost.describe_marker_costs(found).replace(" %", NO_BREAK)
     parts = [f'<p class="answer">{escape_html(sentence)}</p>']
-    for line in marker_cost.describe_limits(found):
-        parts.append(f'<p class="limits">{escape_html(use_minus_signs(line))}</p>')
+    withheld, caveats = [
+        [f'<p class="limits">{escape_html(use_minus_signs(line))}</p>' for line in lines]
+        for lines in marker_cost.describe_limits(found)
+    ]
+    parts += withheld
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape_html(old)}.</p>"] if old else []
     parts += [render_grade_html(tier, one, FIRST_REASONS) for tier, one in own]
@@ -129,6 +132,7 @@ def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) ->
     if panel := cost_figure.make_dormant_cost_panel(run.results, run.sites):
         title = f"<h2 class='figure'>{escape_html(panel.title)}</h2>" if run.draw else ""
         parts.append(title + render_figure_html(run.draw, panel, cost_figure.describe_panel(panel)))
+    parts += caveats
     return "\n".join([*parts, render_marker_cost_table_html(found)])
 
 
