@@ -23,7 +23,7 @@ void sdt_call_all_handlers(void *private, const struct sdt_hit *hit)
 	const struct sdt_call *call = private;
 
 	/* The last handler is called behind the loop, where the call can be a jump. */
-	for (; call[1].handler; call++)
+	for (; READ_ONCE(call[1].handler); call++)
 		sdt_call_handler(call, hit);
 	sdt_call_handler(call, hit);
 }
@@ -43,7 +43,7 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 
 	WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
 	/* A single handler is called by a jump, without the registers that the loop over all saves. */
-	if (likely(!call[1].handler))
+	if (likely(!READ_ONCE(call[1].handler)))
 		sdt_call_handler(call, hit);
 	else
 		sdt_call_all_handlers(private, hit);
