@@ -303,7 +303,7 @@ static void add(void *unused, const struct sdt_hit *hit)
 {
     (void)unused;
     hits++;
-    sum += hit->args[0] + hit->args[6];
+    sum += hit->args[0] + (hit->nr > 6 ? hit->args[6] : 0);
 }
 int main(void)
 {
