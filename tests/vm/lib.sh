@@ -198,17 +198,21 @@ no_area_of() {
 		! grep -q "\[$1\]" /proc/vmallocinfo
 }
 
-# is_preempted COMMAND: succeeds if a busy task on the same CPU preempts COMMAND at least 8 times
+# is_preempted COMMAND: succeeds if a busy task on the same CPU preempts COMMAND at least once in
+# each 25 ms that COMMAND runs, on average
 is_preempted() {
 	taskset 1 sh -c 'while :; do :; done' &
 	busy=$!
 	cat >/tmp/preempted <<-'END'
 		preempted() { sed -n 's/^nonvoluntary_ctxt_switches:[^0-9]*//p' /proc/$$/status; }
+		ran() { read -r ns _ </proc/$$/schedstat && echo $((ns / 1000000)); }
 		before=$(preempted)
+		start=$(ran)
 		eval "$1"
 		times=$(($(preempted) - before))
-		echo "# preempted $times times"
-		[ "$times" -ge 8 ]
+		ms=$(($(ran) - start))
+		echo "# preempted $times times in $ms ms"
+		[ $((25 * (times + 1))) -ge "$ms" ]
 	END
 	taskset 1 sh /tmp/preempted "$1"
 	code=$?
