@@ -178,6 +178,15 @@ used_as_before() {
 	[ "$(uses_of kmarkers_events)" = "$before" ]
 }
 
+# show_references: print what may hold references to kmarkers_events
+show_references() {
+	echo "# kmarkers_events: $(uses_of kmarkers_events) references, before: $before"
+	for shown in dynamic_events set_event events/sched/sched_process_fork/trigger; do
+		sed "s|^|# $shown: |" "$tracing/$shown"
+	done
+	grep . "$tracing"/events/kmarkers*/*/enable "$tracing"/events/sdt_*/*/enable | sed "s/^/# /"
+}
+
 test_monkey() {
 	must insmod /modules/kmarkers_test_going.ko || return
 	echo "# seed: $seed ($users users, $monkey_seconds s)"
@@ -206,6 +215,7 @@ test_monkey() {
 	lacks "^kmarkers_test_[fse]" /proc/modules
 	result $? "all test modules with markers, probes and functions unload"
 	try "no event holds a reference to kmarkers_events any more" within 20 used_as_before
+	used_as_before || show_references
 	same "the patcher has no site of a test module any more" \
 		"$(grep -c "\[kmarkers_test" "$debugfs"/patcher/sites)" 0
 	rmmod kmarkers_test_going
