@@ -21,7 +21,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 static struct dentry *dir;
 
 /* Return what a site was written as, for a message that continues with the name of the value. */
-static const char *describe_read(const struct patcher_site *site)
+static const char *describe_reading_macro(const struct patcher_site *site)
 {
 	if (site->flags & IMV_COMPARE)
 		return "comparison with";
@@ -46,7 +46,7 @@ static void report_sites_in_init_text(const struct module *module, const struct 
 		if (suffix)
 			*suffix = '\0';
 		pr_err("%s: %s %s is in %ps, which is freed after init: use _imv_read(), or make its function noinline and not __init\n",
-		       module->name, describe_read(site), name, (void *)addr);
+		       module->name, describe_reading_macro(site), name, (void *)addr);
 	}
 }
 

@@ -22,7 +22,7 @@ static struct {
 	.moved = PTHREAD_COND_INITIALIZER,
 };
 
-static void wait_for_gate_turn(void)
+static void wait_until_admitted(void)
 {
 	unsigned long ticket;
 
@@ -46,7 +46,7 @@ static void end_gate_turn(void)
 void native_gate_enter(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	wait_for_gate_turn();
+	wait_until_admitted();
 	gate.inside++;
 	end_gate_turn();
 }
@@ -63,7 +63,7 @@ void native_gate_leave(void)
 void native_gate_close(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	wait_for_gate_turn();
+	wait_until_admitted();
 	while (gate.inside)
 		pthread_cond_wait(&gate.moved, &gate.lock);
 	pthread_mutex_unlock(&gate.lock);

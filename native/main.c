@@ -115,7 +115,7 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
 	native_show_offsets(file, config->seed);
-	native_show_groups_env(file);
+	native_write_groups_to_env(file);
 }
 
 /*

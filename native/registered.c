@@ -30,7 +30,7 @@ void native_load_other_tracers(void)
 {
 }
 
-void native_show_groups_env(FILE *file)
+void native_write_groups_to_env(FILE *file)
 {
 }
 

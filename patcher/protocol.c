@@ -186,7 +186,7 @@ static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 	write_first_bytes(pokes, nr);
 	sync_all_cpus();
 
-	patcher_text_rewrite_int3s(pokes, nr);
+	patcher_text_store_int3s_again(pokes, nr);
 	patcher_record_longest_ns(&patcher_get_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
@@ -230,7 +230,7 @@ void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned i
 {
 	increment_batch_number(&current_batch);
 	patcher_write_prefixes(pokes, nr, chunk);
-	patcher_text_rewrite_int3s(pokes, nr);
+	patcher_text_store_int3s_again(pokes, nr);
 }
 
 static bool get_current_batch(struct current_batch *batch)

@@ -208,7 +208,7 @@ static bool are_on_same_page(const u8 *a, const u8 *b)
  * thread to the page, until the first thread looks up the mapping of the page once more.  INVLPG
  * forces this look-up.
  */
-void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i, first = 0;
 

@@ -94,6 +94,6 @@ bool patcher_is_one_cpu_online(void);
  * Store the first byte of each poke once more, under an emulator only: an emulated CPU may still
  * execute an int3 that is no longer in memory.
  */
-void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr);
+void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* PATCHER_TEXT_H */

@@ -162,7 +162,7 @@ bool patcher_is_one_cpu_online(void)
 	return arena_alone;
 }
 
-void patcher_text_rewrite_int3s(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 

@@ -26,8 +26,9 @@ Floats = NDArray[np.float64]
 
 # A late window is longer than the median by more than this share.
 LATE = 0.1
-# Shares above which something is named: late windows among the windows without a flag; steal time
-# and the time of other programs in the time of the measurement; the range of the core's frequency.
+# An observation is named if its share is larger: late windows in the windows without a flag, steal
+# time and the time of other programs in the time of the measurement, and the range of the core's
+# frequency in the frequency.
 MANY_LATE, MUCH_STEAL, MUCH_OTHER, STEADY_CORE = 0.01, 0.005, 0.05, 0.05
 # The share of late windows that must be in stretches, in which most windows of all variants are
 # late, and how many times as long as usual they then take, if a busy sibling thread is the cause: a

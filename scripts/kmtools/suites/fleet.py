@@ -71,7 +71,7 @@ def read_cpu_seconds(stat: str) -> tuple[float, float]:
     return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
 
 
-def measure_fleet_comparison(run_count: int) -> tuple[Cost, str]:
+def measure_cost_of_comparison(run_count: int) -> tuple[Cost, str]:
     """Run `kmarkers fleet` on the `run_count` runs in RUNS, in a child process; return its cost and
     its output."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
@@ -99,7 +99,7 @@ def judge_fleet_comparison(run_count: int) -> bool:
             env={**os.environ, "PYTHONPATH": path},
             check=True,
         )
-        cost, said = measure_fleet_comparison(run_count)
+        cost, said = measure_cost_of_comparison(run_count)
     finally:
         shutil.rmtree(RUNS, ignore_errors=True)
     print(said)

@@ -56,8 +56,8 @@ PANIC_ON_WARN = "panic_on_warn=1"
 RANDOMNESS = "random.trust_cpu=on"
 # Disable 5-level page tables. While the kernel identifies the first CPU, the recorded features of
 # this CPU are cleared. In an interrupt at that moment, KASAN would report valid addresses as wild.
-FOUR_LEVELS = "no5lvl"
-APPEND = {"kasan": (PANIC_ON_WARN, FOUR_LEVELS), "kcsan": (), "clang": ()}
+NO_5_LEVEL_PAGE_TABLES = "no5lvl"
+APPEND = {"kasan": (PANIC_ON_WARN, NO_5_LEVEL_PAGE_TABLES), "kcsan": (), "clang": ()}
 # Settings of the tests in debug kernels: fewer batches, cycles and samples.
 DEBUG_SETTINGS = {
     "KMARKERS_BATCHES": 100,
