@@ -17,9 +17,9 @@
  * - the commands "detach" and "-event" fail with -EBUSY;
  * - a module that offers the event may be unloaded.  If another module offers it, too, that module
  *   becomes the owner, and nothing else changes.  If no other module offers the event, the event
- *   becomes an *orphan*: it cannot be enabled, and it is removed once it is neither referenced nor
- *   enabled in a buffer.  If a module offers the event before that, the orphan becomes an ordinary
- *   event;
+ *   becomes an *orphan*: only triggers and event probes can enable it, and it is removed once it is
+ *   neither referenced nor enabled in a buffer.  If a module offers the event before that, the orphan
+ *   becomes an ordinary event;
  * - this module stays loaded, because each source that has joined and each orphan holds a reference
  *   to it;
  * - if perf uses the event, the owner stays loaded, because users.c takes a reference to it.
@@ -55,7 +55,7 @@ static void queue_orphans_check(void)
  * kmarkers_event_make_orphan() - make an orphan of a referenced event that no module offers
  * @event: the event; if it is enabled in a buffer, hits are not recorded before adopt_orphan()
  *
- * Enabling an orphan fails, also through the file enable of its system.  The flag
+ * A task that enables an orphan gets an error, also through the file enable of its system.  The flag
  * TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core from
  * disabling the orphan.
  */

@@ -57,6 +57,21 @@ static void unlock_events(void)
 	mutex_unlock(kmarkers_event_names.lock);
 }
 
+/*
+ * Connect the users that could not be connected before, of all events: a source that joins again has
+ * adopted the orphans of its former events.  The sources hold no lock now.
+ */
+static void connect_waiting_users(void)
+{
+	struct kmarkers_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	for_each_event_safe(event, next, bucket)
+		if (!event->orphan && !event->leaves)
+			kmarkers_event_connect_users(event);
+}
+
 static void add_offered_events(struct kmarkers_event_source *source, struct module *module)
 {
 	struct newcomers newcomers;
@@ -67,6 +82,7 @@ static void add_offered_events(struct kmarkers_event_source *source, struct modu
 	source->visit(module, kmarkers_event_accept_offer, &newcomers);
 	kmarkers_events_process_all(&newcomers.stale);
 	kmarkers_events_process_first(&newcomers.fresh);
+	connect_waiting_users();
 }
 
 /**
@@ -309,6 +325,7 @@ static int apply_changed_offers(struct kmarkers_event_source *source)
 	kmarkers_events_process_all(&newcomers.stale);
 	kmarkers_events_process_first(&removed);
 	kmarkers_events_process_first(&newcomers.fresh);
+	connect_waiting_users();
 	return 0;
 }
 
@@ -333,6 +350,7 @@ static void create_offered_event(struct kmarkers_event_source *source,
 	kmarkers_event_accept_offer(&newcomers, offer);
 	kmarkers_events_process_all(&newcomers.stale);
 	kmarkers_events_process_all(&newcomers.fresh);
+	connect_waiting_users();
 	unlock_events();
 }
 

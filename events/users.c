@@ -57,6 +57,31 @@ static int disconnect_user(struct event_user *user)
 	return user->event->source->disconnect(&event, user);
 }
 
+/*
+ * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, or if the
+ * source of the event is gone, the event stays enabled, but the user gets no hits before
+ * kmarkers_event_connect_users().
+ */
+static void try_connect_user(struct event_user *user)
+{
+	int err = user->event->source ? connect_user(user) : 0;
+
+	if (err)
+		pr_warn("%s: its trace event is enabled for a trigger, but records no hits: error %d\n",
+			user->event->name, err);
+}
+
+/*
+ * Return true if the trace core enables an event in a buffer for a trigger or an event probe: it
+ * soft-disables the event, and has raised sm_ref before it calls kmarkers_event_reg().  If that
+ * fails, the trace core does not lower sm_ref, and no task can disable the event any more.  So it
+ * must succeed.
+ */
+static bool is_enabled_for_trigger(struct trace_event_file *file)
+{
+	return file && atomic_read(&file->sm_ref);
+}
+
 static int create_event_user(struct kmarkers_event *event, struct trace_event_file *file,
 			     struct module *owner)
 {
@@ -72,6 +97,8 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 	kmarkers_event_choose_register_writer(user);
 	if (has_current_task_batch())
 		list_add_tail(&user->batch, &batch.users);
+	else if (is_enabled_for_trigger(file))
+		try_connect_user(user);
 	else
 		err = connect_user(user);
 	if (err) {
@@ -95,7 +122,8 @@ static int add_event_user(struct kmarkers_event *event, struct trace_event_file 
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
 
-	if (event->leaves || event->orphan || !try_module_get(THIS_MODULE))
+	if (event->leaves || (event->orphan && !is_enabled_for_trigger(file)) ||
+	    !try_module_get(THIS_MODULE))
 		return err;
 	if (try_module_get(owner)) {
 		err = create_event_user(event, file, owner);
@@ -221,6 +249,16 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 		return;
 	source->disconnect_many(links, nr);
 	free_disconnected_users(links, nr);
+}
+
+/* Connect the users of an event that could not be connected when they were added. */
+void kmarkers_event_connect_users(struct kmarkers_event *event)
+{
+	struct event_user *user;
+
+	list_for_each_entry(user, &event->users, node)
+		if (!user->connected && list_empty(&user->batch))
+			try_connect_user(user);
 }
 
 /* Return true if an event has a user that kmarkers_event_batch_connect() did not connect. */

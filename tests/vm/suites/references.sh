@@ -84,6 +84,13 @@ test_held_module() {
 	rmmod kmarkers_test_fields
 	[ -e "$own"/fd_request/enable ]
 	result $? "the event exists without its module while the event probe is disabled"
+	# If the event could not be enabled for a trigger, the kernel would keep it soft-disabled.
+	try "the event probe is enabled while the event has no module" put 1 "$probe"/enable
+	insmod /modules/kmarkers_test_fields.ko
+	probe_records "the event probe records each hit of the module loaded then" "request 10" $((10 * cpus))
+	put 0 "$probe"/enable
+	same "the event is not soft-disabled after the event probe is disabled" "$(cat "$own"/fd_request/enable)" 0
+	rmmod kmarkers_test_fields
 	try "the event probe is removed" release_event
 	try "the event is removed within 10 s after the event probe" within 10 is_gone "$own"/fd_request
 	same "the removed event holds no reference to kmarkers_events" "$(uses_of kmarkers_events)" "$before"
@@ -141,9 +148,9 @@ test_held_source() {
 	result $? "only the event that is held exists without kmarkers_entry"
 	refused "the event cannot be enabled without kmarkers_entry" "No such device" put 1 "$functions"/entry/enable
 	same "the event that is held holds a reference to kmarkers_events" $(($(uses_of kmarkers_events) - before)) 1
+	try "the event probe is enabled without kmarkers_entry" put 1 "$probe"/enable
 	insmod /modules/kmarkers_entry.ko
 	put "te_leaf event" "$entry_control"
-	try "the event probe is enabled after kmarkers_entry is loaded again" put 1 "$probe"/enable
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_entry/parameters/pass
 	same "the event probe records each hit of a function" "$(probed)" 10
