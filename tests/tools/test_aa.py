@@ -18,7 +18,7 @@ from kmtools.analyse.verdicts import Result, compute_results
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
-from kmtools.measure import bursts, collect, native
+from kmtools.measure import collect, native, neighbour
 from kmtools.measure.aa import Plan
 from kmtools.method import aa
 
@@ -55,11 +55,14 @@ def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
     """The neighbour process uses a core in bursts until the `with` block ends, also if the block
     ends by an exception."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    with bursts.run_neighbour_process(1):
+    with neighbour.run_neighbour_process("bursts", 1):
         time.sleep(5)
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     assert 0.5 < used < 4.5
-    script = "from kmtools.measure import bursts\nwith bursts.run_neighbour_process(1): print(1/0)"
+    script = (
+        "from kmtools.measure.neighbour import run_neighbour_process\n"
+        "with run_neighbour_process('bursts', 1): print(1/0)"
+    )
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script], env={"PYTHONPATH": str(ROOT / "scripts")}, check=False,

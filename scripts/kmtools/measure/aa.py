@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmtools.measure import bursts, choice, collect, native
+from kmtools.measure import choice, collect, native, neighbour
 from kmtools.measure.bench import FULL, Steering
 from kmtools.measure.run_cache import RunCache
 
@@ -17,13 +17,13 @@ from kmtools.measure.run_cache import RunCache
 @dataclass(frozen=True)
 class Plan:
     """The settings of each run: the number of blocks per process, patterns of benchmarks (none for
-    all), and the time limit in seconds. If `bursts` is true, a neighbour process uses a core in
-    bursts meanwhile."""
+    all), the time limit in seconds, and the name of a neighbour process (neighbour.NEIGHBOURS) that
+    runs meanwhile, if any."""
 
     blocks: int
     budget: float
     benchmarks: tuple[str, ...] = ()
-    bursts: bool = False
+    neighbour: str = ""
 
 
 def ignore_progress(*_words: object, **_more: Any) -> None:
@@ -34,8 +34,10 @@ def measure_run(run_number: int, plan: Plan, steering: Steering) -> collect.RawD
     """Measure a run and return its samples; runs of different numbers share no seed."""
     seed = run_number * steering.most
     cache = RunCache()
-    beside = bursts.run_neighbour_process(seed) if plan.bursts else contextlib.nullcontext()
-    with tempfile.TemporaryDirectory() as scratch, beside:
+    with contextlib.ExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        if plan.neighbour:
+            stack.enter_context(neighbour.run_neighbour_process(plan.neighbour, seed))
         raw = Path(scratch) / "raw"
         native.measure_processes(
             raw,

@@ -177,10 +177,10 @@ def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
         raise UnableError("no A/A clone was measured")
     share = wrong / judged
     print(f"{wrong} of {judged} A/A clones slower or faster ({share:.1%}, at most {ALLOWED:.0%})")
-    most = math.inf if plan.bursts else SPREAD
+    most = math.inf if plan.neighbour else SPREAD
     spreads = {name: max(deltas) - min(deltas) for name, deltas in found.items()}
     for name, spread in spreads.items():
-        limit = "" if plan.bursts else f" (at most {SPREAD})"
+        limit = "" if plan.neighbour else f" (at most {SPREAD})"
         print(f"{name}: A/A differences within {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
     held = [

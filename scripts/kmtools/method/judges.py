@@ -23,23 +23,23 @@ DORMANT = (
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
 
 
-def make_identical_code_suite(suite_request: SuiteRequest, bursts: bool) -> Suite:
-    """Return the suite that measures two copies of the same code (A/A). With `bursts`, another
-    process uses a core in bursts meanwhile."""
+def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
+    """Return the suite that measures two copies of the same code (A/A). `name` is "aa",
+    or "bursts" for that beside a process that uses a core in bursts."""
+    bursts = name == "bursts"
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
     budget = choice.parse_budget(suite_request.get_text("budget", f"{BUDGET_SECONDS}s"))
     some = tuple(suite_request.get_words("benchmarks")) or (DORMANT if bursts else ())
-    plan, runs = Plan(blocks, budget, some, bursts), suite_request.get_number("runs", RUNS)
+    plan = Plan(blocks, budget, some, name if bursts else "")
+    runs = suite_request.get_number("runs", RUNS)
 
     def run_copies(_: Path) -> Tally:
         return make_one_result_tally(
             aa.judge_clone_runs(runs, plan), "copies of the same code differ too often"
         )
 
-    name, usual = "bursts" if bursts else "aa", float(BUDGET_SECONDS * runs)
-    return Suite(
-        name, run_copies, f"{runs} runs of two copies of the same code", usual=usual, loud=True
-    )
+    what, usual = f"{runs} runs of two copies of the same code", float(BUDGET_SECONDS * runs)
+    return Suite(name, run_copies, what, usual=usual, loud=True)
 
 
 def make_noise_suite(suite_request: SuiteRequest) -> Suite:
@@ -88,9 +88,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`."""
     found = [
-        make_identical_code_suite(suite_request, name == "bursts")
-        for name in ("aa", "bursts")
-        if name in names
+        make_identical_code_suite(suite_request, name) for name in ("aa", "bursts") if name in names
     ]
     found += [make_noise_suite(suite_request)] if "estimators" in names else []
     return [

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a neighbour process, to test measurements that such a load disturbs.
+
+`python neighbour.py LOAD SEED [CPU]` executes a load of LOADS, on any CPU or on the given one,
+until its standard input ends, at the latest when its parent exits.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+MEAN_SECONDS = 1.0
+# Busy time between two checks of the standard input.
+TURN_SECONDS = 0.05
+# The size of each of the two buffers that the load "memory" copies; larger than most caches.
+COPIED_BYTES = 64 << 20
+
+
+def wait_for_input_end(seconds: float) -> bool:
+    """Wait at most `seconds` for the end of the standard input; return True if it ended."""
+    return bool(select.select([sys.stdin], [], [], seconds)[0])
+
+
+def spin_for_seconds(seconds: float) -> bool:
+    """Execute a busy loop for `seconds`, and return False. If the standard input ends earlier,
+    return True at once."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        turn = time.monotonic() + min(left, TURN_SECONDS)
+        while time.monotonic() < turn:
+            pass
+        if wait_for_input_end(0):
+            return True
+    return False
+
+
+def alternate_load_and_sleep(seed: int) -> None:
+    """Use a core and sleep in turn, each for a random time whose mean is MEAN_SECONDS, until the
+    standard input ends."""
+    rng = random.Random(seed)
+    while not spin_for_seconds(rng.expovariate(1 / MEAN_SECONDS)):
+        if wait_for_input_end(rng.expovariate(1 / MEAN_SECONDS)):
+            break
+
+
+def copy_memory(_seed: int) -> None:
+    """Copy a buffer to another one, again and again, until the standard input ends."""
+    source, target = bytes(COPIED_BYTES), bytearray(COPIED_BYTES)
+    while not wait_for_input_end(0):
+        target[:] = source
+
+
+def spin(_seed: int) -> None:
+    """Execute a busy loop until the standard input ends."""
+    spin_for_seconds(math.inf)
+
+
+LOADS = {"bursts": alternate_load_and_sleep, "memory": copy_memory, "busy": spin}
+FIRST, LAST = 0, -1
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A neighbour process: its load, and its CPU, which is FIRST or LAST of those that this process
+    may use, or None for any. If `pinned` is True, this process and its children, such as kmbench,
+    use this CPU alone."""
+
+    load: str
+    cpu: int | None = None
+    pinned: bool = False
+
+
+# If CPUs are idle alike, kmbench measures on the last one. It may move to another one, unless it is
+# pinned.
+NEIGHBOURS = {
+    "bursts": Neighbour("bursts"),
+    "memory": Neighbour("memory", FIRST),
+    "busy": Neighbour("busy", FIRST),
+    "bursts-same-cpu": Neighbour("bursts", LAST),
+    "bursts-pinned": Neighbour("bursts", LAST, pinned=True),
+}
+
+
+@contextmanager
+def run_neighbour_process(name: str, seed: int) -> Iterator[None]:
+    """During the block, run this file as the neighbour process `name` of NEIGHBOURS."""
+    kind = NEIGHBOURS[name]
+    allowed = os.sched_getaffinity(0)
+    cpus = [] if kind.cpu is None else [sorted(allowed)[kind.cpu]]
+    command = [sys.executable, __file__, kind.load, str(seed), *map(str, cpus)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        try:
+            if kind.pinned:
+                os.sched_setaffinity(0, cpus)
+            yield
+        finally:
+            process.kill()
+            os.sched_setaffinity(0, allowed)
+
+
+def main(load: str, seed: str, *cpus: str) -> None:
+    """Execute a load. Ignore SIGINT, because the terminal sends it to this process, too, when the
+    user interrupts the parent; the parent then ends this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if cpus:
+        os.sched_setaffinity(0, map(int, cpus))
+    LOADS[load](int(seed))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
