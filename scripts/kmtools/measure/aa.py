@@ -17,13 +17,14 @@ from kmtools.measure.run_cache import RunCache
 @dataclass(frozen=True)
 class Plan:
     """The settings of each run: the number of blocks per process, patterns of benchmarks (none for
-    all), the time limit in seconds, and the name of a neighbour process (neighbour.NEIGHBOURS) that
-    runs meanwhile, if any."""
+    all), the time limit in seconds, the name of a neighbour process (neighbour.NEIGHBOURS) that
+    runs meanwhile, if any, and names of benchmarks that kmbench measures but does not list."""
 
     blocks: int
     budget: float
     benchmarks: tuple[str, ...] = ()
     neighbour: str = ""
+    unlisted: tuple[str, ...] = ()
 
 
 def ignore_progress(*_words: object, **_more: Any) -> None:
@@ -44,7 +45,10 @@ def measure_run(run_number: int, plan: Plan, steering: Steering) -> collect.RawD
             blocks=plan.blocks,
             processes=steering.most,
             seed=seed,
-            benchmarks=choice.select_matching_benchmarks(native.KMBENCH, plan.benchmarks, ()),
+            benchmarks=[
+                *choice.select_matching_benchmarks(native.KMBENCH, plan.benchmarks, ()),
+                *plan.unlisted,
+            ],
             budget=plan.budget,
             steer=steering.begin(FULL["processes"], cache, ignore_progress, ignore_progress),
             say=ignore_progress,

@@ -29,7 +29,7 @@ from kmtools.analyse import grade, stopping
 from kmtools.analyse.steering import Steering
 from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, compute_results
 from kmtools.base.errors import UnableError
-from kmtools.measure import aa, bench, benchmark_names
+from kmtools.measure import aa, bench, benchmark_names, collect
 
 ALLOWED = 0.05
 RESOLVED = 0.8
@@ -37,14 +37,17 @@ HOTTEST = ("empty-loop", "memcpy-4096")
 SPREAD = 0.1
 
 
-def measure_results(number: int, plan: aa.Plan) -> list[Result]:
-    """Measure the run with this number, which sets its seeds. Return its results that have an added
-    cost, with the verdicts that a report shows."""
+def measure_judged_run(number: int, plan: aa.Plan) -> tuple[collect.RawDir, list[Result]]:
+    """Measure the run with this number, which sets its seeds. Return its samples, and its results
+    with the verdicts that a report shows."""
     loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST))
-    results = grade.withhold_verdicts(
-        {}, [loaded.tier], compute_results(loaded.rows, [loaded.tier])
-    )
-    return [result for result in results if result.delta is not None]
+    results = compute_results(loaded.rows, [loaded.tier])
+    return loaded, grade.withhold_verdicts({}, [loaded.tier], results)
+
+
+def measure_results(number: int, plan: aa.Plan) -> list[Result]:
+    """Measure the run with this number; return its results that have an added cost."""
+    return [result for result in measure_judged_run(number, plan)[1] if result.delta is not None]
 
 
 def are_costs_far_apart(first: Result, second: Result) -> bool:

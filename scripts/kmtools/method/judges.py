@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the suites that test the measurement method: A/A copies of the same code, simulated noise,
-and an independent program."""
+"""Makes the suites that test the measurement method: A/A copies of the same code, neighbour
+processes, simulated noise, and an independent program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from pathlib import Path
 from kmtools.measure import choice
 from kmtools.measure.aa import Plan
 from kmtools.measure.bench import BUDGET_SECONDS, FULL
-from kmtools.method import aa, estimators, frequency, independent, latewindows, noises
+from kmtools.method import (
+    aa,
+    estimators,
+    frequency,
+    independent,
+    latewindows,
+    neighbours,
+    noises,
+    selftest,
+)
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, make_one_result_tally
@@ -21,6 +30,8 @@ DORMANT = (
     *("function-entry", "sdt-dormant", "cold-icache-l1"),
 )
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
+# The time limit of a run beside a neighbour process, and its time with the analysis, in seconds.
+NEIGHBOUR_SECONDS, NEIGHBOUR_USUAL = 12, 15.0
 
 
 def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
@@ -40,6 +51,25 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
 
     what, usual = f"{runs} runs of two copies of the same code", float(BUDGET_SECONDS * runs)
     return Suite(name, run_copies, what, usual=usual, loud=True)
+
+
+def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
+    """Return the suite that measures known costs and hot loops beside neighbour processes."""
+    kinds = suite_request.get_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
+    runs = suite_request.get_number("runs", RUNS)
+    budget = choice.parse_budget(suite_request.get_text("budget", f"{NEIGHBOUR_SECONDS}s"))
+    blocks = suite_request.get_number("blocks", BURSTS_BLOCKS)
+    some = tuple(suite_request.get_words("benchmarks")) or neighbours.HEADLINE
+    plan = Plan(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
+
+    def run_beside_neighbours(log: Path) -> Tally:
+        file = log.with_suffix(".json")
+        good = neighbours.judge_neighbours(kinds, runs, plan, file)
+        return make_one_result_tally(good, "verdicts are false or missing beside a neighbour")
+
+    what = f"{runs} runs beside each of {len(kinds)} neighbour processes"
+    usual = NEIGHBOUR_USUAL * runs * len(kinds)
+    return Suite("neighbours", run_beside_neighbours, what, usual=usual, loud=True)
 
 
 def make_noise_suite(suite_request: SuiteRequest) -> Suite:
@@ -90,6 +120,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     found = [
         make_identical_code_suite(suite_request, name) for name in ("aa", "bursts") if name in names
     ]
+    found += [make_neighbour_suite(suite_request)] if "neighbours" in names else []
     found += [make_noise_suite(suite_request)] if "estimators" in names else []
     return [
         *found,

@@ -49,7 +49,7 @@ OPTIONS = {
     "benchmarks": "patterns of benchmarks (default: all)",
     "cached": "1: bare systems use the test kernels that this machine has downloaded",
     "files": "number of C files of the module (default: 500)",
-    "kinds": "kinds of simulated noise (default: all)",
+    "kinds": "kinds of simulated noise, or of neighbour processes (default: all)",
     "missing": "1: processors: run only rows without a result; coverage: list unexecuted lines",
     "model": "1: also run the model checker on mutants that it can check",
     "mutants": "names of mutants (default: all)",

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counts false and missing verdicts beside neighbour processes, in whole runs with fresh seeds.
+
+Each run measures the benchmark `planted`, whose costs are known (selftest.py), and the hot loops
+from which the first screen of a report has its answer, while a neighbour process of
+measure/neighbour.py runs. It is analysed as a report analyses it. For each neighbour:
+
+- No verdict about a planted row may be false. The row may be unresolved or withheld.
+- No A/A clone may be slower or faster, or differ.
+- At least the share aa.RESOLVED of the rows of hot loops must have a verdict.
+- If the verdict of a row of a hot loop is withheld, the first screen of the page and the summary on
+  the terminal must have the reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from kmtools.analyse.verdicts import EQUIVALENT, SAID, WITHHELD, Result
+from kmtools.base.files import write_atomically
+from kmtools.measure import bench
+from kmtools.measure.aa import Plan
+from kmtools.method import aa, selftest
+from kmtools.report import marker_cost
+
+HEADLINE = ("density-one",)
+KINDS = ("memory", "busy", "bursts-same-cpu", "bursts-pinned")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found in a run beside the neighbour `kind`: the number of rows of hot loops, the
+    number of those that have a verdict, and the share of late windows in the worst benchmark. The
+    lists name false verdicts about planted rows, A/A clones that differ, withheld rows of hot loops
+    without a reason on the first screen, all withheld rows of hot loops, and the planted rows that
+    the self-test fails, also those whose interval misses the known cost by chance. `cpus` has the
+    number of windows on each CPU."""
+
+    kind: str
+    hot: int
+    resolved: int
+    late: float
+    false: Sequence[str]
+    clones: Sequence[str]
+    unexplained: Sequence[str]
+    withheld: Sequence[str] = ()
+    missed: Sequence[str] = ()
+    cpus: Mapping[int, int] = field(default_factory=dict)
+
+
+def explain_withheld_rows(results: Sequence[Result]) -> tuple[list[str], list[str]]:
+    """Return the rows of hot loops whose verdict is withheld, and those of them whose reason is not
+    on the first screen."""
+    screen = " ".join(marker_cost.describe_limits(marker_cost.find_marker_costs(results, []))[0])
+    withheld, unexplained = [], []
+    for row in results:
+        if row.verdict == WITHHELD and aa.is_hot_loop_result(row):
+            line = f"{row.benchmark} {row.variant}: {row.note}"
+            withheld.append(line)
+            reason = row.note.partition("; ")[0]
+            if not reason or reason not in screen:
+                unexplained.append(line)
+    return withheld, unexplained
+
+
+def judge_run(kind: str, results: Sequence[Result], cpus: Mapping[int, int]) -> Findings:
+    """Return what is found in the results of a run, which have the verdicts of a report."""
+    planted = selftest.judge_planted_results(results)
+    false = [
+        row.line
+        for row in planted
+        if row.verdict in SAID
+        and not selftest.is_verdict_right(row.planted, row.interval, row.verdict)
+    ]
+    clones = [row for row in results if row.is_clone and row.verdict in SAID]
+    resolved, hot = aa.count_hot_rows([row for row in results if row.delta is not None])
+    withheld, unexplained = explain_withheld_rows(results)
+    return Findings(
+        kind,
+        hot,
+        resolved,
+        max(row.late.share for row in results),
+        false,
+        [
+            f"{row.benchmark} {row.variant}: {row.delta:+.3f}, {row.verdict}"
+            for row in clones
+            if row.verdict != EQUIVALENT
+        ],
+        unexplained,
+        withheld,
+        [row.line for row in planted if row.outcome == selftest.FAIL],
+        cpus,
+    )
+
+
+def check_findings(kind: str, runs: Sequence[Findings]) -> bool:
+    """Print the totals of the runs beside the neighbour `kind`; return False if a limit is not
+    kept."""
+    hot, resolved = sum(run.hot for run in runs), sum(run.resolved for run in runs)
+    share = resolved / hot if hot else 0.0
+    faults = {
+        "false verdicts about planted rows": [line for run in runs for line in run.false],
+        "A/A clones differ": [line for run in runs for line in run.clones],
+        "withheld rows without a reason": [line for run in runs for line in run.unexplained],
+    }
+    counts = ", ".join(f"{len(lines)} {what}" for what, lines in faults.items())
+    withheld, missed = (
+        sum(len(run.withheld) for run in runs),
+        sum(len(run.missed) for run in runs),
+    )
+    print(
+        f"{kind}: {resolved} of {hot} rows of hot loops are resolved ({share:.1%}, at least"
+        f" {aa.RESOLVED:.0%}), {withheld} withheld; {counts} (at most 0);"
+        f" {missed} planted rows fail in the self-test"
+    )
+    for what, lines in faults.items():
+        for line in lines:
+            print(f"{kind}: {what}: {line}")
+    return share >= aa.RESOLVED and not any(faults.values())
+
+
+def judge_neighbours(kinds: Sequence[str], runs: int, plan: Plan, file: Path) -> bool:
+    """Measure `runs` runs by the plan `plan` beside each neighbour process of `kinds`; print what
+    is found, and write it to the JSON file `file` after each run. Return False if a limit is not
+    kept."""
+    bench.build_kmbench()
+    found: list[Findings] = []
+    for number in range(1, runs + 1):
+        # Neighbours take turns, so that a change of the machine meets all of them.
+        for kind in kinds:
+            seed = kinds.index(kind) * runs + number
+            loaded, results = aa.measure_judged_run(seed, replace(plan, neighbour=kind))
+            cpus = dict(Counter(row.cpu for row in loaded.rows))
+            found.append(judge_run(kind, results, cpus))
+            last = found[-1]
+            where = ", ".join(f"{count} on CPU {cpu}" for cpu, count in sorted(cpus.items()))
+            print(
+                f"{number:3} {kind:15} {last.resolved} of {last.hot} rows of hot loops resolved;"
+                f" {last.late:.1%} of windows late; windows: {where}",
+                flush=True,
+            )
+            write_atomically(file, json.dumps([asdict(one) for one in found], indent=1))
+    print(f"all runs are in {file}")
+    kept = [check_findings(kind, [one for one in found if one.kind == kind]) for kind in kinds]
+    return all(kept)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of `kmarkers check neighbours`, which measures beside neighbour processes: made-up results
+with one fault each must fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD, Result
+from kmtools.cli import main
+from kmtools.measure import aa as measuring
+from kmtools.measure import bench, collect, neighbour
+from kmtools.measure.samples import LOOP, Sample
+from kmtools.method import aa, neighbours, selftest
+from verdictrows import CORE, make_result, make_tier
+
+WHY = "31.0 % of the timed windows disturbed"
+NOTE = f"{WHY}; next: a quieter machine"
+WINDOW = Sample(
+    "native", "6.12", 1, "planted", "chain", LOOP, 0, 0, 0, 1, 100, None, 9, "ticks", None, ()
+)
+
+
+def make_planted_result(row: selftest.Planted, **changed: Any) -> Result:
+    """Return a result of a row of the benchmark `planted` with its known cost and right verdict."""
+    cost = row.least / CORE.per_tick
+    interval = Interval(cost - 0.02, cost + 0.02)
+    given = {
+        "verdict": row.verdicts[0], "delta_ci": interval, "margin": 1 / CORE.per_tick, **changed,
+    }  # fmt: skip
+    is_baseline = row.variant == "chain"
+    result = make_result(selftest.BENCHMARK, row.variant, None if is_baseline else cost, **given)
+    return replace(result, median=cost, ci=interval, delta_ci=None) if is_baseline else result
+
+
+def make_run(changed: dict[str, dict[str, Any]]) -> list[Result]:
+    """Return the results of a run in which everything is right, except the fields in `changed` of
+    the variants that it has."""
+    planted = [make_planted_result(row, **changed.get(row.variant, {})) for row in selftest.ROWS]
+    names = ("none-clone", *(f"marker-jump-{n}" for n in ("middle", "first", "x", "y", "z")))
+    hot = [make_result("density-one", name, 0.0, **changed.get(name, {})) for name in names]
+    return [*planted, *hot]
+
+
+def run_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, results: list[Result], *words: str
+) -> int:
+    """Run `kmarkers check neighbours` with `results` in place of each measurement; return the exit
+    code."""
+    plans = []
+
+    def measure(_number: int, plan: measuring.Plan) -> tuple[collect.RawDir, list[Result]]:
+        plans.append(plan)
+        return collect.RawDir(make_tier(), tmp_path, [WINDOW]), results
+
+    monkeypatch.setattr(bench, "build_kmbench", lambda: None)
+    monkeypatch.setattr(aa, "measure_judged_run", measure)
+    code = main(["check", "neighbours", "-o", "runs=2", *words])
+    assert {plan.unlisted for plan in plans} == {("planted",)}
+    assert {plan.benchmarks for plan in plans} == {("density-one",)}
+    return code
+
+
+def test_right_verdicts_pass_beside_every_neighbour(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run_check(monkeypatch, tmp_path, make_run({})) == 0
+    out = capsys.readouterr().out
+    for kind in neighbours.KINDS:
+        assert f"{kind}: 10 of 10 rows of hot loops are resolved (100.0%, at least 80%)" in out
+    file = Path(out.partition("all runs are in ")[2].split("\n")[0])
+    runs = json.loads(file.read_text())
+    assert [run["kind"] for run in runs] == [*neighbours.KINDS] * 2
+    assert all(run["cpus"] == {"1": 1} for run in runs)
+
+
+WITHHELD_ROW = {"verdict": WITHHELD, "note": NOTE}
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "said"),
+    [
+        ({"nops": {"verdict": UNRESOLVED}}, 0, "0 false verdicts"),
+        ({"nops": {"verdict": SLOWER}}, 1, "2 false verdicts"),
+        ({"imul": {"verdict": EQUIVALENT}}, 1, "imul: 3.000 core cycles, expected 3"),
+        ({"add": {"verdict": SLOWER}}, 1, "false verdicts about planted rows: add: 1.000"),
+        ({"imul": {"verdict": WITHHELD, "note": NOTE}}, 0, "0 false verdicts"),
+        ({"none-clone": {"verdict": UNRESOLVED}}, 0, "0 A/A clones differ"),
+        ({"none-clone": {"verdict": DIFFERS}}, 1, "density-one none-clone: +0.000, differs"),
+        ({"chain-clone": {"verdict": SLOWER}}, 1, "A/A clones differ: planted chain-clone"),
+        ({"marker-jump-x": {"verdict": UNRESOLVED}}, 0, "8 of 10 rows of hot loops are resolved"),
+        (
+            {f"marker-jump-{name}": {"verdict": UNRESOLVED} for name in "xy"},
+            1,
+            "6 of 10 rows of hot loops are resolved (60.0%",
+        ),
+        ({"marker-jump-first": WITHHELD_ROW}, 0, "2 withheld; 0 false"),
+        ({"marker-jump-first": {"verdict": WITHHELD}}, 1, "reason: density-one marker-jump-first"),
+        ({"marker-jump-x": WITHHELD_ROW}, 1, f"reason: density-one marker-jump-x: {WHY}"),
+    ],
+)
+def test_one_fault_fails(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    changed: dict[str, dict[str, Any]],
+    code: int,
+    said: str,
+) -> None:
+    """A false verdict about a planted row, an A/A clone that differs, too few verdicts, and a
+    withheld row whose reason is not on the first screen fail. Unresolved rows alone do not."""
+    results = make_run(changed)
+    assert run_check(monkeypatch, tmp_path, results, "-o", "kinds=busy") == code
+    assert said in capsys.readouterr().out
+
+
+def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Rows that are withheld for the same reason as those of the answer have this reason on the
+    first screen; but then too few rows have a verdict."""
+    rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
+    results = make_run(dict.fromkeys(rows, WITHHELD_ROW))
+    assert run_check(monkeypatch, tmp_path, results, "-o", "kinds=busy") == 1
+    out = capsys.readouterr().out
+    assert "0 of 10" in out and "10 withheld" in out and "0 withheld rows without a reason" in out
+
+
+def test_unknown_neighbour_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "neighbours", "-o", "kinds=quiet"]) == 2
+    assert "there are: memory, busy, bursts-same-cpu, bursts-pinned" in capsys.readouterr().err
+
+
+def test_every_kind_is_a_neighbour_process() -> None:
+    assert set(neighbours.KINDS) < set(neighbour.NEIGHBOURS)
+
+
+@pytest.mark.parametrize("name", neighbour.NEIGHBOURS)
+def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
+    """A pinned neighbour pins this process, too, to the last CPU, and only during the block. The
+    process has ended after the block."""
+    allowed, began = os.sched_getaffinity(0), time.monotonic()
+    with neighbour.run_neighbour_process(name, 1):
+        kept = {max(allowed)} if neighbour.NEIGHBOURS[name].pinned else allowed
+        assert os.sched_getaffinity(0) == kept
+    assert os.sched_getaffinity(0) == allowed and time.monotonic() - began < 10
+
+
+def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load with a CPU may use this CPU alone."""
+    allowed, seen = os.sched_getaffinity(0), []
+    monkeypatch.setattr(signal, "signal", lambda *_words: None)
+    monkeypatch.setitem(neighbour.LOADS, "busy", lambda _: seen.append(os.sched_getaffinity(0)))
+    try:
+        neighbour.main("busy", "1", str(max(allowed)))
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert seen == [{max(allowed)}]
