@@ -50,6 +50,18 @@ struct bench_sample *bench_get_sample(const struct bench_result *result, u64 num
 	return number < smp_load_acquire(&result->nr) ? &result->samples[number] : NULL;
 }
 
+/*
+ * If the time of a group is limited, print its planned number of blocks and the limit for the file
+ * env, so that a reader of the samples knows how many blocks the limit prevented.
+ */
+void bench_show_time_limit(struct seq_file *m, const struct bench_group *group,
+			   const struct bench_config *config)
+{
+	if (group->most_seconds)
+		seq_printf(m, "planned:%s=%u blocks in %u s\n", group->name,
+			   bench_count_planned_blocks(group, config), group->most_seconds);
+}
+
 /* Print the header of the CSV: the schema number and the names of the columns. */
 void bench_show_csv_header(struct seq_file *m)
 {

@@ -11,6 +11,8 @@ struct seq_file;
 extern const char *const bench_cycles_names[];
 
 struct bench_sample *bench_get_sample(const struct bench_result *result, u64 number);
+void bench_show_time_limit(struct seq_file *m, const struct bench_group *group,
+			   const struct bench_config *config);
 void bench_show_csv_header(struct seq_file *m);
 void bench_show_sample(struct seq_file *m, const struct bench_group *group,
 		       const struct bench_sample *s);

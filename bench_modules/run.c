@@ -207,7 +207,8 @@ static unsigned int count_block_samples(const struct bench_group *group)
 	return group->nr_variants * BENCH_LOOP_COUNTS;
 }
 
-static u32 count_group_blocks(const struct bench_group *group, const struct bench_config *config)
+/* Return the number of blocks that a complete run of a group has. */
+u32 bench_count_planned_blocks(const struct bench_group *group, const struct bench_config *config)
 {
 	if (group->most_blocks && config->blocks > group->most_blocks)
 		return group->most_blocks;
@@ -217,7 +218,7 @@ static u32 count_group_blocks(const struct bench_group *group, const struct benc
 /* Return the number of samples that a complete run of a group takes. */
 u64 bench_count_planned_samples(const struct bench_group *group, const struct bench_config *config)
 {
-	return (u64)count_group_blocks(group, config) * count_block_samples(group);
+	return (u64)bench_count_planned_blocks(group, config) * count_block_samples(group);
 }
 
 static int find_all_loop_counts(const struct bench_group *group, struct plan *plan)
@@ -332,12 +333,13 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 		       struct bench_result *result)
 {
 	unsigned int step = count_block_samples(group);
-	u64 planned = (u64)count_group_blocks(group, config) * step;
+	u64 planned = (u64)bench_count_planned_blocks(group, config) * step;
 
 	bench_free_result(result);
 	if (!step || planned > BENCH_MOST_SAMPLES) {
 		pr_err("%s: not started: %u blocks of %u samples, but a run takes 1 to %u samples\n",
-		       group->name, count_group_blocks(group, config), step, BENCH_MOST_SAMPLES);
+		       group->name, bench_count_planned_blocks(group, config), step,
+		       BENCH_MOST_SAMPLES);
 		return step ? -E2BIG : -EINVAL;
 	}
 	result->samples = kvcalloc(planned, sizeof(*result->samples), BENCH_GFP);

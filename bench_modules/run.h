@@ -11,6 +11,7 @@
 #define BENCH_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);
+u32 bench_count_planned_blocks(const struct bench_group *group, const struct bench_config *config);
 u64 bench_count_planned_samples(const struct bench_group *group, const struct bench_config *config);
 int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
 		       struct bench_result *result);

@@ -167,6 +167,12 @@ def test_processes_have_their_stack_and_heap_at_different_places() -> None:
     assert len({line for place in places for line in place}) == 32
 
 
+def test_env_names_the_time_limits_of_benchmarks() -> None:
+    lines = run_kmbench("env").stdout.splitlines()
+    limits = {"planned:arm-scaling=2 blocks in 40 s", "planned:arm-stall=40 blocks in 20 s"}
+    assert {line for line in lines if line.startswith("planned:")} == limits
+
+
 def compute_added_cost(medians: dict[str, float], variant: str) -> float:
     """Return the cost that a variant adds to the empty loop."""
     return medians[variant] - medians["none"]
