@@ -13,6 +13,7 @@ from typing import Any
 from kmtools.analyse import stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.density import SiteCost
+from kmtools.analyse.kept_blocks import make_json_field
 from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
@@ -52,7 +53,8 @@ OF_EACH = {
     "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "unit": str, "n": int,
     "median": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER,
 }  # fmt: skip
-POINT = {**OF_EACH, "measured": MEASURED, "sites": int}
+BLOCKS = {"kept": int, "measured": int, "planned": int, "seconds": int}
+POINT = {**OF_EACH, "measured": MEASURED, "sites": int, "blocks?": BLOCKS}
 SITE_COST = {
     "tier": TIERS, "kernel": str, "benchmark": str, "flavour": str, "unit": str, "n": int,
     "sites": [int], "cost": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER, "pass_cost": NUMBER,
@@ -74,6 +76,7 @@ RESULT = {
     "windows_late?": int, "late?": LATE, "delta_mean?": NUMBER,
     "flags": {"*": int}, "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
     "distribution?": [[float]], "also_over?": {"*": COST},
+    "blocks?": BLOCKS,
 }  # fmt: skip
 PROVENANCE = {
     "run": str, "date": TEXT, "quick": bool, "version": TEXT, "commit": TEXT,
@@ -166,6 +169,7 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "detectable": round_for_json(result.detectable),
         **core,
         **make_figure_fields(result),
+        **make_json_field(result.blocks),
         "verdict": result.verdict,
         "note": result.note,
         "correlation_blocks": round_for_json(result.correlation),

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kmtools.analyse import stats
+from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks, make_json_field
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
-from kmtools.measure.rundir import get_tier_order
+from kmtools.measure.rundir import Tier, get_tier_order
 from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 
 SCALING, STALL = "arm-scaling", "arm-stall"
@@ -44,7 +45,8 @@ WORDS = {
 @dataclass(frozen=True)
 class Point:
     """A quantity that was measured while `sites` sites were switched on or off by one method: its
-    median and 95 % interval, in `unit` per switch."""
+    median and 95 % interval, in `unit` per switch. `blocks` are the blocks of the whole
+    benchmark."""
 
     tier: str
     kernel: str
@@ -56,6 +58,7 @@ class Point:
     n: int
     median: float
     ci: Interval
+    blocks: KeptBlocks | None = None
 
     @property
     def method(self) -> str:
@@ -72,30 +75,41 @@ class Point:
         """Return the entry in summary.json."""
         entry = asdict(self)
         ci = entry.pop("ci")
+        del entry["blocks"]
         bounded = self.ci != stats.UNBOUNDED
-        return entry | {f"ci_{end}": value if bounded else None for end, value in ci.items()}
+        ends = {f"ci_{end}": value if bounded else None for end, value in ci.items()}
+        return entry | ends | make_json_field(self.blocks)
 
 
-def make_switch_point(series: Sequence[Sample]) -> Point:
+def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> Point:
     """Return the median of samples of one method and number of sites, and the interval of the
-    median."""
+    median; `blocks` are the blocks of their benchmark."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return Point(
         one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
         len(series), stats.compute_median(values), stats.compute_sign_test_interval(values),
+        blocks,
     )  # fmt: skip
 
 
-def compute_switch_points(samples: Iterable[Sample]) -> list[Point]:
+def compute_switch_points(samples: Iterable[Sample], tiers: Iterable[Tier] = ()) -> list[Point]:
     """Return the medians of every method and number of sites, ordered by tier, kernel and
-    benchmark."""
+    benchmark. Only for benchmarks of `tiers` they have the numbers of blocks."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
+    whole: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for s in samples:
         if s.measured != LOOP:
             groups[s.tier, s.kernel, s.benchmark, s.variant, s.size].append(s)
+            whole[s.tier, s.kernel, s.benchmark].append(s)
+    known = {(tier.tier, tier.kernel): tier for tier in tiers}
+    blocks = {
+        key: count_kept_blocks(known[key[:2]], key[2], own)
+        for key, own in whole.items()
+        if key[:2] in known
+    }
     return [
-        make_switch_point(groups[key])
+        make_switch_point(groups[key], blocks.get(key[:3]))
         for key in sorted(groups, key=lambda k: (get_tier_order(k[0]), k))
     ]
 

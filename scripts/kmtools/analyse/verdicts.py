@@ -29,6 +29,7 @@ from statistics import NormalDist
 
 from kmtools.analyse import corecycles, lateness, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks
 from kmtools.analyse.lateness import NONE, Lateness
 from kmtools.analyse.layouts import find_layout_of_executed_copy
 from kmtools.analyse.slopes import (
@@ -147,6 +148,8 @@ class Result:
     step: float = 0.0
     # The cost added to the mean over time.
     mean: float | None = None
+    # The numbers of blocks; None in results that were read from a file and lack no block.
+    blocks: KeptBlocks | None = None
     also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
 
     @property
@@ -456,16 +459,19 @@ def make_variant_result(group: Group, variant: str) -> Result:
     verdict, note = apply_linearity_test(group, variant, verdict, note)
     if not group.do_longer_loops_take_longer(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
+    n = len(diff.deltas) if diff else len(series)
+    blocks = count_kept_blocks(group.tier, group.benchmark, windows, n)
+    missing = blocks.describe() if series else ""
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
     caveat = caches.describe_small_buffer(group.tier, group.benchmark, variant)
-    note = "; ".join(filter(None, (note, caveat, f"hits: {hits}" if hits else "")))
+    note = "; ".join(filter(None, (note, missing, caveat, f"hits: {hits}" if hits else "")))
     return Result(
         tier=group.tier.tier,
         kernel=group.tier.kernel,
         benchmark=group.benchmark,
         variant=variant,
         unit=group.tier.unit,
-        n=len(diff.deltas) if diff else len(series),
+        n=n,
         median=stats.compute_median(series),
         ci=stats.find_value_range(series)
         if exact and series
@@ -493,6 +499,7 @@ def make_variant_result(group: Group, variant: str) -> Result:
         core=group.core,
         outside=group.outside,
         mean=diff.mean if diff else None,
+        blocks=blocks,
         slopes=series,
         deltas=diff.deltas if diff else [],
     )

@@ -25,6 +25,9 @@ HITS = "hits:"
 # Prefix of an env key whose value is the number of copies of a variant's code, if there are fewer
 # copies than layouts.
 LAYOUTS = "layouts:"
+# Prefix of an env key of a benchmark with a time limit. Its value is the planned number of blocks
+# of each process, and the limit: "8 blocks in 40 s".
+PLANNED = "planned:"
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"

@@ -17,6 +17,7 @@ from typing import Any
 
 from kmtools.analyse import switching
 from kmtools.analyse.grade import Grade
+from kmtools.analyse.kept_blocks import KeptBlocks
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.paths import COMMAND
@@ -30,6 +31,8 @@ WIDEST = 100
 # Number of lines, of the LINES of the summary, that are reserved for benchmarks that were not
 # measured; the grades cannot use them.
 LACKING_LINES = 5
+# Number of benchmarks with missing blocks that are named.
+LACKING_BENCHMARKS = 3
 
 
 def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
@@ -139,6 +142,26 @@ def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]
     ]
 
 
+def format_missing_blocks(
+    results: Sequence[Result], points: Sequence[Point], width: int
+) -> list[str]:
+    """Return a paragraph about the benchmarks with a row that has a note about missing blocks, or
+    no line. The LACKING_BENCHMARKS worst are named."""
+    worst: dict[str, KeptBlocks] = {}
+    rows: list[Result | Point] = [*results, *points]
+    for row in rows:
+        blocks, name = row.blocks, f"{row.tier} {row.benchmark}"
+        if blocks is not None and blocks.describe():
+            worst[name] = min(worst.get(name, blocks), blocks, key=lambda one: one.share)
+    if not worst:
+        return []
+    ordered = sorted(worst.items(), key=lambda item: item[1].share)
+    parts = [f"{name}: {blocks.describe()}" for name, blocks in ordered[:LACKING_BENCHMARKS]]
+    if len(ordered) > LACKING_BENCHMARKS:
+        parts.append(f"and {len(ordered) - LACKING_BENCHMARKS} more benchmarks")
+    return wrap_paragraph(f"fewer blocks were kept than planned: {'; '.join(parts)}", width)
+
+
 def cut_lines(lines: list[str], most: int, source: str) -> list[str]:
     """Return at most `most` lines. If `lines` has more, the last returned line names `source`, the
     file or command that has them all."""
@@ -166,6 +189,7 @@ def render_run_summary(
     head = [*format_marker_costs(marker_costs, width), ""]
     broken = [] if rundir.is_quick(env) else format_broken_limits(judged[1], width)
     tail = [*format_verdict_counts(judged[0], width), *broken]
+    tail += format_missing_blocks(*judged, width)
     for line in rundir.list_warnings(env, tier):
         tail += wrap_paragraph(line, width)
     tail += ["", f"tables: {command}", *([f"page:   {page}"] if page else [])]

@@ -235,12 +235,13 @@ def render_limits_html(points: Sequence[Point]) -> str:
 def render_switches_html(points: Sequence[Point]) -> str:
     """Return the tables of switching: times, parts and gaps."""
     parts = []
-    for title, make in switchtable.TABLES:
+    for title, benchmark, make in switchtable.TABLES:
         if make is switchtable.make_limit_rows:
             continue
         heads, rows = make(points)
         if rows:
             cells = [[escape_html(cell) for cell in row] for row in rows]
-            caption = f"{title[:1].upper()}{title[1:]}, {points[0].unit}"
+            missing = switchtable.list_missing_blocks(points, benchmark)
+            caption = "; ".join([f"{title[:1].upper()}{title[1:]}, {points[0].unit}", *missing])
             parts.append(render_table_html(caption, heads, cells, "t" + "n" * (len(heads) - 1)))
     return "\n".join(parts)

@@ -10,6 +10,7 @@ from typing import Any
 
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.density import SiteCost
+from kmtools.analyse.kept_blocks import read_json_field
 from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import Interval
@@ -48,6 +49,7 @@ def read_result(entry: Entry) -> Result:
         "flagged": entry["windows_flagged"],
         "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
         "mean": entry.get("delta_mean"),
+        "blocks": read_json_field(entry),
         "outside": 0.0,
         "core": read_core_cycles(core) if core else None,
         "resolution": 0.0,
@@ -97,10 +99,12 @@ def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
 def read_switches(summary: Entry) -> list[Point]:
     """Return the measurements of switching many sites in a run."""
     names = [field.name for field in fields(Point)]
-    return [
-        Point(**{name: entry.get(name) for name in names} | {"ci": read_interval(entry, "ci")})
-        for entry in summary["switching"]
-    ]
+    points = []
+    for entry in summary["switching"]:
+        values: dict[str, Any] = {name: entry.get(name) for name in names}
+        values |= {"ci": read_interval(entry, "ci"), "blocks": read_json_field(entry)}
+        points.append(Point(**values))
+    return points
 
 
 def render_marker_cost_table(marker_costs: Sequence[marker_cost.MarkerCost]) -> Iterator[str]:

@@ -70,12 +70,19 @@ def make_limit_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]
     return ["what", "limit", "measured", ""], [row for row in rows if row]
 
 
+# (title, benchmark whose blocks the table rests on, function that makes heads and rows)
 TABLES = (
-    ("time to switch sites", make_switch_time_rows),
-    ("where the time goes", make_batch_part_rows),
-    ("longest gap of a CPU that executes no site", make_stall_rows),
-    ("what switching must reach", make_limit_rows),
+    ("time to switch sites", SCALING, make_switch_time_rows),
+    ("where the time goes", SCALING, make_batch_part_rows),
+    ("longest gap of a CPU that executes no site", STALL, make_stall_rows),
+    ("what switching must reach", "", make_limit_rows),
 )
+
+
+def list_missing_blocks(points: Sequence[Point], benchmark: str) -> list[str]:
+    """Return a note if blocks of the benchmark are missing."""
+    own = [p.blocks.describe() for p in points if p.benchmark == benchmark and p.blocks]
+    return list(dict.fromkeys(filter(None, own)))
 
 
 def make_switch_tables(points: Sequence[Point]) -> list[str]:
@@ -83,10 +90,11 @@ def make_switch_tables(points: Sequence[Point]) -> list[str]:
     texts, width = [], get_terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_points_of_tier(points, tier, kernel)
-        for title, make in TABLES:
+        for title, benchmark, make in TABLES:
             heads, rows = make(own)
             if rows:
                 said = f"{tier}, kernel {kernel}: {title}, {own[0].unit}"
                 lines = [f"  {line}" for line in fit_table(heads, rows, width - 2)]
-                texts.append("\n".join([*wrap_line(said, width), *lines]))
+                missing = list_missing_blocks(own, benchmark)
+                texts.append("\n".join([*wrap_line(said, width), *lines, *missing]))
     return texts

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counts the blocks of a benchmark that a result is computed from, and those that were planned.
+
+Blocks are lost for two reasons: so many of their windows are flagged that they have no slope, or
+the time limit of the benchmark was reached before they were measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kmtools.measure.rundir import PLANNED, Tier
+from kmtools.measure.samples import Sample
+
+# The value of an env key that begins with PLANNED: blocks of each process, and their time limit.
+LIMIT = re.compile(r"(\d+) blocks in (\d+) s")
+
+# The share of the planned blocks up to which a note says how many were kept. A lower loss hardly
+# widens an interval, and the column n shows it.
+NOTED_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class KeptBlocks:
+    """The numbers of blocks that a result is computed from, that were measured, and that were
+    planned. `seconds` is the time limit of the benchmark, 0 if it has none."""
+
+    kept: int
+    measured: int
+    planned: int
+    seconds: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of the planned blocks that a result is computed from."""
+        return self.kept / self.planned
+
+    @property
+    def causes(self) -> str:
+        """The reasons why blocks are missing, as a text."""
+        causes = []
+        if self.measured < self.planned:
+            causes.append(f"time limit of {self.seconds} s")
+        if self.kept < self.measured:
+            causes.append(f"{self.measured - self.kept} flagged")
+        return ", ".join(causes)
+
+    def describe(self) -> str:
+        """Return the numbers and the reasons as a note; an empty text if more than NOTED_SHARE of
+        the planned blocks was kept."""
+        if self.share > NOTED_SHARE:
+            return ""
+        return f"{self.kept} of {self.planned} blocks: {self.causes}"
+
+
+def count_kept_blocks(
+    tier: Tier, benchmark: str, samples: Iterable[Sample], kept: int | None = None
+) -> KeptBlocks:
+    """Return the numbers of blocks of a benchmark, whose samples are `samples`. `kept` is the
+    number of blocks that a result is computed from; None for all measured ones. Without a time
+    limit, all planned blocks were measured."""
+    blocks = {(sample.process, sample.block) for sample in samples}
+    measured = planned = len(blocks)
+    seconds = 0
+    if limit := LIMIT.fullmatch(tier.env.get(f"{PLANNED}{benchmark}", "")):
+        planned = max(measured, int(limit[1]) * len({process for process, _ in blocks}))
+        seconds = int(limit[2])
+    return KeptBlocks(measured if kept is None else kept, measured, planned, seconds)
+
+
+def make_json_field(blocks: KeptBlocks | None) -> dict[str, Any]:
+    """Return the field `blocks` of an entry in summary.json; no field if no block is missing."""
+    if blocks is None or blocks.kept == blocks.planned:
+        return {}
+    return {"blocks": dict(vars(blocks))}
+
+
+def read_json_field(entry: Any) -> KeptBlocks | None:
+    """Return the content of the field `blocks` of an entry in summary.json; None if it has none."""
+    return KeptBlocks(**entry["blocks"]) if "blocks" in entry else None

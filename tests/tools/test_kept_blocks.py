@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests that a run says how many of the planned blocks were kept, and why the others were not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import rawdata
+from kmtools.analyse.kept_blocks import KeptBlocks
+from kmtools.cli import main
+from kmtools.report import report
+
+BLOCKS = 8
+COSTS = {"none": 1.0, "none-clone": 1.0, "marker": 1.9}
+LOOP = rawdata.Bench("empty-loop", COSTS, rawdata.Noise(flagged=0.0))
+
+
+def make_loop_lines(kept: int) -> list[tuple[object, ...]]:
+    """Return windows of BLOCKS blocks, in all but `kept` of which those of `marker` are flagged."""
+    lines = rawdata.simulate_windows(LOOP, BLOCKS, 1)
+    return [
+        (*line[:-1], "preempted")
+        if line[1] == "marker" and line[4] in range(kept, BLOCKS)
+        else line
+        for line in lines
+    ]
+
+
+def make_switch_lines(blocks: Iterable[int]) -> list[tuple[object, ...]]:
+    """Return one switch of ten sites for each block."""
+    return [
+        ("arm-scaling", "batched", "switch", 0, block, 0, 1, "", 10, 500 + block, "ticks", "", "")
+        for block in blocks
+    ]
+
+
+def report_run(root: Path, kept: int, switched: int, capsys: pytest.CaptureFixture[str]) -> str:
+    """Make and report a run with `kept` blocks of a loop and `switched` blocks of switches, of
+    BLOCKS that are planned; return the summary and the tables as one line."""
+    planned = {"planned:arm-scaling": f"{BLOCKS} blocks in 40 s"}
+    raw = rawdata.write_tier(root / "vm", BLOCKS, 1, [LOOP], False, emulated="1", **planned)
+    rawdata.write_raw(raw / "empty-loop.csv", make_loop_lines(kept))
+    rawdata.write_raw(raw / "arm-scaling.csv", make_switch_lines(range(switched)))
+    assert main(["collect", str(root / "run"), f"--raw=vm={raw}"]) == 0
+    capsys.readouterr()
+    assert main(["report", str(root / "run"), "--no-figures"]) == 0
+    said = capsys.readouterr().out + report.render_tables(root / "run", "vm", [], True)
+    return " ".join(said.split())
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_lost_blocks_are_named_at_the_end_and_in_the_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = report_run(tmp_path, 1, 1, capsys)
+    end = "fewer blocks were kept than planned: vm empty-loop: 1 of 8 blocks: 7 flagged"
+    assert f"{end}; vm arm-scaling: 1 of 8 blocks: time limit of 40 s" in said
+    assert "too few blocks; 1 of 8 blocks: 7 flagged" in said
+    assert "ours, one batch 500 1 of 8 blocks: time limit of 40 s" in said
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    found = {one["variant"]: one.get("blocks") for one in summary["results"]}
+    assert found["marker"] == {"kept": 1, "measured": 8, "planned": 8, "seconds": 0}
+    assert found["none"] is found["none-clone"] is None
+
+
+def test_whole_run_names_no_lost_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = report_run(tmp_path, BLOCKS, BLOCKS, capsys)
+    assert "of 8 blocks" not in said and "than planned" not in said
+
+
+def test_a_loss_of_less_than_a_tenth_has_no_note() -> None:
+    assert KeptBlocks(36, 40, 40).describe() == "36 of 40 blocks: 4 flagged"
+    assert KeptBlocks(37, 40, 40).describe() == ""
+
+
+def test_both_causes_are_named() -> None:
+    assert KeptBlocks(3, 5, 8, 40).describe() == "3 of 8 blocks: time limit of 40 s, 2 flagged"
