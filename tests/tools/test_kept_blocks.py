@@ -11,6 +11,7 @@ import pytest
 import rawdata
 from kmtools.analyse.kept_blocks import KeptBlocks
 from kmtools.cli import main
+from kmtools.measure import rundir
 from kmtools.report import report
 
 BLOCKS = 8
@@ -82,3 +83,12 @@ def test_a_loss_of_less_than_a_tenth_has_no_note() -> None:
 
 def test_both_causes_are_named() -> None:
     assert KeptBlocks(3, 5, 8, 40).describe() == "3 of 8 blocks: time limit of 40 s, 2 flagged"
+
+
+def test_processes_beyond_the_time_limit_are_named() -> None:
+    tier = {"tier": "native", "kernel": "k", "processes": 3, "env": {"planned_processes": "16"}}
+    whole = {**tier, "processes": 16}
+    assert rundir.list_warnings({"tiers": [whole]}) == []
+    assert rundir.list_warnings({"tiers": [tier]}, "vm") == []
+    (line,) = rundir.list_warnings({"tiers": [tier]})
+    assert line.startswith("native: 3 of 16 planned processes measured before the time limit")

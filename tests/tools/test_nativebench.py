@@ -150,7 +150,8 @@ def test_no_process_starts_that_would_exceed_the_budget(
     monkeypatch.setenv("EXIT", "0")
     now = [0.0]
 
-    def run_process(part: Path, *_: object) -> None:
+    def run_process(part: Path, _words: object, _show: object, more: str, *_: object) -> None:
+        assert more == "planned_processes=9\n"
         part.mkdir()
         now[0] += 10
 

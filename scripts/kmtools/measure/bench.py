@@ -166,6 +166,7 @@ class Bench:
                 budget=plan.budget or BUDGET_SECONDS,
                 steer=steer,
                 program=program,
+                planned=plan.amounts["processes"],
                 show=self.progress.show_share,
                 ended=rows.add_process_samples if rows else None,
                 say=self.print_step_line,

@@ -30,7 +30,7 @@ from typing import IO
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import publish_directory
 from kmtools.base.paths import ROOT
-from kmtools.measure import disturbance
+from kmtools.measure import disturbance, rundir
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 NOTHING_TO_MEASURE = 4
@@ -234,6 +234,7 @@ def measure_processes(
     steer: Steer | None = None,
     say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
     program: Path | None = None,
+    planned: int | None = None,
 ) -> int:
     """Measure `blocks` blocks of every benchmark, or of those in `benchmarks`, in each of
     `processes` processes. Leave the samples and the env file of each process in a folder in `raw`.
@@ -243,7 +244,8 @@ def measure_processes(
     + n - 1. Processes that an earlier call completed are not run again. After the first, no process
     is started that would end after `budget` seconds if it takes as long as the last one. `ended` is
     called with the folder and the number of each completed process, while no other runs; then
-    `steer` is called. `say` prints a line. `program` replaces kmbench. Returns the number of
+    `steer` is called. `say` prints a line. `program` replaces kmbench. `planned` is the
+    number of processes to store as planned, if it is not `processes`. Returns the number of
     processes. Raises FailedError if a process fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
@@ -265,7 +267,8 @@ def measure_processes(
 
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
-            more = "" if steer is None else STEERED
+            more = f"{rundir.PROCESSES}={planned or processes}\n"
+            more += "" if steer is None else STEERED
             hangs = HANGS_SECONDS + HANGS_BLOCK_SECONDS * blocks
             cpu = find_measured_cpu(parts[number - 1]) if number else None
             repeat_if_suspended(

@@ -28,6 +28,8 @@ LAYOUTS = "layouts:"
 # Prefix of an env key of a benchmark with a time limit. Its value is the planned number of blocks
 # of each process, and the limit: "8 blocks in 40 s".
 PLANNED = "planned:"
+# The env key with the planned number of processes.
+PROCESSES = "planned_processes"
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"
@@ -165,9 +167,26 @@ def list_unmeasured(tiers: Sequence[Tier]) -> list[str]:
     ]
 
 
+def list_missing_processes(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
+    """Return a sentence for each tier, or for the tier `tier`, in which the time limit ended the
+    run before all planned processes had measured."""
+    lines = []
+    for entry in env.get("tiers", ()):
+        stored = (entry.get("env") or {}).get(PROCESSES, "0")
+        planned = int(stored) if stored.isdecimal() else 0
+        done = entry.get("processes") or planned
+        if done < planned and tier in (None, entry["tier"]):
+            lines.append(
+                f"{entry['tier']}: {done} of {planned} planned processes measured before the time"
+                " limit; --budget sets it."
+            )
+    return lines
+
+
 def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     """Return the warnings to print before the numbers of a run, or of one tier of it."""
     lines = [QUICK] if is_quick(env) else []
+    lines += list_missing_processes(env, tier)
     if tier or not (missing := describe_missing(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
