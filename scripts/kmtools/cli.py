@@ -59,7 +59,10 @@ COMMANDS = {
         "results",
         "repeat the published estimate of 2008: the cost of two markers in getppid()",
     ),
-    "rates": ("results", "print the event rate at which each mechanism takes 1 % of a CPU"),
+    "rates": (
+        "results",
+        "print the CPU share of each mechanism at an event rate, computed from a run",
+    ),
     "plot": (
         "plotting",
         "draw the figures of a run as SVG, PDF or PNG, optionally in a matplotlib style",

@@ -39,14 +39,19 @@ def add_impact_command(parser: ArgumentParser) -> Run:
 
 
 def add_rates_command(parser: ArgumentParser) -> Run:
-    """The costs are those of hot loops, from the tiers of a run that were timed on a real CPU.
-    Below the table, the cheapest mechanism is named: for dormant and for enabled markers."""
+    """Reads summary.json and env.json of a run; it measures nothing. An event is one execution of
+    an instrumented place in the code. For each mechanism, such as a marker, a static key or a
+    kprobe, a table shows the CPU time that it adds to an event in nanoseconds, the event rate at
+    which this time is 1 % of one CPU, and the share of one CPU at the rate of --rate. Below the
+    table, the cheapest mechanism is named: while no probe is connected (dormant), and while a
+    probe runs (enabled). The times were measured in hot loops, with code and data in the
+    caches, on a real CPU: emulated tiers are left out."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--rate",
         type=float,
         default=1e6,
-        help="event rate for which costs are compared, in events per second (default: 1000000)",
+        help="event rate, in events per second, for the column CPU share (default: 1000000)",
     )
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"
@@ -66,7 +71,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         if args.figure:
             if why := library.find_drawing_fault():
                 raise UnableError(f"the figure cannot be drawn: {why}")
-            words = "Share of a CPU over the rate of events, for each mechanism"
+            words = "Share of one CPU over the event rate, for each mechanism"
             write_atomically(
                 args.figure,
                 library.import_canvas().render_figure_file(make_rate_charts(found), words, kind),

@@ -133,7 +133,7 @@ def check_event_rate(rate: float) -> None:
     """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
-            f"{rate:g} is no event rate from {LEAST_RATE:g} to {MOST_RATE:g} events a second"
+            f"{rate:g} is no event rate from {LEAST_RATE:g} to {MOST_RATE:g} events/s"
         )
 
 
@@ -146,6 +146,7 @@ def format_number(value: float) -> str:
 def describe_cheapest_mechanism(costs: Sequence[Cost], state: str, rate: float) -> str:
     """Return a sentence with the mechanism that costs least at the event rate `rate`, and those
     that may cost no more. `state` is that of the sites: dormant or enabled."""
+    at = f"{format_number(rate)} events/s"
     own = [
         cost
         for cost in costs
@@ -154,17 +155,17 @@ def describe_cheapest_mechanism(costs: Sequence[Cost], state: str, rate: float) 
         and cost.name not in REFERENCES
     ]
     if not own:
-        return f"{state}: no measured mechanism sustains {format_number(rate)} events a second"
+        return f"{state}: every measured mechanism needs over 100 % of a CPU at {at}"
     least = min(own, key=lambda cost: cost.high)
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
-    words = f"{state}, at {format_number(rate)} events a second: {least.name} costs least, at most"
+    words = f"{state}, at {at}: {least.name} costs least, at most"
     words += f" {least.high * rate / 1e7:.2g} % of a CPU"
-    return words + (f"; these may cost no more: {', '.join(same)}" if same else "")
+    return words + (f"; not measurably dearer: {', '.join(same)}" if same else "")
 
 
 def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
     """Return the lines of the table of the mechanisms of one tier."""
-    rows = [["state", "mechanism", "ns an event", "1 % of a CPU at", f"at {format_number(rate)}/s"]]
+    rows = [["state", "mechanism", "ns/event", "events/s at 1 %", "CPU share"]]
     for cost in costs:
         less, more = ("<", ">") if cost.is_upper_limit else ("", "")
         share = cost.compute_cpu_percent(rate)
@@ -173,8 +174,8 @@ def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
                 cost.state,
                 cost.name,
                 f"{less}{format_number(cost.shown_ns)}",
-                f"{more}{format_number(cost.events_per_second_at_one_percent)}/s",
-                f"{less}{share:.2g} %" if share <= 100 else "more than a CPU",
+                f"{more}{format_number(cost.events_per_second_at_one_percent)}",
+                f"{less}{share:.2g} %" if share <= 100 else "over 100 %",
             ]
         )
     # On a narrow terminal a row is two lines: the mechanism, then its numbers.
@@ -187,13 +188,26 @@ def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
     return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
+def explain_columns(costs: Sequence[Cost], rate: float) -> str:
+    """Return the meaning of the columns of the tables, as one paragraph."""
+    text = (
+        "An event is one execution of an instrumented place in the code. ns/event: CPU time that"
+        " the mechanism adds to it (median). events/s at 1 %: event rate at which this time is 1 %"
+        f" of one CPU. CPU share: share of one CPU at {format_number(rate)} events/s (--rate)."
+        " State: dormant, no probe is connected; enabled, a probe runs."
+    )
+    if any(cost.is_upper_limit for cost in costs):
+        text += " < and > mark limits: the time may be zero."
+    return text
+
+
 def render_rates_text(costs: Sequence[Cost], rate: float) -> str:
-    """Return a table and the cheapest mechanisms at a rate, for each tier; FailedError if no tier
-    was timed on a real CPU."""
+    """Return the meaning of the columns, then a table and the cheapest mechanisms at a rate, for
+    each tier; FailedError if no tier was timed on a real CPU."""
     check_event_rate(rate)
     if not costs:
         raise FailedError("no tier of this run has times of a real CPU")
-    lines = []
+    lines = [*wrap_line(explain_columns(costs, rate), get_terminal_width()), ""]
     for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in costs):
         own = [cost for cost in costs if (cost.tier, cost.kernel) == (tier, kernel)]
         lines += [
@@ -218,8 +232,8 @@ def make_rate_charts(costs: Sequence[Cost]) -> list[Chart]:
             for index, cost in enumerate(own[:MOST_CURVES])
         ]
         tier, kernel, state = key
-        title = f"{state.capitalize()}, {tier}, kernel {kernel}: the share of a CPU"
-        made.append(Chart(title, "events a second", "%", curves))
+        title = f"{state.capitalize()}, {tier}, kernel {kernel}: share of one CPU"
+        made.append(Chart(title, "events/s", "% of one CPU", curves))
     return made
 
 
