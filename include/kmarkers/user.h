@@ -26,7 +26,11 @@
  *		...
  *		err = marker_probe_register("request", "%d", probe, NULL);
  *
- * To compile it, with K the directory of kmarkers:
+ * To compile it with the files of the package kmarkers-dev, or of "make install":
+ *
+ *	gcc -O2 program.c $(pkg-config --cflags --libs kmarkers-user)
+ *
+ * To compile it with a checkout, K being its directory:
  *
  *	cc -std=gnu11 -Og -D_GNU_SOURCE -IK/native/include -IK/include -c program.c
  *	cc program.o K/build/native/libkmarkers.a -lpthread
