@@ -331,6 +331,38 @@ def test_manual_pages_have_no_warnings(programs: None) -> None:
         assert "NAME" in done.stdout
 
 
+@PAGES
+def test_manual_pages_refer_to_pages_that_exist(programs: None) -> None:
+    folder = ROOT / "build" / "man"
+    pages = {path.name: path.read_text() for path in folder.glob("*.[1-9]")}
+    known = {"pkg-config.1", *pages}
+    for name, text in pages.items():
+        if text.startswith(".so "):
+            continue
+        section = text.replace("\\-", "-").partition('.SH "SEE ALSO"\n')[2]
+        found = {f"{page}.{number}" for page, number in re.findall(r"\.BR (\S+) \((\d)\)", section)}
+        assert found and found <= known - {name}, name
+        assert "kmarkers.7" in found or name == "kmarkers.7"
+
+
+@PAGES
+def test_compiler_command_of_the_manual_works(tmp_path: Path, programs: None) -> None:
+    """The command in kmarkers-user(9) compiles and links a program with the installed files."""
+    if not shutil.which("pkg-config"):
+        pytest.skip("pkg-config is missing: run scripts/setup --packages")
+    run_successfully("scripts/install", "dev", PREFIX=tmp_path, DESTDIR="")
+    text = (ROOT / "build" / "man" / "kmarkers-user.9").read_text().replace("\\-", "-")
+    (command,) = re.findall(r"^gcc .*kmarkers-user\)$", text, re.M)
+    (tmp_path / "program.c").write_text(
+        "#include <kmarkers/user.h>\n"
+        'int main(void) { trace_mark(request, "%d", 1); return kmarkers_start(); }\n'
+    )
+    run_successfully(
+        *("sh", "-c", f"cd {tmp_path} && {command}"), PKG_CONFIG_PATH=tmp_path / "lib/pkgconfig"
+    )
+    assert (tmp_path / "a.out").exists()
+
+
 def test_keep_symvers_copies_module_symvers(tmp_path: Path) -> None:
     (tmp_path / "Module.symvers").write_text("0x1\tpatcher_apply\n")
     (tmp_path / "kernel").mkdir()
