@@ -75,6 +75,8 @@ struct kmarkers_event {
  * @bytes: size of a record that @register_writer writes, in bytes
  * @offsets: offsets of the fields in that record, in bytes
  * @connected: true if the source calls write() or probe() for the user
+ * @failed: true if the user is not connected because its batch could not be
+ * @warned: true if the log says that the user could not be connected
  */
 struct event_user {
 	struct list_head node;
@@ -86,6 +88,8 @@ struct event_user {
 	u16 bytes;
 	u16 offsets[EVENT_REGISTERS];
 	bool connected;
+	bool failed;
+	bool warned;
 };
 
 /* Return an offer by which a source finds the markers, SDT probes or functions of an event. */

@@ -64,9 +64,9 @@ static bool has_users(struct kmarkers_event *event)
 	return event && !list_empty(&event->users);
 }
 
-static bool has_unconnected_user(struct kmarkers_event *event)
+static bool has_failed_user(struct kmarkers_event *event)
 {
-	return event && kmarkers_event_has_unconnected_user(event);
+	return event && kmarkers_event_has_failed_user(event);
 }
 
 /*
@@ -107,7 +107,9 @@ static int switch_selected_events(const struct event_set *set, unsigned int nr, 
 	for_each_set_bit(i, set->referenced, set->nr) {
 		int alone = trace_set_clr_event(set->system, set->names[i], on);
 
-		err = err ?: alone;
+		/* An event that was removed meanwhile is not found. */
+		if (alone != -EINVAL)
+			err = err ?: alone;
 	}
 	return err;
 }
@@ -162,7 +164,7 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	unselect_events(set);
 	err = kmarkers_event_batch_connect(set->source, links, err);
 	if (err)
-		nr = select_events(set, has_unconnected_user);
+		nr = select_events(set, has_failed_user);
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;

@@ -15,6 +15,7 @@
 
 #include "call.h"
 #include "names.h"
+#include "orphans.h"
 
 /* Maximum number of events that insmod adds, or rmmod removes; a work item processes the others. */
 #define AT_ONCE		32
@@ -176,14 +177,27 @@ void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 	add_event_or_free(event);
 }
 
+/*
+ * Make an orphan of an event that the trace core does not remove: a trigger has enabled it since it was
+ * found to be unused.
+ */
+static void keep_event_as_orphan(struct kmarkers_event *event)
+{
+	event->leaves = false;
+	kmarkers_event_set_owner(event, NULL);
+	kmarkers_event_make_orphan(event);
+}
+
 /* Add an event to the trace core or, if no module offers the event any more, remove it. */
 static void add_or_remove_event(struct kmarkers_event *event)
 {
 	list_del_init(&event->list);
 	if (!event->leaves)
 		add_event_or_free(event);
-	else if (!WARN_ON_ONCE(kmarkers_event_remove_from_core(event)))
+	else if (!kmarkers_event_remove_from_core(event))
 		kmarkers_event_unhash_and_free(event);
+	else
+		keep_event_as_orphan(event);
 }
 
 static void add_or_remove_events(struct list_head *list, unsigned int most)

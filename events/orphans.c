@@ -43,12 +43,16 @@
 #include "orphans.h"
 #include "users.h"
 
-static void remove_unused_orphans(struct work_struct *work);
-static DECLARE_DELAYED_WORK(orphans_work, remove_unused_orphans);
+static void check_events(struct work_struct *work);
+static DECLARE_DELAYED_WORK(check_work, check_events);
 
-static void queue_orphans_check(void)
+/*
+ * In a second, remove the orphans that are not used any more, and connect the users that could not be
+ * connected; repeat this while any are left.
+ */
+void kmarkers_event_queue_check(void)
 {
-	queue_delayed_work(kmarkers_event_names.queue, &orphans_work, HZ);
+	queue_delayed_work(kmarkers_event_names.queue, &check_work, HZ);
 }
 
 /**
@@ -65,7 +69,7 @@ void kmarkers_event_make_orphan(struct kmarkers_event *event)
 	__module_get(THIS_MODULE);
 	event->orphan = true;
 	event->owner = NULL;
-	queue_orphans_check();
+	kmarkers_event_queue_check();
 }
 
 /* Remove an orphan if it is neither referenced nor enabled.  Return true if it was removed. */
@@ -81,7 +85,7 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
 	return true;
 }
 
-static void remove_unused_orphans(struct work_struct *work)
+static void check_events(struct work_struct *work)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -89,17 +93,23 @@ static void remove_unused_orphans(struct work_struct *work)
 	int bucket;
 
 	mutex_lock(kmarkers_event_names.lock);
-	for_each_event_safe(event, next, bucket)
-		if (event->orphan && !remove_orphan_if_unused(event))
+	for_each_event_safe(event, next, bucket) {
+		if (!event->orphan)
+			kmarkers_event_connect_users(event);
+		else if (!remove_orphan_if_unused(event))
 			more = true;
+	}
 	if (more)
-		queue_orphans_check();
+		kmarkers_event_queue_check();
 	mutex_unlock(kmarkers_event_names.lock);
 }
 
 /**
- * kmarkers_events_make_orphans_of_source() - make orphans of the referenced events of a source
+ * kmarkers_events_make_orphans_of_source() - make orphans of the enabled or referenced events of a
+ * source
  * @source: the source that is being unregistered
+ *
+ * Users of these events are kept, but get no hits before a source offers the event again.
  */
 void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source)
 {
@@ -110,11 +120,12 @@ void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source
 	for_each_event_safe(event, next, bucket) {
 		if (event->source != source)
 			continue;
-		if (!event->orphan && kmarkers_event_is_referenced(event))
+		if (!event->orphan && event->added && !event->leaves &&
+		    (kmarkers_event_is_referenced(event) || !list_empty(&event->users)))
 			kmarkers_event_make_orphan(event);
 		if (!event->orphan)
 			continue;
-		kmarkers_event_drop_users(event);
+		kmarkers_event_disconnect_users(event);
 		event->source = NULL;
 	}
 }
@@ -125,5 +136,5 @@ void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source
  */
 void kmarkers_event_cancel_orphan_check(void)
 {
-	cancel_delayed_work_sync(&orphans_work);
+	cancel_delayed_work_sync(&check_work);
 }

@@ -397,6 +397,10 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	kmarkers_events_process_first(&removed);
 	unlock_events();
 	flush_queued_events();
+	/* A trigger may have enabled an event before it was removed. */
+	lock_events();
+	kmarkers_events_make_orphans_of_source(source);
+	unlock_events();
 }
 
 const struct kmarkers_event_calls kmarkers_event_calls = {

@@ -16,6 +16,7 @@
 #include <kmarkers/event.h>
 
 #include "call.h"
+#include "orphans.h"
 #include "registers.h"
 #include "users.h"
 
@@ -47,6 +48,8 @@ static int connect_user(struct event_user *user)
 	int err = user->event->source->connect(&event, user);
 
 	user->connected = !err;
+	if (!err)
+		user->failed = false;
 	return err;
 }
 
@@ -58,17 +61,22 @@ static int disconnect_user(struct event_user *user)
 }
 
 /*
- * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, or if the
- * source of the event is gone, the event stays enabled, but the user gets no hits before
- * kmarkers_event_connect_users().
+ * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the event
+ * stays enabled, and a work item tries once a second to connect the user.  If the source of the event
+ * is gone, or the event is being removed, the user stays unconnected until the event is offered again.
  */
 static void try_connect_user(struct event_user *user)
 {
-	int err = user->event->source ? connect_user(user) : 0;
+	const struct kmarkers_event *event = user->event;
+	int err = event->source && !event->leaves ? connect_user(user) : 0;
 
-	if (err)
-		pr_warn("%s: its trace event is enabled for a trigger, but records no hits: error %d\n",
-			user->event->name, err);
+	if (!err)
+		return;
+	if (!user->warned)
+		pr_warn("%s: its trace event is enabled for a trigger, but cannot record hits: error %d\n",
+			event->name, err);
+	user->warned = true;
+	kmarkers_event_queue_check();
 }
 
 /*
@@ -122,8 +130,9 @@ static int add_event_user(struct kmarkers_event *event, struct trace_event_file 
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
 
-	if (event->leaves || (event->orphan && !is_enabled_for_trigger(file)) ||
-	    !try_module_get(THIS_MODULE))
+	if ((event->leaves || event->orphan) && !is_enabled_for_trigger(file))
+		return err;
+	if (!try_module_get(THIS_MODULE))
 		return err;
 	if (try_module_get(owner)) {
 		err = create_event_user(event, file, owner);
@@ -228,8 +237,15 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 
 	if (!err && nr)
 		err = source->connect_many(links, nr);
-	for (i = 0; i < nr; i++)
-		((struct event_user *)links[i].user)->connected = !err;
+	for (i = 0; i < nr; i++) {
+		struct event_user *user = links[i].user;
+
+		user->connected = !err;
+		user->failed = err;
+	}
+	/* The caller disables the events, but a trigger may have enabled one meanwhile. */
+	if (err && nr)
+		kmarkers_event_queue_check();
 	return err;
 }
 
@@ -261,13 +277,28 @@ void kmarkers_event_connect_users(struct kmarkers_event *event)
 			try_connect_user(user);
 }
 
-/* Return true if an event has a user that kmarkers_event_batch_connect() did not connect. */
-bool kmarkers_event_has_unconnected_user(const struct kmarkers_event *event)
+/* Disconnect the users of an event whose source is being unregistered, but keep them. */
+void kmarkers_event_disconnect_users(struct kmarkers_event *event)
+{
+	struct event_user *user;
+
+	list_for_each_entry(user, &event->users, node) {
+		int err = user->connected ? disconnect_user(user) : 0;
+
+		if (err)
+			pr_err("%s: its trace event cannot be disconnected: error %d\n",
+			       event->name, err);
+		user->connected = false;
+	}
+}
+
+/* Return true if an event has a user that kmarkers_event_batch_connect() could not connect. */
+bool kmarkers_event_has_failed_user(const struct kmarkers_event *event)
 {
 	const struct event_user *user;
 
 	list_for_each_entry(user, &event->users, node)
-		if (!user->connected)
+		if (user->failed)
 			return true;
 	return false;
 }

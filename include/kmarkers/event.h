@@ -128,8 +128,8 @@ struct kmarkers_event_source {
  * @join: register a source.  This creates no events: if the source has offers already, it must
  *	call update() afterwards.  Return 0; or -ENOENT if this kernel has no trace events for
  *	modules
- * @leave: unregister a source, none of whose events may be enabled, and remove its events.  An
- *	event that is still referenced stays, but cannot be enabled
+ * @leave: unregister a source, and remove its events.  An event that is enabled or referenced stays
+ *	until it is neither, and records no hits before a source offers it again
  * @update: create the events that a source offers, and remove the events that it no longer offers.
  *	Return 0; or, if an event to be removed is enabled or referenced, -EBUSY, in which case no
  *	event is changed

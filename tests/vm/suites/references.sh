@@ -125,6 +125,14 @@ test_held_sdt() {
 	echo >"$tracing"/trace
 	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
 	same "the event probe records each hit of an SDT probe" "$(probed)" 6
+	rmmod kmarkers_test_sdt
+	try "kmarkers_sdt unloads while an event probe is enabled" rmmod kmarkers_sdt
+	insmod /modules/kmarkers_sdt.ko
+	insmod /modules/kmarkers_test_sdt.ko
+	put "tsdt:::io-start event" "$sdt_control"
+	echo >"$tracing"/trace
+	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
+	same "the event probe records each hit after kmarkers_sdt is loaded again" "$(probed)" 6
 	put 0 "$probe"/enable
 	release_event
 	try "-event removes the event of an SDT probe" put "tsdt:::io-start -event" "$sdt_control"
@@ -196,6 +204,36 @@ switch_event() {
 	done
 }
 
+# While a kprobe keeps a function from being recorded, a trigger enables the event of the function.
+test_trigger_beside_kprobe() {
+	can_record "triggers of the events of functions" || return
+	insmod /modules/kmarkers_test_entry.ko
+	put "te_leaf event" "$entry_control"
+	kprobes=/sys/module/kmarkers_test_entry/parameters/kprobes
+	put 2 "$kprobes"
+	try "a trigger is added to an event that cannot be recorded" put traceon "$functions"/entry/trigger
+	put 0 "$kprobes"
+	try "the event is recorded within 10 s after the kprobe is removed" \
+		within 10 grep -q "te_leaf:entry on " "$debugfs"/entry/list
+	put "!traceon" "$functions"/entry/trigger
+	put 2 "$kprobes"
+	put traceon "$functions"/entry/trigger
+	try "kmarkers_entry unloads while nothing is recorded" rmmod kmarkers_entry
+	[ -e "$functions"/entry/enable ]
+	result $? "the event exists without kmarkers_entry while it has a trigger"
+	put 0 "$kprobes"
+	insmod /modules/kmarkers_entry.ko
+	put "te_leaf event" "$entry_control"
+	grep -q "te_leaf:entry on " "$debugfs"/entry/list
+	result $? "the event is recorded after kmarkers_entry is loaded again"
+	put "!traceon" "$functions"/entry/trigger
+	try "-event removes the event after its trigger was removed" put "te_leaf -event" "$entry_control"
+	rmmod kmarkers_test_entry
+	is_gone "$functions"
+	result $? "the event is removed with the last module"
+	rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko
+}
+
 # perf holds a reference to the module of an event, so the module of an open event stays loaded.
 test_held_by_perf() {
 	insmod /modules/kmarkers_test_fields.ko wait=1 &
@@ -242,6 +280,7 @@ test_references() {
 		test_held_sdt
 		test_held_source
 	fi
+	test_trigger_beside_kprobe
 	if [ -e "$tracing"/events/sched/sched_kthread_stop/trigger ]; then
 		test_held_trigger
 	else
