@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -87,6 +88,14 @@ def test_commands_for_the_guest_are_not_typed_on_the_host(tmp_path: Path) -> Non
     assert tally.passed == 1 and len(tally.failed) == 1
     assert "the prompt is '$', not '/sys #'" in (tmp_path / "log").read_text()
     assert not file.exists()
+
+
+def test_a_tutorial_leaves_nothing_in_tmp_but_what_was_there(tmp_path: Path) -> None:
+    """A path in /tmp that did not exist before is removed; one that existed stays."""
+    page, new = tmp_path / "page.md", Path("/tmp") / f"tutorial-{os.getpid()}"
+    page.write_text(f"```console\n$ mkdir {new} {tmp_path}/old\n$ ls {new}\n```\n")
+    assert tutorials.run_tutorial(page, tmp_path / "log").passed == 2
+    assert not new.exists() and (tmp_path / "old").exists()
 
 
 def test_the_keys_that_a_tutorial_prints_are_typed() -> None:

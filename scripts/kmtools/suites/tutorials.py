@@ -16,9 +16,10 @@ import difflib
 import os
 import re
 import select
+import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,6 +42,9 @@ INPUT = re.compile(r"(\$|>|/\S* #)(?: (.*))?")
 PROMPT = re.compile(r"(?:^|\n)(\$|>|/\S* #) \Z")
 # A program waits for Enter, also after it was stopped by Ctrl-Z and continued by fg.
 ENTER = re.compile(r"(?:press Enter|\Afg\n.*\n)\Z")
+TMP_NAME = re.compile(r"/tmp/([\w-]+)")
+# A line of apt-get, which depends on the packages that are installed.
+DELAYED = re.compile(r"debconf: delaying package configuration.*\n")
 STOP = "press Enter^Z"  # printed where Ctrl-Z is typed
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 ANY_NUMBER = re.compile(r"\d*\\\.\d+|\d{3,}")
@@ -152,14 +156,31 @@ class Terminal:
         return output
 
 
+def list_tmp_paths(text: str) -> set[Path]:
+    """Return the paths directly in /tmp that a tutorial names and that exist."""
+    return {path for name in TMP_NAME.findall(text) if (path := Path("/tmp") / name).exists()}
+
+
+def remove_paths(paths: Iterable[Path]) -> None:
+    """Remove files, and directories with what they contain."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def run_tutorial(page: Path, log: Path) -> Tally:
-    """Run the commands of a tutorial; each is a result. Stop at the first whose output differs."""
+    """Run the commands of a tutorial; each is a result. Stop at the first whose output differs.
+    Remove what the tutorial leaves in /tmp, so that it can be run again."""
     tally = Tally()
+    text = page.read_text(encoding="utf-8")
+    before = list_tmp_paths(text)
     with closing(Terminal()) as terminal, log.open("w", encoding="utf-8") as out:
-        for step in read_steps(page.read_text(encoding="utf-8")):
+        for step in read_steps(text):
             out.write(f"{step.prompt} {step.typed[0]}\n")
             try:
-                output = terminal.run_step(step)
+                output = DELAYED.sub("", terminal.run_step(step))
                 same = make_pattern(step.printed).fullmatch(output) is not None
             except (OSError, RuntimeError) as error:
                 output, same = f"{error}\n", False
@@ -175,6 +196,7 @@ def run_tutorial(page: Path, log: Path) -> Tally:
                 )
                 break
         out.write(f"{tally.format_summary()}\n")
+    remove_paths(list_tmp_paths(text) - before)
     return tally
 
 
