@@ -124,6 +124,7 @@ class Terminal:
         """Return the output up to the next prompt, without it. Type the next of `keys` each time a
         program waits for Enter. Raise TimeoutError if no prompt comes."""
         text = ""
+        typed = 0  # length of the output when a key was typed; the terminal then echoes it
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             if select.select([self._ours], [], [], QUIET_SECONDS)[0]:
@@ -132,8 +133,9 @@ class Terminal:
             elif found := PROMPT.search(text):
                 self.prompt = found[1]
                 return text[: text.rfind("\n") + 1]
-            elif ENTER.search(text):
+            elif ENTER.search(text) and len(text) > typed:
                 os.write(self._ours, next(keys, b"\n"))
+                typed = len(text)
         raise TimeoutError(
             f"no prompt within {SECONDS:.0f} s; the end of the output is {text[-500:]!r}"
         )
