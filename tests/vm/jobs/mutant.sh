@@ -18,6 +18,8 @@ for case in ${KMARKERS_CASES?}; do
 	run_case "$case"
 	result $? "$case"
 done
+# Suites load what they need, and unload modules that kmarkers_test depends on.
+rmmod kmarkers_test || exit 1
 for suite in ${KMARKERS_SUITES:-}; do
 	run_suite "$suite"
 done
