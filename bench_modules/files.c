@@ -95,7 +95,6 @@ static int env_show(struct seq_file *m, void *unused)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];
 	u64 buffer, cache;
-	unsigned int i;
 
 	kmarkers_read_hypervisor(name);
 	mutex_lock(&bench_session.lock);
@@ -112,8 +111,7 @@ static int env_show(struct seq_file *m, void *unused)
 	seq_printf(m, "seed=%llu\n", bench_session.config.seed);
 	if (bench_read_cold_buffer(&buffer, &cache))
 		seq_printf(m, "cold_buffer_bytes=%llu\nlast_cache_bytes=%llu\n", buffer, cache);
-	for (i = 0; i < bench_nr_groups; i++)
-		bench_show_time_limit(m, bench_groups[i], &bench_session.config);
+	bench_show_time_limits(m, &bench_session.config);
 	show_unmeasurable_groups(m);
 	mutex_unlock(&bench_session.lock);
 	return 0;

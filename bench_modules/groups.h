@@ -4,6 +4,7 @@
 #define BENCH_MODULES_GROUPS_H
 
 #include <kmarkers/bench.h>
+#include "output.h"
 
 #define BENCH_MAX_GROUPS	64
 
@@ -18,5 +19,15 @@ extern unsigned int bench_nr_groups;
 void bench_groups_init(void);
 u64 bench_get_group_mask(void);
 const char *bench_find_group_error(const struct bench_group *group);
+
+/* Print a line for each group whose time is limited, for the file env. */
+static inline void bench_show_time_limits(struct seq_file *m, const struct bench_config *config)
+{
+	unsigned int i;
+
+	for (i = 0; i < bench_nr_groups; i++)
+		if (bench_groups[i])
+			bench_show_time_limit(m, bench_groups[i], config);
+}
 
 #endif /* BENCH_MODULES_GROUPS_H */

@@ -111,7 +111,6 @@ static void print_usage(FILE *file)
 static void show_env(FILE *file, const struct bench_config *config)
 {
 	struct seq_file m = { .file = file };
-	unsigned int i;
 
 	native_machine_show(file, native_machine_has_invariant_tsc());
 	fprintf(file, "blocks=%u\n", config->blocks);
@@ -119,8 +118,7 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "seed=%llu\n", config->seed);
 	native_show_offsets(file, config->seed);
 	native_write_groups_to_env(file);
-	for (i = 0; i < bench_nr_groups; i++)
-		bench_show_time_limit(&m, bench_groups[i], config);
+	bench_show_time_limits(&m, config);
 }
 
 /*

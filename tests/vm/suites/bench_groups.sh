@@ -54,6 +54,8 @@ test_other_orders() {
 	put "blocks 100000" /sys/module/kmarkers_bench/parameters/control
 	try "a long run of another benchmark starts" put "start empty-loop" "$debugfs"/bench/control
 	try "the module with two benchmarks unloads first" rmmod kmarkers_test_groups
+	cat "$debugfs"/bench/env >/dev/null
+	result $? "env is printed without the benchmarks of the module"
 	same "the run of the other benchmark goes on" "$(cut -d' ' -f1 "$debugfs"/bench/status)" running
 	try "the run of the other benchmark is stopped" put stop "$debugfs"/bench/control
 	try "the module with two benchmarks loads again" insmod /modules/kmarkers_test_groups.ko
