@@ -309,6 +309,12 @@ bool kmarkers_event_is_referenced(struct kmarkers_event *event)
 	return event->added && compat_event_is_referenced(&event->call);
 }
 
+/* Return true if the event is enabled or referenced. */
+bool kmarkers_event_is_in_use(struct kmarkers_event *event)
+{
+	return !list_empty(&event->users) || kmarkers_event_is_referenced(event);
+}
+
 /* Look up trace_add_event_call() and trace_remove_event_call(). Return 0 or -ENOENT. */
 int __init kmarkers_event_find_core_functions(void)
 {

@@ -121,7 +121,7 @@ void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source
 		if (event->source != source)
 			continue;
 		if (!event->orphan && event->added && !event->leaves &&
-		    (kmarkers_event_is_referenced(event) || !list_empty(&event->users)))
+		    kmarkers_event_is_in_use(event))
 			kmarkers_event_make_orphan(event);
 		if (!event->orphan)
 			continue;
@@ -134,7 +134,7 @@ void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source
  * Cancel the work item that checks orphans.  No orphan exists now, because each orphan would hold a
  * reference to this module.
  */
-void kmarkers_event_cancel_orphan_check(void)
+void kmarkers_event_cancel_check(void)
 {
 	cancel_delayed_work_sync(&check_work);
 }

@@ -82,7 +82,6 @@ static void add_offered_events(struct kmarkers_event_source *source, struct modu
 	source->visit(module, kmarkers_event_accept_offer, &newcomers);
 	kmarkers_events_process_all(&newcomers.stale);
 	kmarkers_events_process_first(&newcomers.fresh);
-	connect_waiting_users();
 }
 
 /**
@@ -103,6 +102,7 @@ void kmarkers_events_handle_module_live(struct module *module)
 	lock_events();
 	list_for_each_entry(source, &sources, node)
 		add_offered_events(source, module);
+	connect_waiting_users();
 	unlock_events();
 }
 
@@ -195,12 +195,6 @@ void kmarkers_events_handle_module_gone(struct module *module)
 	unlock_events();
 }
 
-/* Return true if an event is enabled or referenced. */
-static bool is_event_in_use(struct kmarkers_event *event)
-{
-	return !list_empty(&event->users) || kmarkers_event_is_referenced(event);
-}
-
 static void flush_queued_events(void)
 {
 	flush_workqueue(kmarkers_event_names.queue);
@@ -258,7 +252,7 @@ static bool has_unoffered_event_in_use(const struct kmarkers_event_source *sourc
 
 	for_each_event_safe(event, next, bucket)
 		if (event->source == source && !event->offered_by && !event->orphan &&
-		    is_event_in_use(event))
+		    kmarkers_event_is_in_use(event))
 			return true;
 	return false;
 }
@@ -358,7 +352,7 @@ static int withdraw_unused_event(struct kmarkers_event *event)
 {
 	int err;
 
-	if (is_event_in_use(event))
+	if (kmarkers_event_is_in_use(event))
 		return -EBUSY;
 	if (hand_over_event(event))
 		return 0;
@@ -443,7 +437,7 @@ int __init kmarkers_events_init(void)
  */
 void kmarkers_events_exit(void)
 {
-	kmarkers_event_cancel_orphan_check();
+	kmarkers_event_cancel_check();
 	if (kmarkers_event_names.lock)
 		destroy_workqueue(kmarkers_event_names.queue);
 	WARN_ON_ONCE(!hash_empty(kmarkers_event_names.names));
