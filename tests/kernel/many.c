@@ -72,21 +72,7 @@ static noinline void pass_##n(int value)				\
 
 EACH_1(PASS)
 
-#define NAME(n)		pass_##n,
-
-static void (*const passes[])(int value) = {
-	EACH_1(NAME)
-};
-
-static void hit_all(unsigned int value)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(passes); i++)
-		passes[i](value);
-}
-
-DEFINE_PASS(hit_all, "write N to hit each marker N times");
+DEFINE_PASS_OF_TEN("write N to hit each marker N times");
 
 static int __init many_init(void)
 {

@@ -7,6 +7,8 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "each.h"
+
 /*
  * Define the parameter, with a description. Writing N calls @execute N times, with N - 1, N - 2 and
  * so on down to 0.
@@ -29,5 +31,23 @@ static const struct kernel_param_ops pass_ops = {			\
 };									\
 module_param_cb(pass, &pass_ops, NULL, 0200);				\
 MODULE_PARM_DESC(pass, description)
+
+#define PASS_FUNCTION(n)	pass_##n,
+
+/* Define the parameter, and a function that it executes: it calls pass_0() to pass_9(). */
+#define DEFINE_PASS_OF_TEN(description)					\
+static void (*const passes[])(int value) = {				\
+	EACH_1(PASS_FUNCTION)						\
+};									\
+									\
+static void pass_ten(unsigned int value)				\
+{									\
+	unsigned int i;							\
+									\
+	for (i = 0; i < ARRAY_SIZE(passes); i++)			\
+		passes[i](value);					\
+}									\
+									\
+DEFINE_PASS(pass_ten, description)
 
 #endif /* TESTS_KERNEL_PASS_H */

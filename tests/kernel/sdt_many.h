@@ -58,21 +58,7 @@ static noinline void pass_##n(int value)				\
 
 EACH_1(PASS)
 
-#define NAME(n)		pass_##n,
-
-static void (*const passes[])(int value) = {
-	EACH_1(NAME)
-};
-
-static void execute_sites(unsigned int value)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(passes); i++)
-		passes[i](value);
-}
-
-DEFINE_PASS(execute_sites, "write N to execute each site N times");
+DEFINE_PASS_OF_TEN("write N to execute each site N times");
 
 static int __init sdt_many_init(void)
 {

@@ -96,12 +96,17 @@ drop_probe() {
 	remove_probe land
 }
 
-test_landing_on_optimised() {
-	target=$(target_of "$1")
-	same "$1: the function returns the value of a site that is off without a kprobe" "$(cat "$landing/$1")" "$off_value"
-	try "$1: a kprobe is registered before the target" probe_before "$1" "$target"
+# register_optimised NAME KIND [PLACE]: register a kprobe in the function with a site of that kind, and
+# wait until the kernel optimises it; PLACE says in the result where the kprobe is
+register_optimised() {
+	try "$1: a kprobe is registered${3-}" probe_before "$2" "$(target_of "$2")"
 	try "$1: the kprobe is enabled" enable_probe land
 	try "$1: the kernel optimises the kprobe" within 20 optimised
+}
+
+test_landing_on_optimised() {
+	same "$1: the function returns the value of a site that is off without a kprobe" "$(cat "$landing/$1")" "$off_value"
+	register_optimised "$1" "$1" " before the target"
 	same "$1: the function returns the same value with an optimised kprobe" "$(cat "$landing/$1")" "$off_value"
 	try "$1: the site is switched on" put 1 "$landing/$1"
 	not_optimised
@@ -122,10 +127,7 @@ test_landing_on_optimised() {
 # The operand of a cmp is no displacement: if it is set to the distance of a jump into a kprobe, the
 # kprobe stays optimised.
 test_landing_compare() {
-	target=$(target_of compare)
-	try "compare: a kprobe is registered behind the cmp" probe_before compare "$target"
-	try "compare: the kprobe is enabled" enable_probe land
-	try "compare: the kernel optimises the kprobe" within 20 optimised
+	register_optimised compare compare " behind the cmp"
 	dmesg -c >/dev/null
 	try "compare: the operand is set to the distance of the instruction behind the kprobe" put 1 "$landing/compare"
 	optimised && ! logged "is not optimised"
@@ -138,10 +140,7 @@ test_landing_compare() {
 # A batch is refused after the patcher has unoptimised a kprobe for it: the kernel must optimise the
 # kprobe again.
 test_landing_refused() {
-	target=$(target_of jump)
-	try "refused batch: a kprobe is registered" probe_before jump "$target"
-	try "refused batch: the kprobe is enabled" enable_probe land
-	try "refused batch: the kernel optimises the kprobe" within 20 optimised
+	register_optimised "refused batch" jump
 	dmesg -c >/dev/null
 	refused "refused batch: the patcher refuses a batch that expects other bytes" "" put 1 "$landing/refused"
 	logged "is not optimised: landing_jump"
@@ -226,11 +225,8 @@ lander_at() {
 # switching the branch on must again keep this kprobe from being optimised.
 test_landing_again() {
 	must insmod /modules/"$lander".ko || return
-	target=$(target_of branch)
 	at=$(lander_at)
-	try "module loaded again: a kprobe is registered" probe_before branch "$target"
-	try "module loaded again: the kprobe is enabled" enable_probe land
-	try "module loaded again: the kernel optimises the kprobe" within 20 optimised
+	register_optimised "module loaded again" branch
 	try "module loaded again: the branch is switched on" put 1 "$landing/branch"
 	not_optimised
 	result $? "module loaded again: the kprobe is no longer optimised once the branch is on"
