@@ -15,7 +15,7 @@
 
 #include "call.h"
 #include "names.h"
-#include "orphans.h"
+#include "work.h"
 
 /* Maximum number of events that insmod adds, or rmmod removes; a work item processes the others. */
 #define AT_ONCE		32
@@ -48,6 +48,23 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
 		if (!strcmp(event->name, name) && !strcmp(event->system, system))
 			return event;
 	return NULL;
+}
+
+/**
+ * kmarkers_event_make_orphan() - make an orphan of a referenced event that no module offers
+ * @event: the event; if it is enabled in a buffer, hits are not recorded before adopt_orphan()
+ *
+ * A task that enables an orphan gets an error, also through the file enable of its system.  The flag
+ * TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core from
+ * disabling the orphan.
+ */
+void kmarkers_event_make_orphan(struct kmarkers_event *event)
+{
+	lockdep_assert_held(kmarkers_event_names.lock);
+	__module_get(THIS_MODULE);
+	event->orphan = true;
+	event->owner = NULL;
+	kmarkers_event_queue_check();
 }
 
 /*
@@ -233,5 +250,5 @@ void kmarkers_events_process_first(struct list_head *list)
 	if (list_empty(list))
 		return;
 	list_splice_tail(list, &kmarkers_event_names.pending);
-	queue_work(kmarkers_event_names.queue, &pending_work);
+	kmarkers_event_queue_work(&pending_work);
 }

@@ -6,7 +6,6 @@
 #include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/workqueue.h>
 
 #include <kmarkers/event.h>
 
@@ -19,13 +18,11 @@ struct kmarkers_event;
  * @lock: the kernel's event_mutex; NULL if trace events cannot be added to this kernel
  * @names: hash table of all trace events, by name
  * @pending: events that a work item adds to the trace core or, if their @leaves is set, removes
- * @queue: workqueue of the work item for @pending, and of the one that checks orphans
  */
 struct event_names {
 	struct mutex *lock;
 	DECLARE_HASHTABLE(names, EVENT_NAME_BITS);
 	struct list_head pending;
-	struct workqueue_struct *queue;
 };
 
 extern struct event_names kmarkers_event_names;
@@ -49,6 +46,7 @@ struct newcomers {
 void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source);
 int kmarkers_event_accept_offer(void *newcomers, const struct kmarkers_event_offer *offer);
 struct kmarkers_event *kmarkers_event_find(const char *system, const char *name);
+void kmarkers_event_make_orphan(struct kmarkers_event *event);
 void kmarkers_event_unhash_and_free(struct kmarkers_event *event);
 void kmarkers_events_process_all(struct list_head *list);
 void kmarkers_events_process_first(struct list_head *list);

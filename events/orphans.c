@@ -32,8 +32,6 @@
  * empty then, and the reference keeps the module from being unloaded.  Only a module whose init has
  * succeeded gets events, because a module whose init fails is freed despite references.
  */
-#include <linux/jiffies.h>
-#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
@@ -42,35 +40,7 @@
 #include "names.h"
 #include "orphans.h"
 #include "users.h"
-
-static void check_events(struct work_struct *work);
-static DECLARE_DELAYED_WORK(check_work, check_events);
-
-/*
- * In a second, remove the orphans that are not used any more, and connect the users that could not be
- * connected; repeat this while any are left.
- */
-void kmarkers_event_queue_check(void)
-{
-	queue_delayed_work(kmarkers_event_names.queue, &check_work, HZ);
-}
-
-/**
- * kmarkers_event_make_orphan() - make an orphan of a referenced event that no module offers
- * @event: the event; if it is enabled in a buffer, hits are not recorded before adopt_orphan()
- *
- * A task that enables an orphan gets an error, also through the file enable of its system.  The flag
- * TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core from
- * disabling the orphan.
- */
-void kmarkers_event_make_orphan(struct kmarkers_event *event)
-{
-	lockdep_assert_held(kmarkers_event_names.lock);
-	__module_get(THIS_MODULE);
-	event->orphan = true;
-	event->owner = NULL;
-	kmarkers_event_queue_check();
-}
+#include "work.h"
 
 /* Remove an orphan if it is neither referenced nor enabled.  Return true if it was removed. */
 static bool remove_orphan_if_unused(struct kmarkers_event *event)
@@ -85,7 +55,11 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
 	return true;
 }
 
-static void check_events(struct work_struct *work)
+/*
+ * Work item: remove the orphans that are not used any more, and connect the users that could not be
+ * connected.  On exit no orphan is left, because each orphan holds a reference to this module.
+ */
+void kmarkers_events_check(struct work_struct *work)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -128,13 +102,4 @@ void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source
 		kmarkers_event_disconnect_users(event);
 		event->source = NULL;
 	}
-}
-
-/*
- * Cancel the work item that checks orphans.  No orphan exists now, because each orphan would hold a
- * reference to this module.
- */
-void kmarkers_event_cancel_check(void)
-{
-	cancel_delayed_work_sync(&check_work);
 }

@@ -30,7 +30,6 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
-#include <linux/workqueue.h>
 
 #include <kmarkers/event.h>
 #include <kmarkers/redirect.h>
@@ -42,6 +41,7 @@
 #include "registers.h"
 #include "sources.h"
 #include "users.h"
+#include "work.h"
 #include "write.h"
 
 /* All event sources; guarded by event_mutex. */
@@ -195,11 +195,6 @@ void kmarkers_events_handle_module_gone(struct module *module)
 	unlock_events();
 }
 
-static void flush_queued_events(void)
-{
-	flush_workqueue(kmarkers_event_names.queue);
-}
-
 static int register_event_source(struct kmarkers_event_source *source)
 {
 	if (!kmarkers_event_names.lock)
@@ -330,7 +325,7 @@ static int update_source_events(struct kmarkers_event_source *source)
 	lock_events();
 	err = apply_changed_offers(source);
 	unlock_events();
-	flush_queued_events();
+	kmarkers_event_flush_queue();
 	return err;
 }
 
@@ -390,7 +385,7 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	remove_unoffered_events(source, &removed);
 	kmarkers_events_process_first(&removed);
 	unlock_events();
-	flush_queued_events();
+	kmarkers_event_flush_queue();
 	/* A trigger may have enabled an event before it was removed. */
 	lock_events();
 	kmarkers_events_make_orphans_of_source(source);
@@ -405,7 +400,7 @@ const struct kmarkers_event_calls kmarkers_event_calls = {
 	.withdraw = withdraw_event,
 	.enable = kmarkers_events_switch,
 	.is_enabled = kmarkers_event_is_enabled,
-	.flush = flush_queued_events,
+	.flush = kmarkers_event_flush_queue,
 	.write = kmarkers_event_write_record,
 	.probe = kmarkers_event_probe,
 	.find_register_writer = kmarkers_event_get_register_writer,
@@ -424,8 +419,7 @@ int __init kmarkers_events_init(void)
 		pr_warn("no trace events: event_mutex, or a function that adds or removes events, cannot be found\n");
 		return 0;
 	}
-	kmarkers_event_names.queue = alloc_workqueue("kmarkers_events", WQ_UNBOUND, 1);
-	if (!kmarkers_event_names.queue)
+	if (kmarkers_event_create_queue(kmarkers_events_check))
 		return -ENOMEM;
 	kmarkers_event_names.lock = lock;
 	return 0;
@@ -437,9 +431,8 @@ int __init kmarkers_events_init(void)
  */
 void kmarkers_events_exit(void)
 {
-	kmarkers_event_cancel_check();
 	if (kmarkers_event_names.lock)
-		destroy_workqueue(kmarkers_event_names.queue);
+		kmarkers_event_destroy_queue();
 	WARN_ON_ONCE(!hash_empty(kmarkers_event_names.names));
 	kmarkers_event_free_removed();
 }

@@ -16,9 +16,9 @@
 #include <kmarkers/event.h>
 
 #include "call.h"
-#include "orphans.h"
 #include "registers.h"
 #include "users.h"
+#include "work.h"
 
 /*
  * A soft-disabled event file.  If a user cannot be disconnected, its file is replaced by this one,
