@@ -19,7 +19,7 @@ from kmtools.runner import pace, registry
 from kmtools.runner import suite as suites_of_check
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, assign_suites_to_processes, find_no_obstacle
+from kmtools.runner.suite import Pool, Suite, find_no_obstacle
 from kmtools.suites import kernelsuite, scripts, testkernel
 
 KERNELS = """\
@@ -44,7 +44,7 @@ def make_suites_of_set(set_name: str, kernel: str = "a") -> list[Suite]:
     """Return the suites of the set `set_name` ("short" or "full") for a kernel."""
     rows = registry.select_tests([], set_name)
     found = registry.make_suites(rows, SuiteRequest(set_name, kernel, {}))
-    return assign_suites_to_processes(testkernel.insert_build_suites(found))
+    return testkernel.insert_build_suites(found)
 
 
 def test_full_set_adds_the_gating_kernels() -> None:
@@ -67,16 +67,43 @@ def test_full_set_contains_the_short_set() -> None:
 def test_timing_sensitive_suites_run_alone() -> None:
     calm = {suite.name for suite in make_suites_of_set("full") if suite.calm}
     assert {"owners-a", "storms-a", "nmis-a"} <= calm
-    assert not any(suite.calm and suite.aside for suite in make_suites_of_set("full"))
 
 
-def test_work_is_divided_equally_between_two_processes() -> None:
-    for set_name in ("short", "full"):
-        beside = [suite.usual for suite in make_suites_of_set(set_name) if suite.aside]
-        others = [
-            one.usual for one in make_suites_of_set(set_name) if not one.aside and not one.calm
-        ]
-        assert 0.8 < sum(beside) / sum(others) < 1.25
+@pytest.mark.parametrize("set_name", ["short", "full"])
+def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
+    """Two simulated processes take the suites of a set; the first to be free takes the next one.
+    Suites that take other times than usual make no difference."""
+    suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
+    pool = Pool(suites, pace.History(tmp_path / "times.json"))
+    ends = [0.0, 0.0]
+    running: list[Suite | None] = [None, None]
+    durations = [suite.usual * (0.5 + n % 3) for n, suite in enumerate(suites)]
+    while True:
+        lane = ends.index(min(ends))
+        if ended := running[lane]:
+            pool.mark_as_ended(ended)
+        running[lane] = taken = pool.take_suite(lambda: False)
+        if not taken:
+            break
+        ends[lane] += durations[suites.index(taken)]
+    assert sum(ends) == pytest.approx(sum(durations))
+    assert max(ends) < 1.1 * sum(durations) / 2
+
+
+def test_suite_starts_after_the_one_it_names(tmp_path: Path) -> None:
+    suites = [
+        Suite("long", lambda log: Tally(), usual=90, after="short"),
+        Suite("alone", lambda log: Tally(), usual=50, after="absent"),
+        Suite("short", lambda log: Tally(), usual=1),
+    ]
+    pool = Pool(suites, pace.History(tmp_path / "times.json"))
+    first, second = pool.take_suite(lambda: True), pool.take_suite(lambda: True)
+    assert first and second and (first.name, second.name) == ("short", "alone")
+    assert pool.estimate_seconds_left(second, 2) == 141 / 2
+    pool.mark_as_ended(first)
+    third = pool.take_suite(lambda: True)
+    assert third and third.name == "long"
+    assert pool.take_suite(lambda: True) is None
 
 
 @pytest.mark.parametrize("row", registry.list_tests(), ids=lambda row: row.name)
@@ -204,9 +231,7 @@ def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
     users = [Suite(name, use, "a user", usual=100, modules="a") for name in ("one", "two")]
-    planned = assign_suites_to_processes(testkernel.insert_build_suites(users))
-    assert [suite.aside for suite in planned] == [False, False, True]
-    tally = suites_of_check.run_all_suites(planned)
+    tally = suites_of_check.run_all_suites(testkernel.insert_build_suites(users))
     if not why_not:
         assert order.read_text() == "built used used "
         assert not tally.failed

@@ -123,7 +123,7 @@ def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> Non
     ] == []
 
 
-def test_suites_marked_aside_run_in_parallel(
+def test_two_suites_run_in_parallel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def make_suite_function(mine: str, other: str) -> Callable[[Path], Tally]:
@@ -142,7 +142,7 @@ def test_suites_marked_aside_run_in_parallel(
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     both = [
-        Suite("one", make_suite_function("a", "b"), aside=True),
+        Suite("one", make_suite_function("a", "b")),
         Suite("two", make_suite_function("b", "a")),
     ]
     total = suites.run_all_suites(both)
@@ -161,8 +161,7 @@ def test_suites_marked_aside_run_in_parallel(
 def test_calm_suites_run_after_all_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
-    """The calm suite is first in the list, but starts after the longest suite, which runs in the
-    second process."""
+    """The calm suite is first in the list, but starts after the longest one."""
     ends = tmp_path / "ends"
 
     def ending(name: str, seconds: float = 0.0) -> Suite:
@@ -177,9 +176,8 @@ def test_calm_suites_run_after_all_others_alone(
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(processors)))
     calm = replace(ending("calm"), calm=True)
-    aside = replace(ending("aside", 0.5), aside=True)
-    assert suites.run_all_suites([calm, aside, ending("other")]) == Tally(3)
-    assert ends.read_text() == ("other aside calm " if processors > 1 else "calm aside other ")
+    assert suites.run_all_suites([calm, ending("long", 0.5), ending("other")]) == Tally(3)
+    assert ends.read_text() == ("other long calm " if processors > 1 else "long other calm ")
 
 
 def test_crash_of_the_second_process_is_a_failure(
@@ -187,9 +185,21 @@ def test_crash_of_the_second_process_is_a_failure(
 ) -> None:
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
-    dies = Suite("dies", lambda log: os._exit(3), aside=True)
-    total = suites.run_all_suites([dies, Suite("two", lambda log: Tally(1))])
-    assert (total.passed, total.failed) == (1, ["second test process: exit code 3"])
+    main_process = os.getpid()
+    taken = tmp_path / "taken"
+
+    def die_in_second_process(log: Path) -> Tally:
+        if os.getpid() != main_process:
+            taken.touch()
+            os._exit(3)
+        while not taken.exists():
+            time.sleep(0.01)
+        return Tally(1)
+
+    some = [Suite(name, die_in_second_process) for name in ("one", "two")]
+    after = [replace(suite, name=f"{suite.name}-next", after=suite.name) for suite in some]
+    total = suites.run_all_suites([*some, *after])
+    assert (total.passed, total.failed) == (3, ["second test process: exit code 3"])
 
 
 LANES = """
@@ -210,7 +220,7 @@ def beats(number):
 
 try:
     with raise_on_signals():
-        suites.run_all_suites([Suite("a", beats(1), aside=True), Suite("b", beats(2))])
+        suites.run_all_suites([Suite("a", beats(1)), Suite("b", beats(2))])
 except KeyboardInterrupt as interrupt:
     sys.exit(128 + interrupt.args[0])
 """

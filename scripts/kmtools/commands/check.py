@@ -129,9 +129,7 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     print_accelerator(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(
-        suite.assign_suites_to_processes(
-            insert_build_suites(registry.make_suites(tests, suite_request))
-        ),
+        insert_build_suites(registry.make_suites(tests, suite_request)),
         suite_request.form,
     )
     print(f"all tests took {clock.format_times()}")

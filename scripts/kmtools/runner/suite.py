@@ -8,10 +8,12 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kmtools.base import processes
@@ -25,6 +27,10 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.pace import Clock, History, print_progress, remove_logs
 
 LOGS = ROOT / "build" / "check"
+# The states of a suite in a Pool.
+FREE, TAKEN, ENDED = range(3)
+# The interval in which a process checks whether a suite may start.
+WAIT_SECONDS = 0.2
 SKIP_CODE = 4  # exit code of a KTAP program that skips all of its tests
 
 
@@ -38,11 +44,10 @@ class Suite:
     """A part of a test run: `run` writes its log and returns its results.
 
     `what` is its description. `obstacle` returns the reason why it cannot run on this machine, with
-    the remedy, or "". `usual` is its time in seconds on 2 idle cores. Suites with `aside` run one
-    after the other in a second process, in parallel to the other suites. Suites with `calm` run
-    after all of these, with nothing in parallel. `modules` is the name of the kernel whose modules
-    the suite needs, and `ready` waits until they are built; a suite with `builds` builds them. The
-    output of a suite with `loud` is printed while it runs.
+    the remedy, or "". `usual` is its time in seconds on 2 idle cores. A suite with `after` starts
+    when the suite of that name has ended, if that one is in the same run. Suites with `calm` run
+    after all others, with nothing in parallel. `modules` is the name of the kernel whose modules
+    the suite needs. The output of a suite with `loud` is printed while it runs.
     """
 
     name: str
@@ -50,11 +55,9 @@ class Suite:
     what: str = ""
     obstacle: Callable[[], str] = find_no_obstacle
     usual: float = 0.0
-    aside: bool = False
     calm: bool = False
     modules: str = ""
-    ready: Callable[[], None] = lambda: None
-    builds: bool = False
+    after: str = ""
     loud: bool = False
 
 
@@ -126,8 +129,6 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
     print(f"{prefix}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
     clock = Clock()
     try:
-        suite.ready()
-        clock = Clock()
         if why := suite.obstacle():
             print(f"  SKIP {why}", flush=True)
             return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
@@ -172,21 +173,61 @@ def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
         yield f"{some[0]}: {reason}" if len(some) == 1 else f"{len(some)} tests: {reason}"
 
 
-def assign_suites_to_processes(suites: Iterable[Suite]) -> list[Suite]:
-    """Return the suites, with `aside` set in those that go to the second process. Each suite goes
-    to the process in which it is expected to end first. The first process builds the modules; a
-    suite that needs them is expected to start after the build."""
-    loads, built, result = [0.0, 0.0], 0.0, []
-    for suite in suites:
-        ends = [max(load, built if suite.modules else 0) + suite.usual for load in loads]
-        lane = 0 if suite.builds else ends.index(min(ends))
-        if suite.calm:
-            result.append(suite)
-            continue
-        loads[lane] = ends[lane]
-        built = max(built, ends[0]) if suite.builds else built
-        result.append(replace(suite, aside=lane == 1))
-    return result
+class Pool:
+    """The suites of a test run, without the calm ones. Two processes share a pool: whenever one of
+    them is free, it takes the next suite.
+
+    Suites for which others wait come first, and then the longest ones, because a long suite at the
+    end would leave one process idle.
+    """
+
+    def __init__(self, suites: Sequence[Suite], history: History) -> None:
+        awaited = {suite.after for suite in suites}
+
+        def make_key(suite: Suite) -> tuple[bool, float]:
+            seconds = history.estimate_seconds(suite.name, suite.usual)
+            return suite.name not in awaited, -seconds
+
+        self._suites = sorted(suites, key=make_key)
+        self._history = history
+        # The state of each suite, in the memory that the two processes share.
+        self._states = multiprocessing.get_context("fork").Array("b", [FREE] * len(suites))
+
+    def take_suite(self, is_other_alive: Callable[[], bool]) -> Suite | None:
+        """Return the next suite, and mark it as taken; None if all are taken. If each suite that is
+        left waits for another one, wait until one may start. If the other process has died, none
+        waits."""
+        while True:
+            waits = is_other_alive()
+            with self._states.get_lock():
+                free = [n for n, state in enumerate(self._states[:]) if state == FREE]
+                first = next((n for n in free if not (waits and self._must_wait(n))), None)
+                if first is not None:
+                    self._states[first] = TAKEN
+                    return self._suites[first]
+            if not free:
+                return None
+            time.sleep(WAIT_SECONDS)
+
+    def _must_wait(self, number: int) -> bool:
+        after = self._suites[number].after
+        return any(
+            suite.name == after and state != ENDED
+            for suite, state in zip(self._suites, self._states[:])
+        )
+
+    def mark_as_ended(self, suite: Suite) -> None:
+        """Let the suites start that wait for this one."""
+        self._states[self._suites.index(suite)] = ENDED
+
+    def estimate_seconds_left(self, taken: Suite, processes: int) -> float:
+        """Return the expected time in seconds until all suites have ended; `taken` starts now."""
+        seconds = {
+            suite.name: self._history.estimate_seconds(suite.name, suite.usual)
+            for suite, state in zip(self._suites, self._states[:])
+            if state != ENDED
+        }
+        return max(seconds[taken.name], sum(seconds.values()) / processes)
 
 
 def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
@@ -196,68 +237,68 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
     in another.
     """
     prefixes = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
-    aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
     calm = [suite for suite in suites if suite.calm]
-    others = [suite for suite in suites if suite not in (*aside, *calm)]
+    others = [suite for suite in suites if not suite.calm]
     try:
         with hold_lock(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
-            if not aside or not others:
-                return run_suites_in_turn(suites, history, prefixes)
-            with run_in_second_process(aside, history, prefixes) as wait:
-                total = run_suites_in_turn(others, history, prefixes, aside, calm)
-                total.add_tally(wait())
-            total.add_tally(run_suites_in_turn(calm, history, prefixes))
+            pool = Pool(others, history)
+            rest = sum(history.estimate_seconds(suite.name, suite.usual) for suite in calm)
+            if len(others) > 1 and len(os.sched_getaffinity(0)) > 1:
+                run_in_child = partial(run_suites_of_pool, pool, history, prefixes)
+                with run_in_second_process(run_in_child) as (wait, is_alive):
+                    total = run_suites_of_pool(pool, history, prefixes, is_alive, rest, 2)
+                    total.add_tally(wait())
+            else:
+                total = run_suites_of_pool(pool, history, prefixes, lambda: True, rest, 1)
+            last = Pool(calm, history)
+            total.add_tally(run_suites_of_pool(last, history, prefixes, lambda: True, 0, 1))
             return total
     except (UnableError, OSError) as error:
         print(f"check: {explain_error(error)}", file=sys.stderr)
         return Tally(failed=[explain_error(error)])
 
 
-def run_suites_in_turn(
-    suites: Sequence[Suite],
+def run_suites_of_pool(
+    pool: Pool,
     history: History,
     prefixes: Mapping[str, str],
-    aside: Sequence[Suite] | None = (),
-    calm: Sequence[Suite] = (),
+    is_other_alive: Callable[[], bool],
+    rest: float = 0.0,
+    processes: int = 0,
 ) -> Tally:
-    """Run suites one after the other; return the sum of their results. The printed time left
-    includes the suites `aside`, which run in the second process, and the `calm` ones, which follow.
-    `aside` is None in the second process, which prints no time left."""
-    total, clock = Tally(), Clock()
-
-    def sum_expected_seconds(remaining: Sequence[Suite]) -> float:
-        return sum(history.estimate_seconds(one.name, one.usual) for one in remaining)
-
-    for number, suite in enumerate(suites):
-        left = 0.0
-        if aside is not None:
-            left = max(
-                sum_expected_seconds(suites[number:]),
-                sum_expected_seconds(aside) - clock.get_elapsed_seconds(),
-            ) + sum_expected_seconds(calm)
+    """Run suites of a pool one after the other until none is left; return the sum of their results.
+    The printed time left is that of `processes` processes, plus `rest` seconds; without
+    `processes`, none is printed."""
+    total = Tally()
+    while suite := pool.take_suite(is_other_alive):
+        left = pool.estimate_seconds_left(suite, processes) + rest if processes else 0.0
         total.add_tally(run_suite(suite, history, prefixes[suite.name], left))
+        pool.mark_as_ended(suite)
     return total
 
 
 @contextmanager
 def run_in_second_process(
-    suites: Sequence[Suite], history: History, prefixes: Mapping[str, str]
-) -> Iterator[Callable[[], Tally]]:
-    """Run suites in a child process until the block is left.
+    run_suites: Callable[[Callable[[], bool]], Tally],
+) -> Iterator[tuple[Callable[[], Tally], Callable[[], bool]]]:
+    """Call `run_suites` in a child process until the block is left. Its argument is a function that
+    returns True while this process is alive.
 
-    The yielded function waits until the suites have ended and returns the sum of their results.
-    Their output is printed line by line, because this process uses the progress line of the
-    terminal.
+    The first yielded function waits until the suites have ended and returns the sum of their
+    results; the second one returns True while the child is alive. The output of the suites is
+    printed line by line, because this process uses the progress line of the terminal.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)
     output, said = os.pipe()
 
     def run_and_send_results() -> None:
+        parent = multiprocessing.parent_process()
+        assert parent
         sys.stdout = os.fdopen(said, "w", buffering=1)
         with contextlib.suppress(KeyboardInterrupt):
-            sender.send(run_suites_in_turn(suites, history, prefixes, None))
+            sender.send(run_suites(parent.is_alive))
 
     def print_output(stop_event: threading.Event) -> None:
         with os.fdopen(output) as lines:
@@ -279,7 +320,7 @@ def run_in_second_process(
     os.close(said)
     with run_in_thread(print_output):
         try:
-            yield wait_for_tally
+            yield wait_for_tally, process.is_alive
         finally:
             process.terminate()
             process.join()

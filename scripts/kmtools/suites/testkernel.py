@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs suites of tests/vm/suites in the test kernel, divided between two guests, and builds the
-modules. All suites that run in a test kernel wait for this build."""
+modules. All suites that run in a test kernel start after this build."""
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue
 from kmtools.runner import registry
 from kmtools.runner.ask import SuiteRequest
@@ -20,13 +17,8 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite
 from kmtools.suites.kernelsuite import Outcome
 
-if TYPE_CHECKING:
-    from multiprocessing.synchronize import Event
-
 # The usual times in seconds of the build, of a boot without suites, and of the suite `alarm`.
 BUILD_SECONDS, BOOT_SECONDS, ALARM_SECONDS = 60.0, 8.0, 10.0
-# The interval in which a waiting suite checks that the main process is alive.
-WAIT_SECONDS = 1.0
 # Pairs of suites that must run in the same guest: one leaves a module loaded for the other.
 TOGETHER = {"modules": "cases", "cases": "modules"}
 
@@ -40,24 +32,6 @@ def choose_kernel(suite_request: SuiteRequest) -> str:
     )
 
 
-def build_modules_for_suites(kernel: str, built: Event, log: Path) -> Tally:
-    """Build the modules, tests and programs for a kernel. Then set the event `built`: the suites
-    that need the modules wait for this event."""
-    try:
-        return kernelsuite.build_modules_and_kmlive(kernel, kernelsuite.MODULES / kernel, log)
-    finally:
-        built.set()
-
-
-def wait_for_build(built: Event) -> None:
-    """Wait for the event `built`, which is set when a build has succeeded or failed; raise
-    UnableError if the main process dies."""
-    parent = multiprocessing.parent_process()
-    while not built.wait(WAIT_SECONDS):
-        if parent and not parent.is_alive():
-            raise UnableError("the main process of this test run was killed")
-
-
 def run_after_build(suite: Suite, log: Path) -> Tally:
     """If the modules that a suite needs exist, run the suite; else return a failure."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
@@ -66,33 +40,28 @@ def run_after_build(suite: Suite, log: Path) -> Tally:
 
 
 def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
-    """Insert a build for each kernel whose modules a suite needs. The builds come before all
-    suites, and the suites that need modules wait for the build of their kernel."""
+    """Insert a build for each kernel whose modules a suite needs, before all suites. The suites
+    that need modules start after the build of their kernel."""
     builds: dict[str, Suite] = {}
-    ready, found = {}, []
+    found = []
     for suite in suites:
         kernel = suite.modules
         if not kernel:
             found.append(suite)
             continue
+        name = f"build-{kernel}"
         if kernel not in builds:
-            built = multiprocessing.get_context("fork").Event()
-            ready[kernel] = partial(wait_for_build, built)
-            obstacle = partial(find_build_obstacle, kernel, built)
+            run = partial(build_kernel_modules, kernel)
+            why = kernelsuite.make_boot_check(kernel)
             what = f"modules, tests and programs for kernel {kernel}"
-            run = partial(build_modules_for_suites, kernel, built)
-            usual = BUILD_SECONDS
-            builds[kernel] = Suite(f"build-{kernel}", run, what, obstacle, usual, builds=True)
-        found.append(replace(suite, run=partial(run_after_build, suite), ready=ready[kernel]))
+            builds[kernel] = Suite(name, run, what, why, BUILD_SECONDS)
+        found.append(replace(suite, run=partial(run_after_build, suite), after=name))
     return [*builds.values(), *found]
 
 
-def find_build_obstacle(kernel: str, built: Event) -> str:
-    """Return the reason why a kernel cannot boot on this machine; empty if the kernel can. If it
-    cannot, set the event `built` for the waiting suites, because no build will set the event."""
-    if why := kernelsuite.make_boot_check(kernel)():
-        built.set()
-    return why
+def build_kernel_modules(kernel: str, log: Path) -> Tally:
+    """Build the modules, tests and programs for a kernel."""
+    return kernelsuite.build_modules_and_kmlive(kernel, kernelsuite.MODULES / kernel, log)
 
 
 def choose_stress_settings(suite_request: SuiteRequest) -> kernelsuite.Settings:
