@@ -101,6 +101,7 @@ NOT_SHARED = {
     "events/registers.c",
     "events/sources.c",
     "events/users.c",
+    "events/work.c",
     "events/write.c",
     "markers/events.c",
     "markers/files.c",
